@@ -5,14 +5,15 @@ internal import Storage
 internal import Stores
 internal import Subscriptions
 
-/// Keys and secrets that were not used for long.
+/// Keys and secrets that have not been used for a long time.
 extension AttentionList {
-  /// How long a secret proved nothing while another one did: longer than any store tries again.
+  /// How long a secret must have proved nothing, while another did, to count as unused. Longer than
+  /// any store retries.
   private static let unusedSpan = Instant.Span.days(7)
-  /// How long a key of a device opened no session.
+  /// How long a device's key must have opened no session to count as idle.
   private static let idleSpan = Instant.Span.days(365)
 
-  /// One for all of them, with the one that is idle for longest.
+  /// One item for all idle keys, which names the one that is idle for longest.
   static func idleKeys(at now: Instant, _ reader: Reader) throws -> [Attention] {
     let idle = "FROM sync.device_keys WHERE revoked_ms IS NULL AND last_session_ms < $1"
     let before = SQLValue.instant(now - idleSpan)
@@ -33,7 +34,7 @@ extension AttentionList {
     ]
   }
 
-  /// Of a store that takes several: a rotation that nobody brought to its end.
+  /// The unused secrets of stores that accept several. They show a rotation that no one completed.
   static func unusedSecrets(
     of stores: StoreList, _ reader: Reader
   ) throws -> [Attention] {

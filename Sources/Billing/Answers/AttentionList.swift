@@ -6,22 +6,22 @@ package import Stores
 internal import Subscriptions
 internal import Tiers
 
-/// Everything that needs attention, ranked: by its kind, and of one kind what ends or began first.
+/// Everything that needs attention, ranked by kind, then by end, then by start.
 package struct AttentionList: Sendable {
   package let items: [Attention]
-  /// Of each kind that there is any of, at most `countMax`.
+  /// The number of items of each kind that occurs; counting stops at `countMax`.
   package let counts: [Attention.Kind: Int]
 
-  /// More of a kind are not counted.
+  /// The most that are counted of one kind.
   package static let countMax = 10_000
 
-  /// How long what nobody undoes is told of.
+  /// How long items stay listed that no one can undo.
   private static let toldSpan = Instant.Span.days(30)
-  /// How long a flow may be at a step at which no client is waited for.
+  /// How long a flow may stay at a step that waits for no client.
   private static let stepSpan = Instant.Span.hours(1)
-  /// How long ago a cap may have shrunk of which accounts are told that hold more than they may.
+  /// How long after a cap shrank its account is listed for holding more than it may.
   private static let overCapSpan = Instant.Span.days(365)
-  /// How long before its end a certificate is told of.
+  /// How long before its end a certificate is listed.
   private static let certificateSpan = Instant.Span.days(90)
 
   package init(
@@ -31,7 +31,7 @@ package struct AttentionList: Sendable {
     var counts: [Attention.Kind: Int] = [:]
     for source in Self.sources(at: now) {
       let found = try source.rows(limit: limit, reader)
-      // Few are counted by themselves.
+      // Fewer than the limit are all found, so they need no query to count them.
       let count = found.count < limit ? found.count : try source.count(reader)
       if count > 0 { counts[source.kind] = count }
       items += found
@@ -54,11 +54,11 @@ package struct AttentionList: Sendable {
 
   // MARK: sources
 
-  /// Rows of one kind, found by an index of them alone.
+  /// The rows of one kind, found by an index of only these rows.
   private struct Source {
     let kind: Attention.Kind
     let columns: String
-    /// From FROM on.
+    /// The query from FROM on.
     let found: String
     let order: String
     let values: [SQLValue]
@@ -90,8 +90,8 @@ package struct AttentionList: Sendable {
     ]
   }
 
-  /// What the store confirmed is done, as `Ledger.isAcknowledged` has it: every healthy purchase would be
-  /// told of for a minute else.
+  /// Excludes purchases whose acknowledgement the store confirmed, as `Ledger.isAcknowledged` does.
+  /// Otherwise every healthy purchase would be listed for a minute.
   private static let isNotAcknowledged = """
     AND NOT EXISTS (SELECT 1 FROM billing.jobs AS j WHERE j.kind = '\(Ledger.acknowledgeJob)'
       AND j.object = a.object AND j.committed > 0 AND j.due_ms IS NULL AND j.dead = 0)
@@ -126,7 +126,7 @@ package struct AttentionList: Sendable {
     }
   }
 
-  /// An account may be opened a little later than its first purchase is told of.
+  /// An account may be opened a little later than its first purchase is reported.
   private static let openingSpan = Instant.Span.hours(1)
 
   private static func unknownAccounts(at now: Instant) -> Source {
@@ -170,7 +170,7 @@ package struct AttentionList: Sendable {
     }
   }
 
-  /// What fails once or twice may have met something that passes.
+  /// One or two failures may have a cause that passes.
   private static let toldFailureCount: Int64 = 3
 
   private static var failingItems: Source {
@@ -247,11 +247,12 @@ package struct AttentionList: Sendable {
     }
   }
 
-  /// So many that shrank last are compared with what is stored: of a million payers a quarter lapses
-  /// within a year, attention is asked for every minute, and each of them may be read from another page.
+  /// The number of caps, those that shrank last, that are compared with what is stored. Of a
+  /// million payers a quarter lapses within a year, attention is queried every minute, and each of
+  /// them may be read from another page.
   private static let shrunkCountMax = 5000
 
-  /// Since a plan ended or shrank, or a smaller one or a quota took its place.
+  /// Accounts above their cap since a plan ended or shrank, or a smaller plan or a quota replaced it.
   private static func overCap(at now: Instant) -> Source {
     Source(
       kind: .overCap, columns: "e.account_id, e.shrunk_ms, e.cap_bytes, a.usage_bytes",
@@ -289,7 +290,7 @@ package struct AttentionList: Sendable {
     }
   }
 
-  /// A page that fails for so long is no passing weakness of the store's.
+  /// A page that fails for this long is not a temporary problem of the store.
   private static let unreconciledSpan = Instant.Span.hours(6)
 
   private static func unreconciled(at now: Instant) -> Source {
@@ -305,7 +306,8 @@ package struct AttentionList: Sendable {
     }
   }
 
-  /// One for each store that owes answers, however many it owes. Reads that were given up are told as such.
+  /// One item for each store with unanswered reads, regardless of their number. Reads that failed
+  /// permanently are listed separately.
   private static func unanswered(of stores: StoreList, _ reader: Reader) throws -> [Attention] {
     try stores.compactMap { store in
       let name = store.provider.rawValue
@@ -323,7 +325,8 @@ package struct AttentionList: Sendable {
       guard let first = ([found?.1] + others.map(\.since)).compactMap({ $0 }).min() else {
         return nil
       }
-      // A key that is refused, or an object that is not there, is no outage of the store's: its words say so.
+      // A refused key or a missing object is not an outage of the store. The error's text shows the
+      // difference.
       let words =
         try reader.first(
           """
@@ -339,8 +342,8 @@ package struct AttentionList: Sendable {
     }
   }
 
-  /// Failing reads of what nothing is derived of yet, which a delivery or a claim began. A store that refuses one
-  /// of them by itself has answered: anybody may claim what never was.
+  /// Failing reads of objects without derived state, which a delivery or a claim began. A store
+  /// that refuses a single object has answered: anyone may claim a purchase that never existed.
   private static func unread(
     of store: String, _ reader: Reader
   ) throws -> [(since: Instant, error: String)] {
@@ -380,7 +383,7 @@ extension Attention {
 extension Attention.Kind {
   fileprivate var rank: Int { Self.allCases.firstIndex(of: self)! }
 
-  /// Whether the end of its row is the end of the matter, and not of its being told.
+  /// Whether the matter itself ends with its row, and not only its listing.
   fileprivate var endsByItself: Bool {
     switch self {
     case .unacknowledged, .unowned, .contestedOwner: true

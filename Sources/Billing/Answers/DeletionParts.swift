@@ -2,16 +2,16 @@ package import Base
 internal import Ledger
 package import Storage
 
-/// How far each part has come with an account whose end was asked for.
+/// How far each part of a requested account deletion has come.
 ///
-/// Both programs erase their own rows, each when it runs: an account is erased once both have.
+/// Both programs erase their own rows, each when it runs. An account is erased once both have.
 package struct DeletionParts: Sendable, Equatable {
   package let sync: Part
   package let billing: Part
   package let stores: Stores
-  /// When the later of the two programs was done; nil until both are.
+  /// When the later of the two programs finished; nil until both have.
   package let erased: Instant?
-  /// When coffer-sync was done, which is when the account's own history ends.
+  /// When coffer-sync finished, which is when the account's own history ends.
   let syncErased: Instant?
 
   package enum Part: String, Sendable {
@@ -25,17 +25,17 @@ package struct DeletionParts: Sendable, Equatable {
   package enum Stores: String, Sendable {
     /// coffer-billing has not read the account's deletion yet.
     case waiting
-    /// Stores are asked to stop billing, or one of them has not stopped yet.
+    /// Stores are being asked to stop billing, or one of them has not stopped yet.
     case stopping
     /// No store that Coffer can ask bills a subscription of the account.
     case stopped
-    /// A store that takes no such order bills a subscription on: only its customer can cancel it.
+    /// A store that accepts no such order still bills a subscription, which only its customer can cancel.
     case billing
-    /// Another Coffer has the account: stores are not asked to stop (`--moved`).
+    /// Another Coffer has the account, so stores are not asked to stop (`--moved`).
     case moved
   }
 
-  /// Nil where no end of it was asked for.
+  /// Nil if no deletion was requested.
   package init?(of account: Identifier, reading database: any Queryable) throws {
     let row = try database.first(
       """
@@ -78,7 +78,7 @@ package struct DeletionParts: Sendable, Equatable {
     if isUnused { return .stopped }
     guard let state else { return .waiting }
     if state == .stopping { return .stopping }
-    // Its end takes the ownership away, and leaves a mark on what is billed on.
+    // The deletion removes the ownership and leaves an attention row for what is still billed.
     let isBilled = try database.first(
       """
       SELECT 1 FROM billing.transitions AS t

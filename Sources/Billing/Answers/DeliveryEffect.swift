@@ -5,17 +5,17 @@ package import Stores
 package import Subscriptions
 internal import Tiers
 
-/// What a delivery changed, and what of it still counts.
+/// The changes that a delivery made, and the part of it that still counts.
 package struct DeliveryEffect: Sendable {
-  /// The subscriptions that it speaks of, ascending.
+  /// The subscriptions that it is about, ascending.
   package let subscriptions: [Subscription]
-  /// What became of them in its transaction, in the order in which it did.
+  /// The changes of these subscriptions in its transaction, in their order.
   package let changes: [Change]
-  /// What it changed of what they are owed.
+  /// The changes that it made to what is owed for them.
   package let owed: [Owed]
-  /// The objects of which nothing outdates what it says, ascending.
+  /// The objects about which nothing outdates its content, ascending.
   package let held: [ObjectKey]
-  /// What it had read again, and why.
+  /// The reads that it caused, and why.
   package let requests: [Request]
 
   package struct Subscription: Sendable {
@@ -39,7 +39,7 @@ package struct DeliveryEffect: Sendable {
     package let reason: String
   }
 
-  /// More than this one delivery never speaks of.
+  /// No delivery is about more than this.
   private static let subscriptionCountMax = 200
 
   package init(
@@ -69,7 +69,7 @@ package struct DeliveryEffect: Sendable {
     }
   }
 
-  /// What changed of an object's subscriptions while it was read, by what came between two times.
+  /// The changes of an object's subscriptions while it was read, by what came between two times.
   init(
     ofReading object: ObjectKey, from first: Instant, through last: Instant, at now: Instant,
     ledger: Ledger, reading reader: Reader
@@ -85,7 +85,7 @@ package struct DeliveryEffect: Sendable {
     (held, requests) = ([], [])
   }
 
-  /// What came between two times and changed a subscription, ascending.
+  /// The numbers of the entries between two times that changed a subscription, ascending.
   private static func entries(
     of key: ObjectKey, from first: Instant, through last: Instant, reading reader: Reader
   ) throws -> [Int64] {
@@ -98,7 +98,7 @@ package struct DeliveryEffect: Sendable {
     ) { row in try row.integer(0) }
   }
 
-  /// Whose storage follows from what it speaks of, and from whom it took it.
+  /// The accounts that own its subscriptions, and those that it took one from.
   package var accounts: [Identifier] {
     let before = changes.filter { $0.transition.cause == "owner" }
       .compactMap { Identifier($0.transition.before) }
@@ -107,7 +107,7 @@ package struct DeliveryEffect: Sendable {
 }
 
 extension DeliveryEffect.Subscription {
-  /// Nil where nothing was derived of it.
+  /// Nil if nothing was derived for it.
   init?(_ key: ObjectKey, at now: Instant, reading database: some Queryable) throws {
     guard let row = try SubscriptionRow(key, reading: database) else { return nil }
     self.key = key
@@ -117,15 +117,15 @@ extension DeliveryEffect.Subscription {
   }
 }
 
-/// One row of a subscription's history: a change of its state or owner, of what it is owed, or of both.
+/// One row of a subscription's history: a change of its state or owner, of what is owed for it, or of both.
 private struct NotedChange {
   let change: DeliveryEffect.Change?
   let owed: DeliveryEffect.Owed?
 
-  /// More of them one delivery or decision never brings.
+  /// No delivery or decision brings more than this.
   private static let countMax: Int64 = 100
 
-  /// What came from one delivery or decision, in its order: again where it was replayed.
+  /// The changes by one delivery or decision, in their order. They occur again if it was replayed.
   package static func all(
     of key: ObjectKey, from entry: Int64, reading reader: Reader
   ) throws -> [NotedChange] {
@@ -152,7 +152,7 @@ private struct NotedChange {
 }
 
 extension LedgerReading {
-  /// What the store's id in a delivery may name.
+  /// The objects that the store's id in a delivery may name.
   package func keys(of delivery: DeliverySummary, _ stores: StoreList) throws -> [ObjectKey] {
     guard let object = delivery.object, let store = stores[delivery.provider] else { return [] }
     return store.keys(named: object).filter { key in
@@ -160,17 +160,17 @@ extension LedgerReading {
     }
   }
 
-  /// The subscriptions that a delivery speaks of, ascending.
+  /// The subscriptions that a delivery is about, ascending.
   package func subscriptions(named delivery: DeliverySummary, _ stores: StoreList) throws
     -> [ObjectKey]
   {
     try subscriptions(concernedBy: try keys(of: delivery, stores))
   }
 
-  /// Enough of what hangs on a payment or a customer.
+  /// Enough for everything connected to a payment or a customer.
   private static let concernedCountMax = 200
 
-  /// The subscriptions among these objects, and those that they belong to; ascending.
+  /// The subscriptions among these objects, and those that the objects belong to; ascending.
   func subscriptions(concernedBy keys: [ObjectKey]) throws -> [ObjectKey] {
     var found: Set<ObjectKey> = []
     for key in keys {
@@ -187,7 +187,7 @@ extension LedgerReading {
 }
 
 extension RepairedDifference {
-  /// What it changed of the subscriptions that it is about; nil of a delivery that is not kept any more.
+  /// The changes to the subscriptions that it is about; nil for a delivery that is no longer stored.
   package func effect(
     at now: Instant, ledger: Ledger, reading reader: Reader
   ) throws -> DeliveryEffect? {

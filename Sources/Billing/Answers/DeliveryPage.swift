@@ -5,23 +5,23 @@ internal import Stores
 package import Subscriptions
 internal import Tiers
 
-/// Which deliveries are asked for.
+/// The selection of deliveries to list.
 package struct DeliveryFilter: Sendable {
-  /// What is told of subscriptions that the account owns or owned.
+  /// Only deliveries about subscriptions that the account owns or owned.
   package var account: Identifier?
   package var provider: ObjectKey.Provider?
   package var type: String?
   package var isWithoutEffect = false
   package var since: Instant?
-  /// Below which number; nil begins with the newest.
+  /// Only numbers below this; nil starts with the newest.
   package var below: Int64?
   package var countMax = 100
-  /// What is told of these, by their stores' ids; in place of the account's.
+  /// Only deliveries about these objects, by their stores' ids; used in place of `account`.
   var objects: [String]?
 
   package init() {}
 
-  /// How many rows one look reads: more where some of them will not be wanted.
+  /// How many rows one query reads: more if some of them may not match.
   var readCountMax: Int64 {
     Int64(max(countMax + 1, provider == nil && type == nil ? 0 : 2000))
   }
@@ -32,19 +32,19 @@ package struct DeliveryFilter: Sendable {
   }
 }
 
-/// Some deliveries, the newest first, and where to go on.
+/// A page of deliveries, newest first, and where the next one starts.
 package struct DeliveryPage: Sendable {
   package private(set) var deliveries: [DeliverySummary] = []
   /// The number below which there may be more; nil at the end.
   package private(set) var next: Int64?
-  /// Whether it ends because so many deliveries were looked at, not because so many were found.
+  /// Whether the page ended because of the number of deliveries looked at, not of those found.
   package private(set) var isCutShort = false
 
-  /// What is rare is not looked for in more than this, of a million times as many; a page goes on where
-  /// the one before ended.
+  /// The most deliveries that one page looks at in search of rare ones, even among a million times
+  /// as many. The next page continues where this one ended.
   package static let lookedAtCountMax: Int64 = 50_000
 
-  /// Reads each delivery that it looks at by an index, none twice.
+  /// Reads each delivery by an index, and none twice.
   package init(
     _ filter: DeliveryFilter, of ledger: Ledger, reading reader: Reader
   ) throws {
@@ -91,19 +91,20 @@ package struct DeliveryPage: Sendable {
     }
   }
 
-  /// How many deliveries there are, as far as they are counted.
+  /// The number of deliveries, as far as they were counted.
   package struct Total: Sendable {
     package internal(set) var count: Int
-    /// Why there may be more; nil where all are counted.
+    /// Why there may be more; nil if all were counted.
     package let limit: Limit?
 
     package enum Limit: Sendable { case counted, lookedAt }
   }
 
-  /// No more than this are counted.
+  /// The most that are counted.
   package static let totalMax = 10_000
 
-  /// How many a filter wants of which this is the first page: counted only where there are more.
+  /// The number of deliveries that match a filter, of which this is the first page. It counts only
+  /// if there are more pages.
   func total(
     _ filter: DeliveryFilter, of ledger: Ledger, reading reader: Reader
   ) throws -> Total {
@@ -112,7 +113,7 @@ package struct DeliveryPage: Sendable {
       : try Self.total(filter, of: ledger, reading: reader)
   }
 
-  /// Counts what a filter wants, on whichever page one is.
+  /// Counts the deliveries that match a filter, regardless of the page.
   package static func total(
     _ filter: DeliveryFilter, of ledger: Ledger, countMax: Int = totalMax, reading reader: Reader
   ) throws -> Total {
@@ -123,8 +124,8 @@ package struct DeliveryPage: Sendable {
     return Total(count: page.deliveries.count, limit: limit)
   }
 
-  /// Numbers follow commits, and commits follow arrivals within moments: what came since then has at
-  /// least this number.
+  /// The lowest number that a delivery received since then can have. Numbers follow commits, and
+  /// commits follow arrivals within moments.
   private static func firstNumber(since: Instant, reading reader: Reader) throws -> Int64 {
     let earliest = since - .minutes(10)
     var (low, high) = (
@@ -146,7 +147,7 @@ package struct DeliveryPage: Sendable {
 }
 
 extension DeliverySummary {
-  /// Whether it changes nobody's storage, testers aside.
+  /// Whether it changes no account's storage, testers excepted.
   package func canHaveNoEffect(under rules: LedgerRules) -> Bool {
     switch disposition {
     case .foreign, .premature, .undecodable: true

@@ -5,25 +5,25 @@ package import Stores
 package import Subscriptions
 package import Tiers
 
-/// A kept delivery as an operator sees it, without what is sealed.
+/// A stored delivery as an operator sees it, without the sealed part.
 package struct DeliverySummary: Sendable {
-  /// Its place among deliveries and decisions.
+  /// Its position among deliveries and decisions.
   package let number: Int64
   package let provider: ObjectKey.Provider
-  /// Nil where it could not be read.
+  /// Nil if it could not be read.
   package let environment: StoreEnvironment?
   package let deliveryID: String
   package let type: String
   package let apiVersion: String?
-  /// The store's id of what it speaks of.
+  /// The store's id of the object that it is about.
   package let object: String?
   package let created: Instant?
   package let received: Instant
   package let disposition: DecodedDelivery.Disposition
-  /// Whether the same id came with another meaning before.
+  /// Whether the same id came before with another meaning.
   package let isConflicting: Bool
   package let redeliveryCount: Int64
-  /// When it arrived again for the last time; nil if it never did.
+  /// When it last arrived again; nil if it never did.
   package let redelivered: Instant?
   /// The secret or key that proved it; nil for an answer to a read.
   package let proof: String?
@@ -33,7 +33,7 @@ package struct DeliverySummary: Sendable {
 
   package enum Origin: String, Sendable {
     case webhook
-    /// A list of its store, in which reconciliation found what no webhook had brought.
+    /// A list from its store, in which a reconciliation found something that no webhook had brought.
     case list
     /// An answer to a read of ours.
     case read
@@ -41,14 +41,14 @@ package struct DeliverySummary: Sendable {
     case claim
   }
 
-  /// From where it came first, which its id tells, or its proof.
+  /// How it first arrived, as its id or its proof shows.
   package var origin: Origin {
     if deliveryID.hasPrefix("read:") { return .read }
     if deliveryID.hasPrefix("client:") { return .claim }
     return proof.map(StoreListing.isProof) == true ? .list : .webhook
   }
 
-  /// What `init` reads, in its order.
+  /// The columns that `init` reads, in its order.
   private static let columns = """
     id, provider, environment, delivery_id, type, api_version, object, created_ms, received_ms,
     disposition, conflicting, redelivery_count, redelivered_ms, proof, error
@@ -75,7 +75,7 @@ package struct DeliverySummary: Sendable {
     error = try row.optionalText(14)
   }
 
-  /// All that came under one id, of one store or any, in the order in which it came.
+  /// All deliveries with one id, from one or more stores, in the order of their arrival.
   package static func find(
     _ deliveryID: String, of stores: [any Store], reading database: some Queryable
   ) throws -> [DeliverySummary] {
@@ -90,8 +90,8 @@ package struct DeliverySummary: Sendable {
     }
   }
 
-  /// Whatever a text names: a number, as `#17` or, where no store has that for an id, as `17`; an id as
-  /// we keep it or as its store shows it.
+  /// The deliveries that a text names. It can be a number, as `#17`, or as `17` if no store has
+  /// that id. It can be an id as stored here or as its store shows it.
   package static func named(
     _ text: String, of stores: [any Store], reading database: some Queryable
   ) throws -> [DeliverySummary] {
@@ -108,15 +108,15 @@ package struct DeliverySummary: Sendable {
     }
   }
 
-  /// More webhooks nobody has.
+  /// No one has more webhooks.
   private static let webhookCountMax = 100
 
-  /// What the ids of a store's deliveries begin with, by the index: one row is read for each.
+  /// The webhooks with which the ids of a store's deliveries begin. The index finds each by reading one row.
   private static func webhooks(
     of store: any Store, reading database: some Queryable
   ) throws -> [String] {
     var found: [String] = []
-    // Ids without a colon are looked at, too: without a bound of their own each would be one more read.
+    // Ids without a colon count, too. If they were not bounded here, each would be one more read.
     var lookedAtCount = 0
     for environment in StoreEnvironment.allCases {
       var behind = ""
@@ -132,7 +132,7 @@ package struct DeliverySummary: Sendable {
         lookedAtCount += 1
         let webhook = String(id.prefix { $0 != ":" })
         if webhook != id { found.append(webhook) }
-        // What follows a colon.
+        // `;` is the character after `:`.
         behind = webhook == id ? id : webhook + ";"
       }
     }
@@ -147,7 +147,7 @@ package struct DeliverySummary: Sendable {
     ) { row in try DeliverySummary(row) }
   }
 
-  /// Those of any of the objects, the newest first, below `number`.
+  /// Deliveries about any of the objects, newest first, below `number`.
   package static func of(
     objects: [String], below number: Int64, from first: Int64, _ filter: DeliveryFilter,
     reading database: some Queryable
@@ -165,7 +165,7 @@ package struct DeliverySummary: Sendable {
     return found.sorted { $0.number > $1.number }
   }
 
-  /// Those of a type.
+  /// Deliveries of one type.
   package static func of(
     type: String, below number: Int64, from first: Int64, _ filter: DeliveryFilter,
     reading database: some Queryable
@@ -178,8 +178,8 @@ package struct DeliverySummary: Sendable {
     ) { row in try DeliverySummary(row) }
   }
 
-  /// Those that can change nobody's storage: not about us, unreadable, or of a sandbox that does not
-  /// count.
+  /// Deliveries that can change no account's storage: not about us, unreadable, or from a sandbox
+  /// that does not count.
   static func withoutEffect(
     below number: Int64, from first: Int64, _ filter: DeliveryFilter, sandboxCounts: Bool,
     reading database: some Queryable
@@ -207,7 +207,7 @@ package struct DeliverySummary: Sendable {
     return found.sorted { $0.number > $1.number }
   }
 
-  /// The numbers of those that nobody could read when they came, ascending, from behind one.
+  /// The numbers after `number` of deliveries that could not be decoded on arrival, ascending.
   package static func undecodable(
     of provider: ObjectKey.Provider?, after number: Int64, reading reader: Reader
   ) throws -> [Int64] {
@@ -218,7 +218,7 @@ package struct DeliverySummary: Sendable {
     .filter { provider == nil || $0.provider == provider?.rawValue }.map(\.id).sorted()
   }
 
-  /// Whatever came, in the order of its numbers.
+  /// Deliveries of every kind, latest first.
   package static func all(
     below number: Int64, from first: Int64, _ filter: DeliveryFilter,
     reading database: some Queryable

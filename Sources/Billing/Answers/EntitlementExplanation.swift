@@ -6,130 +6,130 @@ package import Stores
 package import Subscriptions
 package import Tiers
 
-/// Why an account may store what it may, down to the deliveries that say so: for an admin.
+/// The reasons for an account's cap, down to the deliveries that prove them; for an operator.
 package struct EntitlementExplanation: Sendable {
   package let account: Identifier
   package let now: Instant
-  /// What is asked about: `now`, or another moment.
+  /// The moment to explain: `now` or another.
   package let moment: Instant
-  /// What holds at `now`.
+  /// The boundary in force at `now`.
   package let current: Schedule.Boundary
-  /// As sync reads it: of the past it says what is known today.
+  /// The schedule as coffer-sync reads it. For the past, it shows what is known today.
   package let schedule: [Schedule.Boundary]
-  /// What held, ascending and without a gap; empty where the schedule tells all of it. What is told
-  /// of a time afterwards changes nothing here.
+  /// The spans that were in force, ascending and without gaps; empty if the schedule shows all of
+  /// it. Later reports about a time change nothing here.
   package let held: [Schedule.Span]
   /// The schedule from the end of `held` on.
   package let remaining: [Schedule.Boundary]
-  /// The plans' names for people.
+  /// The source of the plans' names for people.
   package let catalogue: Catalogue
-  /// The catalogue that holds, by its number, and since when; nil before there is one of record.
+  /// The catalogue of record, by its number, and its start; nil before there is one.
   package let catalogueOfRecord: (number: Int64, since: Instant)?
-  /// Under which rules its newest subscription was derived; nil where it owns none.
+  /// The rules under which the account's newest subscription was derived; nil if it owns none.
   package let derived: (policyVersion: String, catalogueVersion: String, at: Instant)?
   /// Sorted by their keys.
   package let subscriptions: [Subscription]
-  /// Plans given by an admin, the oldest first.
+  /// Plans granted by an operator, oldest first.
   package let grants: [Grant]
-  /// What was decided for it, and what took a subscription from it, the newest first.
+  /// Decisions about the account, and those that took a subscription from it, newest first.
   package let decisions: [Decided]
-  /// What it claimed and did not get, the newest first.
+  /// Its refused claims, newest first.
   package let refusedClaims: [RefusedClaim]
-  /// What it may pay for, as the name says, and nothing is derived of before it is read.
+  /// Purchases that the account may pay for, as they are named after it. Nothing is derived for
+  /// them before they are read.
   package let unread: [Unread]
-  /// What it owned and does not any more, the newest first.
+  /// Subscriptions that it owned and no longer does, newest first.
   let lost: [Loss]
   /// Since when more than one of its subscriptions is paid for at once; nil while none is.
   package let paysTwiceSince: Instant?
-  /// What those are, and which adds nothing; nil where the time of one is over meanwhile.
+  /// These subscriptions, and those that add nothing; nil if the period of one has since ended.
   package let paidTwice: PaidTwice?
-  /// Since when there is nothing left of the account, in either program; nil while there is.
+  /// Since when nothing is left of the account in either program; nil while something is.
   package var erased: Instant? { deletionParts?.erased }
-  /// Since when an operator lets nothing of it be written; nil where nobody does.
+  /// Since when an operator has blocked the account's writes; nil if they are not blocked.
   package let suspended: Instant?
-  /// When its end was asked for; nil where it stays.
+  /// When the account's deletion was requested; nil if it was not.
   package let leaving: Instant?
-  /// How far each part has come with that end; nil where none was asked for.
+  /// How far each part of that deletion has come; nil if none was requested.
   package let deletionParts: DeletionParts?
-  /// When that end comes; nil until it is exported.
+  /// When the erasure is due; nil until the account is exported.
   package let erases: Instant?
 
   package struct Subscription: Sendable {
     package let key: ObjectKey
-    /// What people call its store.
+    /// The store's name for people.
     package let store: String
-    /// Whether that tells what each period was; else only how the purchase stands now.
+    /// Whether the store reports each period; otherwise it reports only the purchase's present state.
     let tellsPeriods: Bool
-    /// Where it counts: a sandbox subscription grants only to listed accounts.
+    /// The environment in which it counts: a sandbox subscription grants only to listed accounts.
     package let environment: StoreEnvironment
     /// Derived for `now`, not as last stored.
     package let label: Label
-    /// The same for `moment`, by what is known at `now`.
+    /// The label at `moment`, by what is known at `now`.
     package let labelThen: Label
     package let willRenew: Bool
     package let isDirty: Bool
-    /// What names the account its owner, e.g. `subscription`, `transaction:<id>`, `claim:<n>`.
+    /// The evidence that the account is the owner, e.g. `subscription`, `transaction:<id>`, `claim:<n>`.
     package let ownerEvidence: String
     package let intervals: [Interval]
-    /// Its products, and the money that came and went.
+    /// Its products, and the money received and returned.
     package let bill: Bill
-    /// What it becomes with its next renewal; nil where it stays what it is, or nothing tells.
+    /// The item after its next renewal; nil if it stays the same or is unknown.
     package let next: Next?
-    /// Whether it stands still, and why.
+    /// Whether it is paused, and why.
     package let pause: Pause?
-    /// Until when its store must be told that it was delivered; nil where nothing waits for that.
+    /// Until when its store must receive an acknowledgement; nil if none is awaited.
     package let acknowledgedBy: Instant?
     /// The deliveries that show the subscription itself as it is.
     package let deliveries: [Delivery]
-    /// Reads of it that its store still owes an answer, or never gave one.
+    /// Reads of it that its store has not answered yet, or never answered.
     package let openReads: [OpenRead]
-    /// The products it rests on that no catalogue lists any more.
+    /// The products that it depends on and no catalogue lists any more.
     package let unmappedProducts: [String]
     /// Its products that no catalogue ever listed.
     package let unknownProducts: [String]
-    /// Of what it is for now what the catalogue lists as no storage.
+    /// Its current items that the catalogue lists as no storage.
     package let ignoredItems: Set<Bill.Item>
-    /// What of it needs attention, the oldest first; that its store waits for an acknowledgement says
-    /// `acknowledgedBy`.
+    /// Its attention items, oldest first, except an awaited acknowledgement, which `acknowledgedBy` shows.
     package let attention: [Attention]
-    /// The newest first.
+    /// Newest first.
     package let transitions: [Transition]
   }
 
   package struct Next: Sendable {
     package let item: Bill.Item
-    /// Nil where the catalogue gives no storage for it.
+    /// Nil if the catalogue gives no storage for the item.
     package let plan: Plan?
   }
 
-  /// A subscription that went from the account.
+  /// A subscription that the account lost.
   struct Loss: Sendable {
     let at: Instant
-    /// The number of the delivery or the decision that it came from.
+    /// The number of the delivery or the decision that caused it.
     let entry: Int64?
   }
 
   package struct Unread: Sendable {
     package let key: ObjectKey
-    /// What people call its store.
+    /// The store's name for people.
     package let store: String
     package let read: OpenRead
   }
 
   package struct OpenRead: Sendable {
-    /// Why it was last asked for: a reason of the ledger's, e.g. `contradiction`; nil: nobody told.
+    /// Why it was last requested: a reason of the ledger, e.g. `contradiction`; nil if unknown.
     package let reason: String?
     /// Since when reads have failed without an answer in between; nil while none has.
     package let unansweredSince: Instant?
-    /// Until when time alone takes nothing while they fail; nil where that holds nothing up.
+    /// Until when access is extended while they fail; nil if that extends nothing.
     package let carriedOnUntil: Instant?
-    /// When it is tried next; nil once it was given up.
+    /// When it is tried next; nil once it has failed permanently.
     package let due: Instant?
-    /// How many tries have failed in a row.
+    /// The number of failed tries in a row.
     package let attempts: Int
     package let lastError: String?
 
-    /// Why the last try failed; nil where none has.
+    /// Why the last try failed; nil if none has.
     package var cause: APIFailure.Cause? { lastError.map { APIFailure.Cause(told: $0) } }
   }
 
@@ -138,7 +138,7 @@ package struct EntitlementExplanation: Sendable {
     package let from: Instant
     package let to: Instant
     package let why: CapReason
-    /// The store's object that says so.
+    /// The store's object that proves it.
     package let evidence: ObjectKey
     /// The deliveries behind that object.
     package let deliveries: [Delivery]
@@ -153,23 +153,23 @@ package struct EntitlementExplanation: Sendable {
   }
 
   package struct Transition: Sendable, Hashable {
-    /// When it came true.
+    /// When it took effect.
     package let at: Instant
-    /// When it was noticed; nil of an edge of the clock that was kept before this was.
+    /// When it was noticed; nil for a clock transition that was stored before this was recorded.
     package let noticed: Instant?
     /// `clock`, `fact`, `policy` or `owner`.
     package let cause: String
     package let before: String
     package let after: String
-    /// The number of the delivery or the decision that it came from.
+    /// The number of the delivery or the decision that caused it.
     package let entry: Int64?
   }
 
-  /// How many decisions are told, and how many losses known.
+  /// The most decisions that are listed, and the most losses that are read.
   private static let decisionCountMax: Int64 = 50
 
-  /// `catalogue` tells what an account has that billing never heard of; `moment` is another time than
-  /// `now` to explain.
+  /// `catalogue` gives the schedule of an account that is unknown to billing. `moment` is the time
+  /// to explain, if not `now`.
   package init(
     of account: Identifier, at now: Instant, about moment: Instant? = nil, catalogue: Catalogue,
     stores: StoreList, reading reader: Reader
@@ -214,7 +214,7 @@ package struct EntitlementExplanation: Sendable {
     }
     (leaving, erases) = (deletion?.asked, deletion?.erases)
     deletionParts = try DeletionParts(of: account, reading: reader)
-    // While its end is waited for it is suspended by that, and beside it is kept what was before.
+    // A pending deletion suspends the account; its row keeps the suspension from before.
     suspended =
       if let deletion { deletion.suspended } else {
         try reader.first("SELECT suspended_ms FROM sync.accounts WHERE id = $1", .id(account)) {
@@ -235,7 +235,7 @@ package struct EntitlementExplanation: Sendable {
       paysTwiceSince == nil
       ? nil
       : try PaidTwice(
-        // No money of a sandbox's is to be refunded.
+        // Sandbox purchases have no money to refund.
         subscriptions.filter { $0.environment != .sandbox }, catalogue, stores, at: now)
   }
 
@@ -253,13 +253,13 @@ package struct EntitlementExplanation: Sendable {
 }
 
 extension EntitlementExplanation {
-  /// What held at `moment`, as the servers acted on it; nil for a time that has not come.
+  /// The boundary in force at `moment`, as the servers acted on it; nil for a future time.
   package var heldThen: Schedule.Boundary? {
     guard moment <= now else { return nil }
     return timeline.last { $0.from <= moment }
   }
 
-  /// What is known now to have been owed at `moment`, or to be owed then if nothing more comes.
+  /// The boundary owed at `moment` as known now. For a future time, it is owed if no further events come.
   package var owedThen: Schedule.Boundary {
     let boundaries = moment <= now ? schedule : remaining
     return boundaries.last { $0.from <= moment } ?? boundaries[0]
@@ -268,13 +268,14 @@ extension EntitlementExplanation {
   /// Whether nothing is left of the account at `moment`, as far as is known.
   package var isErasedThen: Bool { (erased ?? erases).map { $0 <= moment } ?? false }
 
-  /// Whether a store still tries to collect for any of its subscriptions, so that a payment that
-  /// succeeds brings a plan back.
+  /// Whether a store still tries to collect for any of its subscriptions, so that a successful
+  /// payment brings a plan back.
   package var awaitsPayment: Bool {
     subscriptions.contains { $0.willRenew || $0.label == .onHold }
   }
 
-  /// What held, and from there on what the schedule says; neighbours differ in more than their start.
+  /// The boundaries that were in force, followed by those of the schedule. Neighbours differ in
+  /// more than their start.
   var timeline: [Schedule.Boundary] {
     let steps =
       held.map { span in
@@ -292,8 +293,8 @@ extension EntitlementExplanation {
 }
 
 extension Schedule {
-  /// Its steps from the end of what held before; who had a plan and has none is told that it lapsed,
-  /// though nothing is left that owed it.
+  /// The boundaries from the end of `held` on. If the account had a plan and has none, the reason
+  /// is that it lapsed, although nothing is left that owed the plan.
   fileprivate func remaining(after held: [Span]) -> [Boundary] {
     var hadPlan = held.contains { $0.reason.isFounded }
     return spans(from: held.last?.to ?? .distantPast, to: .distantFuture).map { span in

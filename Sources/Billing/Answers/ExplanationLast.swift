@@ -3,25 +3,25 @@ internal import Ledger
 internal import Subscriptions
 internal import Tiers
 
-/// What happened last, in a sentence.
+/// The sentence about what happened last.
 extension EntitlementExplanation {
   /// Something that happened to the account, in a clause.
   private struct Event {
     let at: Instant
     let text: String
-    /// Whether money went back: nothing became more by it.
+    /// Whether money was returned, which increases nothing.
     var isReversal = false
-    /// What a payment was for.
+    /// The subscription that a payment was for.
     var paid: Subscription?
-    /// Whether an account's size can be another because of it at once.
+    /// Whether it can change an account's size at once.
     var isCause = true
   }
 
-  /// A payment and what the account may store because of it are one event to whoever paid.
+  /// The span within which a payment and the resulting change of size are one event to the payer.
   static let sameEvent = Instant.Span.minutes(5)
 
   var last: String {
-    // Of an account that was erased: what came before, though billing heard of its end later.
+    // For an erased account, only what came before counts, although billing learned of its end later.
     let end = min(deletionParts?.syncErased ?? now, now)
     let told = (moneyEvents + decisionEvents + lossEvents + renewalEvents).filter { $0.at <= end }
     func newest(_ events: [Event]) -> Event? {
@@ -38,7 +38,7 @@ extension EntitlementExplanation {
           : "Nothing had happened before: no plan was ever bought.")
     }
     let (before, after) = (timeline[step - 1], timeline[step])
-    // Beside a step what was paid for something else is no news of the account's size.
+    // Near a step, a payment for something else says nothing about the account's size.
     let event = newest(told.filter { !isNear($0, after) || isOf($0, from: before, to: after) })
     let change =
       isSame(before, as: after)
@@ -63,7 +63,7 @@ extension EntitlementExplanation {
     b - Self.sameEvent < a && a < b + Self.sameEvent
   }
 
-  /// The money that a step came of where it was heard of later than it went or came.
+  /// The payment or reversal that caused a step, if it was reported later than it happened.
   private func lateNews(
     of step: Schedule.Boundary, since before: Schedule.Boundary
   ) -> Event? {
@@ -83,8 +83,8 @@ extension EntitlementExplanation {
     return causes.max { $0.at < $1.at }
   }
 
-  /// What was paid at last after a failure bears the time of the first try, so that only the time is
-  /// told at which it was heard of.
+  /// The payment that succeeded after a failure. It carries the time of the first try, so only the
+  /// time of its report is shown.
   private func recovery(of subscription: Subscription, heardAt step: Schedule.Boundary) -> Event? {
     let failed: Set = [Label.grace.rawValue, Label.onHold.rawValue]
     let recovers = subscription.transitions.contains { transition in
@@ -106,7 +106,7 @@ extension EntitlementExplanation {
       transition.cause == "fact" && transition.after == Label.revoked.rawValue
         && transition.noticed.map { isNear($0, step.from) } ?? false
     }
-    // A dispute bears the time at which it began.
+    // A dispute carries the time at which it began.
     return subscription.bill.reversals.filter { reversal in
       reversal.kind != .dispute && reversal.state == .done
         && ends.contains { isNear($0.at, reversal.at) }
@@ -124,7 +124,7 @@ extension EntitlementExplanation {
     }.map { Event(at: $0.at, text: $0.clause(subscription.store)) }
   }
 
-  /// Whether what was paid gives the plan that came about then, or gave the larger one that went.
+  /// Whether the payment gives the plan that began then, or gave the larger plan that ended.
   private func isOf(
     _ event: Event, from before: Schedule.Boundary, to after: Schedule.Boundary
   ) -> Bool {
@@ -137,7 +137,7 @@ extension EntitlementExplanation {
     }
   }
 
-  /// Whether what is paid at a step had been paid before the one that went ahead of it.
+  /// Whether the period that is paid at a step had been paid before the previous step.
   private func isPaid(since before: Schedule.Boundary, at step: Schedule.Boundary) -> Bool {
     subscriptions.flatMap { $0.intervals }.contains { interval in
       interval.planID == step.planID && interval.why == step.reason
@@ -181,7 +181,7 @@ extension EntitlementExplanation {
     }
   }
 
-  /// That a store was told to renew no more, or to renew again: takes and gives nothing by itself.
+  /// Renewals that were switched off, or on again. By itself this gives and takes nothing.
   private var renewalEvents: [Event] {
     subscriptions.flatMap { $0.transitions }.reversed().compactMap { transition in
       RenewalChange(rawValue: transition.after).map { change in
@@ -194,14 +194,14 @@ extension EntitlementExplanation {
     }
   }
 
-  /// Purchases that went without a decision, as a store named another owner.
+  /// Purchases lost without a decision, because a store named another owner.
   private var lossEvents: [Event] {
     lost.filter { lost in !decisions.contains { $0.sequence == lost.entry } }.map {
       Event(at: $0.at, text: "a purchase was transferred away from your account")
     }
   }
 
-  /// What a step of the account's schedule came of, as far as nothing else tells.
+  /// The cause of a step of the account's schedule, if nothing else shows it.
   private func happened(_ step: Schedule.Boundary, since before: Schedule.Boundary) -> String {
     if before.reason == .quotaSet, step.reason != .quotaSet {
       return "the size that we had set ran out"
@@ -233,8 +233,8 @@ extension EntitlementExplanation {
     }
   }
 
-  /// Of a step that no payment or end of its own plan brought about: what made one plan count in
-  /// place of another, or the same hold more or less. Nil of every other step.
+  /// For a step that no payment or end of its own plan caused: why another plan counts, or why the
+  /// same plan holds more or less. Nil for every other step.
   private func replaced(
     by step: Schedule.Boundary, _ before: Schedule.Boundary
   ) -> String? {
@@ -253,7 +253,7 @@ extension EntitlementExplanation {
     if step.capByteCount > before.capByteCount {
       return begins(step) ? nil : "a larger plan took the place of the smaller one"
     }
-    // What still is owed has become the smaller one.
+    // The earlier plan is still owed, but is the smaller one now.
     let isOwed =
       subscriptions.flatMap { $0.intervals }.contains {
         $0.planID == before.planID && $0.from <= step.from && step.from < $0.to
@@ -263,7 +263,7 @@ extension EntitlementExplanation {
       ? "the plan that we gave your account ended" : "the larger plan ended"
   }
 
-  /// Whether the plan of a step is owed since then, or was heard of then.
+  /// Whether the plan of a step began then, or was reported then.
   private func begins(_ step: Schedule.Boundary) -> Bool {
     grants.contains { $0.planID == step.planID && isNear($0.from, step.from) }
       || subscriptions.flatMap { $0.intervals }.contains { interval in
@@ -281,7 +281,7 @@ extension EntitlementExplanation {
     additions.contains { isNear($0.from, moment) }
   }
 
-  /// When plans are and were owed that add to others.
+  /// The past and present times of plans that add to others.
   var additions: [(from: Instant, to: Instant?)] {
     let bought = subscriptions.flatMap { $0.intervals }.map {
       (planID: $0.planID, from: $0.from, to: Optional($0.to))

@@ -4,7 +4,7 @@ internal import ProviderAPI
 internal import Subscriptions
 internal import Tiers
 
-/// What happens next, in a sentence.
+/// The sentence about what happens next.
 extension EntitlementExplanation {
   static let nothingComes = "Nothing changes by itself from here on."
 
@@ -56,7 +56,7 @@ extension EntitlementExplanation {
         + "\(date(end))."
   }
 
-  /// What comes of an account whose end was asked for.
+  /// The sentence for an account whose deletion was requested.
   private var end: String {
     let unless = "unless its end is called off before"
     guard let erases else {
@@ -67,7 +67,7 @@ extension EntitlementExplanation {
       : "Next, the account is erased, which has been due since \(date(erases))."
   }
 
-  /// What is billed next where time alone changes no size.
+  /// The sentence about the next billing, if time alone changes no size.
   private var billing: String {
     if let billedAgain {
       return "Next, the subscription is billed again on \(date(billedAgain)), which brings the "
@@ -91,7 +91,7 @@ extension EntitlementExplanation {
     }
   }
 
-  /// Renewals of what gives nothing at present.
+  /// Renewals of subscriptions that give nothing at present.
   private var billings: [Renewal] {
     subscriptions.filter { $0.willRenew && $0.paidUntil(from: now) == nil }.compactMap { one in
       one.billed(after: now).map {
@@ -100,7 +100,7 @@ extension EntitlementExplanation {
     }
   }
 
-  /// Whether more comes of a renewal than the account may store already.
+  /// Whether a renewal may give more than the account may already store.
   private func mayAdd(_ renewal: Renewal) -> Bool {
     guard current.reason != .quotaSet else { return false }
     if renewal.subscription.bill.isScheduled { return true }
@@ -108,37 +108,37 @@ extension EntitlementExplanation {
     return plan.isAddition || plan.byteCount > current.capByteCount
   }
 
-  /// When the first subscription is billed again whose money went back, or may.
+  /// The earliest next billing of a subscription whose payment was or may be returned.
   var billedAgain: Instant? {
     subscriptions.filter { $0.willRenew && ($0.label == .revoked || $0.label == .onHold) }
       .compactMap { $0.billed(after: now) }.min()
   }
 
-  /// Whether a renewal is expected of which nobody has told for too long.
+  /// Whether an expected renewal has not been reported for too long.
   func awaitsReport(_ label: KeyPath<Subscription, Label>) -> Bool {
     subscriptions.contains { $0.willRenew && $0[keyPath: label] == .renewalPending }
   }
 
   // MARK: renewals
 
-  /// Something that goes on by itself, and when it does next.
+  /// A subscription that continues by itself, and when it does next.
   private struct Renewal {
     let subscription: Subscription
     let at: Instant
     let kind: Kind
-    /// What it gives then; nil where nothing tells, or it is no storage.
+    /// The plan that it gives then; nil if unknown or no storage.
     let plan: Plan?
 
     enum Kind {
       case payment
-      /// Its store ends the pause and charges.
+      /// The store ends the pause and charges.
       case resumption
-      /// It goes on, and no payment is asked for.
+      /// It continues, and no payment is requested.
       case uncollected
     }
   }
 
-  /// What goes on by itself and gives nothing any more from `end` on unless it does.
+  /// Subscriptions that continue by themselves, and otherwise give nothing from `end` on.
   private func renewals(until end: Instant) -> [Renewal] {
     subscriptions.filter { $0.willRenew }.compactMap { one in
       if one.label == .paused {
@@ -154,7 +154,7 @@ extension EntitlementExplanation {
     }
   }
 
-  /// Whether what is expected now is no payment.
+  /// Whether something other than a payment is expected now.
   var asksForNothing: Bool {
     subscriptions.contains { $0.label.givesAccess && $0.isUncollected(at: now) }
   }
@@ -166,7 +166,7 @@ extension EntitlementExplanation {
     return next.plan
   }
 
-  /// What it is for from a renewal on, where that is another plan.
+  /// The clause about the plan from a renewal on, if it is another plan.
   private func change(_ renewal: Renewal) -> String {
     let subscription = renewal.subscription
     if subscription.bill.isScheduled {
@@ -180,7 +180,7 @@ extension EntitlementExplanation {
     } ?? " as another product"
   }
 
-  /// What comes of a period that ends as it was bought.
+  /// The clause about a period that ends as it was bought.
   private func continuing(to step: Schedule.Boundary) -> String {
     let carrying = renewals(until: step.from).filter { renewal in
       current.reason != .quotaSet
@@ -199,9 +199,9 @@ extension EntitlementExplanation {
       + "if no payment comes, \(then(step))"
   }
 
-  /// What a step brings, and what if another subscription goes on until then.
+  /// The clause about a step, and about the case that another subscription continues until then.
   private func outcome(of step: Schedule.Boundary) -> String {
-    // Whether the sandbox counts for the account is not known here.
+    // It is not known here whether the sandbox counts for the account.
     let certain = renewals(until: step.from).filter { $0.subscription.environment != .sandbox }
     let renewal = certain.max {
       ($0.plan?.byteCount ?? 0, $1.at) < ($1.plan?.byteCount ?? 0, $0.at)
@@ -229,7 +229,7 @@ extension EntitlementExplanation {
 }
 
 extension EntitlementExplanation.Subscription {
-  /// The end of what is paid without a gap from `now` on; nil where nothing is.
+  /// The end of what is paid without a gap from `now` on; nil if nothing is.
   fileprivate func paidUntil(from now: Instant) -> Instant? {
     let paid = intervals.filter { interval in
       switch interval.why {
@@ -240,13 +240,13 @@ extension EntitlementExplanation.Subscription {
     return Self.end(of: paid, from: now)
   }
 
-  /// Whether no payment is asked for what begins then, though it goes on.
+  /// Whether it continues at `moment` without requesting a payment.
   fileprivate func isUncollected(at moment: Instant) -> Bool {
     guard let pause, pause.reason == .collection else { return false }
     return pause.until.map { moment < $0 } ?? true
   }
 
-  /// The end of what is owed without a gap from `now` on; nil where nothing is.
+  /// The end of what is owed without a gap from `now` on; nil if nothing is.
   fileprivate func owedUntil(from now: Instant) -> Instant? { Self.end(of: intervals, from: now) }
 
   private static func end(
@@ -259,15 +259,14 @@ extension EntitlementExplanation.Subscription {
     return end > now ? end : nil
   }
 
-  /// When the period ends that was paid last, whether that payment went back or not; nil where it
-  /// is over, or nothing tells.
+  /// The end of the last paid period, whether its payment was returned or not; nil if it is over or unknown.
   fileprivate func billed(after now: Instant) -> Instant? {
     bill.payments.filter { $0.state == .paid }.compactMap { $0.to }.filter { $0 > now }.max()
   }
 }
 
 extension EntitlementExplanation.OpenRead {
-  /// Whether time alone takes nothing because of it.
+  /// Whether access is extended because of it.
   fileprivate var isFailing: Bool { unansweredSince != nil && carriedOnUntil != nil }
 }
 

@@ -6,9 +6,9 @@ internal import Stores
 internal import Subscriptions
 internal import Tiers
 
-/// How what is explained of one subscription is read.
+/// Reads the explanation of one subscription.
 extension EntitlementExplanation.Subscription {
-  /// Nil where nothing was ever derived of it.
+  /// Nil if nothing was ever derived for it.
   init?(
     _ key: ObjectKey, at now: Instant, about moment: Instant, _ catalogue: Catalogue,
     _ reading: LedgerReading
@@ -55,7 +55,7 @@ extension EntitlementExplanation.Subscription {
 }
 
 extension Bill {
-  /// With what was taken back once and is not any more: the store's objects do not tell that they were.
+  /// Adds revocations that were undone, which the store's objects do not show.
   fileprivate func adding(undoneIn transitions: [EntitlementExplanation.Transition]) -> Bill {
     let revoked = Label.revoked.rawValue
     let ends = transitions.filter { $0.before == revoked }.compactMap { end in
@@ -78,7 +78,7 @@ extension Bill {
 }
 
 extension Bill.Item {
-  /// As a catalogue may list it.
+  /// The ids by which a catalogue may list it.
   fileprivate var ids: [String] {
     let both = [product, price].compactMap { $0 }.joined(separator: ":")
     return [price, both, product].compactMap { $0 }
@@ -86,8 +86,8 @@ extension Bill.Item {
 }
 
 extension Catalogue {
-  /// By the id that the catalogue lists: its price's, both together where a price is named within its
-  /// product, or its product's.
+  /// Decides by the first id that the catalogue lists: the price's, both together if a price is
+  /// named within its product, or the product's.
   fileprivate func ignores(_ item: Bill.Item, of provider: ObjectKey.Provider) -> Bool {
     let listed = item.ids.first { lists(provider: provider.rawValue, id: $0) }
     return listed.map {
@@ -95,7 +95,7 @@ extension Catalogue {
     } ?? false
   }
 
-  /// The plan that the same ids mean, also where an earlier catalogue listed them.
+  /// The plan of the same ids, even if an earlier catalogue listed them.
   fileprivate func plan(of item: Bill.Item, _ provider: ObjectKey.Provider) -> Plan? {
     let mappings = item.ids.map { mapping(provider: provider.rawValue, price: $0, product: nil) }
     return plan(for: mappings.first { $0 != .unknown } ?? .unknown)
@@ -123,7 +123,7 @@ extension LedgerReading {
         let key = ObjectKey(
           provider: store.provider, environment: environment,
           kind: store.traits.subscriptionKind, id: account.description)
-        // A read that failed leaves a row, and nobody its owner.
+        // A failed read leaves a row without an owner.
         guard try stored(key).row?.owner == nil,
           let read = try openReads(of: key, carriedOnUntil: nil).first
         else { return nil }
@@ -169,10 +169,10 @@ extension LedgerReading {
     }
   }
 
-  /// How many transitions of a subscription are told.
+  /// The most transitions of a subscription that are listed.
   private static let transitionCountMax: Int64 = 50
 
-  /// The newest first.
+  /// Newest first.
   fileprivate func transitions(
     of key: ObjectKey
   ) throws -> [EntitlementExplanation.Transition] {

@@ -3,11 +3,11 @@ internal import Ledger
 internal import Subscriptions
 package import Tiers
 
-/// What a person of support could send to the customer as it is.
+/// Text that support staff could send to the customer unchanged.
 extension EntitlementExplanation {
-  /// Three: what holds, what happened last, what happens next; of a moment in the past what held
-  /// then, what is known of it today, and what came after. `usedByteCount` is what the account's
-  /// storage holds now.
+  /// Three sentences: what applies now, what happened last, what happens next. For a past moment:
+  /// what applied then, what is known of it today, and what came after. `usedByteCount` is the size
+  /// of the account's storage now.
   package func sentences(usedByteCount: Int64) -> [String] {
     if let erased, erased <= moment {
       let gone = "The account was erased on \(date(erased)): nothing of it is stored any more."
@@ -37,7 +37,7 @@ extension EntitlementExplanation {
     return text + (refusedWrites.map { "; \($0)" } ?? "") + "."
   }
 
-  /// Why nothing may be written, whatever is paid.
+  /// Why nothing may be written, regardless of payments.
   private var refusedWrites: String? {
     if let leaving {
       let end =
@@ -48,7 +48,7 @@ extension EntitlementExplanation {
     return suspended.map { "nothing can be written now, as it was suspended on \(date($0))" }
   }
 
-  /// The subscription of whose plan nothing is missing but the end of its pause; nil: there is none.
+  /// The subscription whose plan returns when its pause ends; nil if there is none.
   var paused: Subscription? {
     switch current.reason {
     case .lapsed, .paymentFailed, .neverSubscribed, .grantRevoked:
@@ -109,7 +109,7 @@ extension EntitlementExplanation {
     ]
   }
 
-  /// The store that alone says what was owed then, and said otherwise at that time.
+  /// The store whose present state alone shows what was owed then, and which reported otherwise at that time.
   private func storeWithoutPast(_ owed: Schedule.Boundary) -> String? {
     subscriptions.first { subscription in
       !subscription.tellsPeriods
@@ -121,7 +121,7 @@ extension EntitlementExplanation {
     }?.store
   }
 
-  /// Whether a payment was for that time, and stayed.
+  /// Whether a payment covers that time and was not returned.
   private func isPaid(_ subscription: Subscription, at moment: Instant) -> Bool {
     let bill = subscription.bill
     return bill.payments.contains { payment in
@@ -131,7 +131,7 @@ extension EntitlementExplanation {
     }
   }
 
-  /// When the first news came of what had come true by `moment`.
+  /// The earliest time after `moment` at which something was noticed that had happened by `moment`.
   private var noticedLater: Instant? {
     subscriptions.flatMap { $0.transitions }.filter { $0.at <= moment }.compactMap { $0.noticed }
       .filter { $0 > moment }.min()
@@ -139,7 +139,7 @@ extension EntitlementExplanation {
 
   // MARK: words
 
-  /// A size that was set stays the same whatever plan is beneath it.
+  /// A size that was set is the same, whatever plan is below it.
   func isSame(_ a: Schedule.Boundary, as b: Schedule.Boundary) -> Bool {
     a.capByteCount == b.capByteCount
       && (a.planID == b.planID || a.reason == .quotaSet && b.reason == .quotaSet)
@@ -186,12 +186,12 @@ extension EntitlementExplanation {
     }
   }
 
-  /// Whether what is owed then tells of no plan, as what was bought is not the account's any more.
+  /// Whether the schedule shows no plan then because the purchase is no longer the account's.
   private func isLost(at moment: Instant) -> Bool {
     !lost.isEmpty && schedule.last { $0.from <= moment }?.reason == .neverSubscribed
   }
 
-  /// Whether no money went back: somebody else who pays for it shares it with the account no more.
+  /// Whether no money was returned: another person who pays for it no longer shares it with the account.
   package func isUnshared(_ boundary: Schedule.Boundary) -> Bool {
     guard boundary.reason == .refunded else { return false }
     return subscriptions.flatMap { $0.bill.reversals }

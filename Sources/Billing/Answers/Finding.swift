@@ -5,30 +5,30 @@ package import Storage
 internal import Stores
 package import Subscriptions
 
-/// What billing knows under a text that somebody quotes: subscriptions, and deliveries.
+/// The subscriptions and deliveries that billing knows for a text that someone quotes.
 package struct Finding: Sendable {
-  /// Ascending by their keys, at most 100.
+  /// Ascending by key, at most 100.
   package private(set) var subscriptions: [Subscription] = []
   /// Known objects that belong to no subscription, ascending.
   package private(set) var others: [Other] = []
-  /// Those that are named so, and those that speak of what was found, the newest first; at most 20.
+  /// Deliveries that the text names, and those about what was found, newest first; at most 20.
   package private(set) var deliveries: [DeliverySummary] = []
-  /// How many of them there are.
+  /// The number of such deliveries.
   package private(set) var deliveryTotal = DeliveryPage.Total(count: 0, limit: nil)
-  /// Those of the ids that billing knows or knew of.
+  /// The accounts with the given ids that billing knows or knew.
   package private(set) var accounts: [Account] = []
-  /// What they claimed of others, the newest first of each.
+  /// Their refused claims, newest first for each.
   package private(set) var refusedClaims: [RefusedClaim] = []
 
   package struct Subscription: Sendable {
     package let key: ObjectKey
     package let label: Label
     package let owner: Identifier?
-    /// Who owned it before, the last first; at most 10.
+    /// Its earlier owners, latest first; at most 10.
     package let formerOwners: [FormerOwner]
-    /// Who claims it and waits for its first read.
+    /// The accounts that claim it and wait for its first read.
     package let claimants: [Identifier]
-    /// What led to it: its own key, or that of an object of its.
+    /// The keys that led to it: its own, or those of its objects.
     package let by: [ObjectKey]
   }
 
@@ -42,7 +42,7 @@ package struct Finding: Sendable {
     package let claimants: [Identifier]
   }
 
-  /// An account as billing knows it, whether it still is one or not.
+  /// An account as billing knows it, whether it still exists or not.
   package struct Account: Sendable {
     package let id: Identifier
     package let deleted: Instant?
@@ -51,8 +51,8 @@ package struct Finding: Sendable {
   private static let subscriptionCountMax = 100
   private static let deliveryCountMax = 20
 
-  /// `text` is what was quoted, without the spaces around it; `owners` are accounts whose purchases are
-  /// asked for as well.
+  /// `text` is what was quoted, without spaces around it. The purchases of the accounts in `owners`
+  /// are found as well.
   package init(
     _ text: String, owners: [Identifier], at now: Instant, of ledger: Ledger, key: SearchKey?,
     reading reader: Reader
@@ -98,8 +98,8 @@ package struct Finding: Sendable {
       && refusedClaims.isEmpty
   }
 
-  /// The subscriptions that a text names, by an id of theirs or of an object of theirs, or by a delivery's; ascending,
-  /// at most 100. An account's id names none.
+  /// The subscriptions that a text names by their id, by the id of one of their objects, or by a
+  /// delivery's id; ascending, at most 100. An account's id names none.
   package static func subscriptions(
     named text: String, of ledger: Ledger, key: SearchKey?, reading reader: Reader
   ) throws -> [ObjectKey] {
@@ -124,11 +124,11 @@ package struct Finding: Sendable {
     )
   }
 
-  /// Every object that the text may name, by its key, by an id of any store or by a term.
+  /// Every object that the text may name, by its key, an id of any store or a search term.
   private static func keys(
     named text: String, _ stores: StoreList, key: SearchKey?, reading reader: Reader
   ) throws -> [ObjectKey] {
-    // Ids and tokens have no spaces, and may have got some on their way.
+    // Ids and tokens contain no spaces, but may have gained some in transit.
     let id = text.filter { !$0.isWhitespace }
     let whole = [ObjectKey(id)].compactMap { $0 }.filter { stores[$0.provider] != nil }
     let texts = Set(stores.flatMap { $0.terms(searchedBy: text) }).sorted()
@@ -140,7 +140,8 @@ package struct Finding: Sendable {
         foundBy: terms, countMax: subscriptionCountMax, reading: reader))
   }
 
-  /// What an account pays, if anything, where that is named by it: it may not have been read yet.
+  /// An account's purchases at stores that name them after it. They may not exist, or may not have
+  /// been read yet.
   private static func paid(by account: Identifier, _ ledger: Ledger) -> [ObjectKey] {
     ledger.stores.filter { $0.traits.isNamedByAccount }.map { store in
       ObjectKey(
@@ -167,7 +168,7 @@ package struct Finding: Sendable {
     ) { row in try row.id(0) }
   }
 
-  /// Those that the text names itself are told before what speaks of the same objects.
+  /// Deliveries that the text itself names come before others about the same objects.
   private mutating func findDeliveries(
     _ own: [DeliverySummary], about objects: [String], _ ledger: Ledger, reading reader: Reader
   ) throws {
@@ -202,7 +203,7 @@ extension Finding.FormerOwner {
 }
 
 extension Finding.Account {
-  /// Nil where nothing was ever told of it.
+  /// Nil if nothing was ever reported about it.
   package init?(_ id: Identifier, _ ledger: Ledger, reading reader: Reader) throws {
     let decided = try Decided.all(of: id, reading: reader)
     let deletion = decided.first { if case .accountDeleted = $0.decision { true } else { false } }
@@ -213,7 +214,7 @@ extension Finding.Account {
 }
 
 extension LedgerReading {
-  /// Whether anything was told of an object, or anybody claims it.
+  /// Whether anything was reported about an object, or anyone claims it.
   func isKnown(_ key: ObjectKey) throws -> Bool {
     guard try mirrors(of: key).isEmpty else { return true }
     return try database.first(

@@ -4,10 +4,10 @@ package import Storage
 package import Stores
 
 extension KeptDelivery {
-  /// What a delivery says to the decoder of today.
+  /// Decodes a stored delivery again with the current decoder.
   ///
-  /// Throws an `ErasedDelivery`, a `CryptoError` or a `CompressionError` for what cannot be opened, and what
-  /// the decoder throws for what it cannot read.
+  /// - Throws: An `ErasedDelivery`, a `CryptoError` or a `CompressionError` if it cannot be opened,
+  ///   and the decoder's error if it cannot be decoded.
   package static func decoded(
     again delivery: DeliverySummary, of stores: StoreList, sealing: SealingKeys,
     reading queryable: some Queryable
@@ -24,9 +24,9 @@ extension KeptDelivery {
         body: parts(of: message).body))
   }
 
-  /// As it came: its head, an empty line, its body.
+  /// The delivery as it came: head, empty line, body.
   ///
-  /// Throws an `ErasedDelivery`, a `CryptoError` or a `CompressionError` for what cannot be opened.
+  /// - Throws: An `ErasedDelivery`, a `CryptoError` or a `CompressionError` if it cannot be opened.
   package static func message(
     of delivery: DeliverySummary, stores: StoreList, sealing: SealingKeys,
     reading queryable: some Queryable

@@ -4,15 +4,15 @@ package import Storage
 package import Subscriptions
 internal import Tiers
 
-/// A purchase of an account's, as far as buying and changing must know.
+/// An account's purchase, reduced to what buying and changing need.
 package struct OwnedPurchase: Sendable {
   package let key: ObjectKey
   package let label: Label
   package let willRenew: Bool
-  /// When the last period ends that was paid, or given on trial.
+  /// The end of the last period that was paid for or a trial.
   package let paidUntil: Instant?
 
-  /// Whether it goes on by itself, or may be mended: it stands in the way of another one.
+  /// Whether it continues by itself or can be recovered, so that it prevents another purchase.
   package var isCurrent: Bool { label.isCurrent }
 }
 
@@ -26,11 +26,11 @@ extension Label {
 }
 
 extension Ledger {
-  /// Nobody has more that anybody looks at.
+  /// No account has more purchases that anyone looks at.
   private static let purchaseCountMax = 200
 
-  /// Whether nothing was ever paid for or tried by an account, in any store: neither what it owns, nor what went
-  /// from it.
+  /// Whether an account never paid for or tried anything in any store, counting what it owns and
+  /// what it lost.
   package func isFirstPurchase(
     of account: Identifier, reading reader: some Queryable
   ) throws -> Bool {
@@ -53,7 +53,7 @@ extension Ledger {
     }
   }
 
-  /// What an account owns that counts for it; the newest derived first.
+  /// The purchases that an account owns and that count for it, latest derived first.
   package func purchases(
     of account: Identifier, at now: Instant, reading reader: some Queryable
   ) throws -> [OwnedPurchase] {

@@ -5,33 +5,34 @@ internal import Stores
 package import Subscriptions
 internal import Tiers
 
-/// What an account pays for at one time though caps never add up, and what of it is one too many.
+/// Subscriptions that an account pays for at the same time although caps never add up, and those of
+/// them that are superfluous.
 package struct PaidTwice: Sendable {
-  /// What counts: the largest plan; of equal ones the one that was paid for first.
+  /// The one that counts: the largest plan; of equal ones, the one that was paid for first.
   package let kept: Part
-  /// What adds nothing, as it is to be refunded.
+  /// Those that add nothing and can be refunded.
   package let surplus: [Part]
 
   package struct Part: Sendable {
     package let key: ObjectKey
-    /// What people call its store.
+    /// The store's name for people.
     package let store: String
     package let planID: String
-    /// What was paid for the time that runs; nil where the store does not tell.
+    /// The payment for the current period, otherwise the newest one; nil if the store reports none.
     package let payment: Bill.Payment?
-    /// Whether its store gives money back when Coffer orders it; else its customer asks there.
+    /// Whether its store refunds when Coffer orders it; otherwise the customer must ask the store.
     package let isRefundedHere: Bool
 
-    /// For people: the amount, and where it was paid.
+    /// The amount and where it was paid, for people.
     package var price: String {
       payment?.amount.map { "\($0) at \(store)" } ?? "an amount that \(store) does not tell"
     }
   }
 
-  /// More than these are not looked at.
+  /// The most subscriptions that are looked at.
   private static let countMax = 50
 
-  /// Nil where no more than one of an account's subscriptions is paid for at that moment.
+  /// Nil unless more than one of an account's subscriptions is paid for at that moment.
   init?(
     _ subscriptions: [EntitlementExplanation.Subscription], _ catalogue: Catalogue,
     _ stores: StoreList, at now: Instant
@@ -44,7 +45,7 @@ package struct PaidTwice: Sendable {
     surplus = paid.dropFirst().map(\.part)
   }
 
-  /// The same, read of an account of which it was noted that it pays twice.
+  /// Reads the same for an account; nil unless it is recorded as paying twice.
   package init?(
     by account: Identifier, at now: Instant, of ledger: Ledger, reading reader: Reader
   ) throws {

@@ -3,12 +3,12 @@ package import Ledger
 package import Storage
 package import Subscriptions
 
-/// What was paid for all that an account owns, and what went back; each with the newest first.
+/// The payments for everything that an account owns, and the money returned; each newest first.
 package struct PaymentHistory: Sendable {
   package let payments: [(subscription: ObjectKey, payment: Bill.Payment)]
   package let reversals: [(subscription: ObjectKey, reversal: Bill.Reversal)]
 
-  /// Of one account, the purchases looked at, and the payments told.
+  /// For one account, the most purchases that are looked at, and the most payments that are listed.
   fileprivate static let (purchaseCountMax, countMax) = (50, 200)
 }
 

@@ -6,23 +6,23 @@ internal import Stores
 internal import Subscriptions
 internal import Tiers
 
-/// Every purchase of the environment that grants, with those that continue it, a page at a time: what the
-/// monthly report is summed over.
+/// The purchases of the environment that grants, each with those that continue it, page by page. The monthly
+/// report adds them up.
 ///
-/// It reads what was derived and what stores told, in a few statements for a page, and changes nothing.
+/// It reads derived state and the stores' reports with a few statements for each page, and changes nothing.
 package struct SubscriberPages {
   private let ledger: Ledger
   private let reader: Reader
   private let now: Instant
   private let catalogue: Catalogue
   private let pageCount: Int
-  /// Where the next page begins: what a later one of these goes on from.
+  /// Where the next page begins. A later value can continue from there.
   package private(set) var place: Place
 
   package struct Place: Equatable, Sendable {
-    /// The last subscription that was read; nil behind the last of all.
+    /// The last subscription that was read; nil after the last of all.
     package let last: String?
-    /// How many were read.
+    /// The number of subscriptions that were read.
     package let readCount: Int64
 
     package init(last: String?, readCount: Int64) {
@@ -33,7 +33,7 @@ package struct SubscriberPages {
     package static let start = Place(last: "", readCount: 0)
   }
 
-  /// A chain of purchases longer than this is no customer's.
+  /// The longest chain that is followed; no customer has a longer one.
   private static let chainCountMax = 32
 
   package init(
@@ -48,12 +48,12 @@ package struct SubscriberPages {
     catalogue = ledger.rules.keeping(try SoldPlans.all(reading: reader)).catalogue
   }
 
-  /// How many subscriptions there are to read, of either environment.
+  /// The number of subscriptions to read, from both environments.
   package static func count(_ reader: Reader) throws -> Int64 {
     try reader.first("SELECT count(*) FROM billing.subscriptions") { try $0.integer(0) } ?? 0
   }
 
-  /// The subscribers of the next page; nil behind the last.
+  /// The subscribers of the next page; nil after the last.
   package mutating func next() throws -> [Subscriber]? {
     guard let after = place.last else { return nil }
     let page = try reader.rows(
@@ -78,7 +78,7 @@ package struct SubscriberPages {
 
   // MARK: chains
 
-  /// Each purchase that continues none with those that continue it.
+  /// Each purchase that continues no other, with those that continue it.
   private func chains(_ page: [DerivedRow]) throws -> [[DerivedRow]] {
     let older = try predecessors(of: page.map(\.object))
     var chains = page.filter { older[$0.object] == nil }.map { [$0] }
@@ -87,7 +87,7 @@ package struct SubscriberPages {
     for _ in 1..<Self.chainCountMax where !ends.isEmpty {
       let newer = try successors(of: Array(ends.keys))
       let rows = try self.rows(newer.map(\.object)).filter { counts($0) }
-      // Of several that it continues, a purchase counts with the first alone.
+      // A purchase that continues several counts with the first of them only.
       let first = try predecessors(of: rows.map(\.object))
       var next: [String: Int] = [:]
       for row in rows {
@@ -102,7 +102,7 @@ package struct SubscriberPages {
     return chains
   }
 
-  /// The first of the purchases of the same environment that each continues, where there is one.
+  /// For each object, the first of the purchases in the same environment that it continues, if any.
   private func predecessors(of objects: [String]) throws -> [String: String] {
     var found: [String: String] = [:]
     for list in SQLList.slices(of: objects.map { .text($0) }, after: 1) {
@@ -159,7 +159,7 @@ package struct SubscriberPages {
     return purchases
   }
 
-  /// What the stores told of products and money.
+  /// The products and money that the stores reported.
   private func bills(of keys: [ObjectKey]) throws -> [ObjectKey: Bill] {
     let reading = ledger.reading(reader)
     var subscriptions: [ObjectKey: Subscription] = [:]
@@ -173,7 +173,7 @@ package struct SubscriberPages {
     return subscriptions.mapValues { $0.record.bill }
   }
 
-  /// The subscriptions that each object tells of: as `LedgerReading.reach` finds them, for many at once.
+  /// The subscriptions that each object is about, found as `LedgerReading.reach` does, but for many at once.
   private func holders(of keys: [ObjectKey]) throws -> [ObjectKey: Set<ObjectKey>] {
     var holders = Dictionary(uniqueKeysWithValues: keys.map { ($0, Set([$0])) })
     var open = keys.map(\.description)
@@ -230,7 +230,7 @@ package struct SubscriberPages {
   }
 }
 
-/// What was derived of one subscription, as far as the report needs it.
+/// The derived state of one subscription, as far as the report needs it.
 private struct DerivedRow {
   package let object: String
   let environment: String
@@ -253,7 +253,7 @@ private struct DerivedRow {
     updated = try row.instant(5)
   }
 
-  /// What time did since anything was last told, as `Derivation` will write it with the next fact.
+  /// The changes by time alone since the last update, as `Derivation` will write them with the next fact.
   func changesByClock(_ coverage: Coverage, upTo now: Instant) -> [Purchase.Change] {
     var before = label
     var changes: [Purchase.Change] = []

@@ -3,31 +3,31 @@ package import Ledger
 package import Storage
 package import Subscriptions
 
-/// Everything that billing knows of one purchase: for an admin who has a number of it.
+/// Everything that billing knows about one purchase, for an operator who has a number of it.
 package struct SubscriptionExplanation: Sendable {
   package let told: EntitlementExplanation.Subscription
   package let owner: Identifier?
-  /// Who owned it before, the last first; at most 10.
+  /// Its earlier owners, latest first; at most 10.
   package let formerOwners: [Finding.FormerOwner]
   /// The accounts that its store, or the purchase that it continues, names as its owner.
   package let named: [Identifier]
-  /// Who claims it and waits for its first read; at most 10.
+  /// The accounts that claim it and wait for its first read; at most 10.
   package let claimants: [Identifier]
-  /// Who claimed it and did not get it, the newest first; at most 10.
+  /// The refused claims to it, newest first; at most 10.
   package let refusedClaims: [RefusedClaim]
-  /// By the store's ids, where it tells them.
+  /// By the store's ids, if it reports them.
   package let customers: [String]
-  /// What the store tells of it, the subscription itself among them; at most 100.
+  /// The objects that the store reported for it, including the subscription itself; at most 100.
   package let objects: [ObjectKey]
-  /// The newest first, at most 20.
+  /// Newest first, at most 20.
   package let deliveries: [DeliverySummary]
-  /// How many of them there are.
+  /// The number of such deliveries.
   package let deliveryTotal: DeliveryPage.Total
 
   private static let objectCountMax = 100
   private static let deliveryCountMax = 20
 
-  /// Nil where nothing was ever derived of it.
+  /// Nil if nothing was ever derived for it.
   package init?(
     _ key: ObjectKey, at now: Instant, of ledger: Ledger, reading reader: Reader
   ) throws {

@@ -5,51 +5,51 @@ internal import Stores
 package import Subscriptions
 package import Tiers
 
-/// What an account is told of what it pays for: what holds, until when, and what stands in the way.
+/// An account's own picture of what it pays for: what applies, until when, and what is wrong.
 ///
-/// One picture for all stores, and the same to the account's devices and to whoever is told of changes.
+/// It is the same for all stores, and for the account's devices and everyone who is notified of changes.
 package struct SubscriptionOverview: Sendable {
   package let account: Identifier
   package let now: Instant
-  /// What holds.
+  /// The boundary in force.
   package let current: Schedule.Boundary
-  /// When it holds no more, if nothing more comes; nil: without an end.
+  /// When it ends if no further events come; nil if it has no end.
   package let accessEnds: Instant?
-  /// When time alone may change any of this next.
+  /// When time alone may next change any of this.
   package let nextChange: Instant?
   /// Whether the account is being deleted, so that it can buy nothing.
   package let isLeaving: Bool
-  /// Whether it never paid for or tried anything, so that a trial of the catalogue's would be given.
+  /// Whether the account never paid for or tried anything, so that it would get a trial of the catalogue.
   package let isFirstPurchase: Bool
-  /// Where plans are bought by wishes to this server; nil where they are not.
+  /// The store whose plans are bought by requests to this server; nil if there is none.
   package let seller: ObjectKey.Provider?
-  /// Those that give access first, and of these what is sure before what hangs in the balance.
+  /// Those that give access first; of these, the certain ones before the uncertain.
   package let subscriptions: [Subscription]
 
   package struct Subscription: Sendable {
     package let key: ObjectKey
-    /// What people call its store.
+    /// The store's name for people.
     package let store: String
     package let environment: StoreEnvironment
     package let label: Label
     package let willRenew: Bool
-    /// What it gives, or gave last; nil where nothing was ever owed.
+    /// The plan that it gives, or gave last; nil if nothing was ever owed.
     package let planID: String?
-    /// The end of the period that is paid for, or of the trial; of one that is over, when it ended.
+    /// The end of the paid period or the trial. For a subscription that is over, when it ended.
     package let validUntil: Instant?
     package let grace: Grace?
-    /// The payment that fails.
+    /// The failing payment.
     package let failure: Failure?
     package let pause: Pause?
-    /// The store's ids of what it is for.
+    /// Its items, by the store's ids.
     package let items: [Bill.Item]
     let nextChange: Instant?
-    /// Where its store lets customers manage it; nil where that is done here.
+    /// The page where its store lets customers manage it; nil if that is done here.
     package let managePage: String?
     package let isManagedHere: Bool
-    /// Whether it may go on at the `seller`.
+    /// Whether it may continue at the `seller`.
     package let mayMigrate: Bool
-    /// Whether it goes on by itself, or may be mended: it stands in the way of another one.
+    /// Whether it continues by itself or can be recovered, so that it prevents another purchase.
     package let isCurrent: Bool
   }
 
@@ -60,19 +60,19 @@ package struct SubscriptionOverview: Sendable {
 
   package struct Failure: Sendable, Hashable {
     package let since: Instant
-    /// Nil where the store does not tell.
+    /// Nil if the store does not report it.
     package let amount: Money?
-    /// What a payment is to be made for, by its store's id; nil where nobody can pay it by itself.
+    /// The invoice to pay, by its store's id; nil if it cannot be paid separately.
     package let invoice: ObjectKey?
   }
 
-  /// The one that gives the plan that holds; else the first.
+  /// The one that gives the current plan; otherwise, the first.
   package var main: Subscription? {
     subscriptions.first { $0.label.givesAccess && $0.planID == current.planID }
       ?? subscriptions.first
   }
 
-  /// Of one account, told at most this many, the newest.
+  /// The most subscriptions that are shown for one account, the newest.
   private static let subscriptionCountMax: Int64 = 50
 
   fileprivate init(
@@ -85,7 +85,7 @@ package struct SubscriptionOverview: Sendable {
     let catalogue = try ledger.catalogue(reading: database)
     seller = ledger.seller(of: catalogue)
     let stored = try EntitlementRows.schedule(of: account, reading: database)
-    // Of many accounts billing never heard.
+    // Billing knows nothing of many accounts.
     let schedule = Schedule(stored: stored) ?? .free(catalogue)
     let current = schedule.entry(at: now)
     self.current = current
@@ -114,7 +114,7 @@ package struct SubscriptionOverview: Sendable {
 }
 
 extension Ledger {
-  /// What an account is told.
+  /// The overview of an account.
   package func overview(
     of account: Identifier, at now: Instant, reading database: any Queryable
   ) throws -> SubscriptionOverview {
@@ -173,7 +173,7 @@ extension SubscriptionOverview.Subscription {
     items = bill.items
   }
 
-  /// Which is told first.
+  /// The order in which subscriptions are shown.
   fileprivate var rank: Int {
     switch label {
     case .active: 0
@@ -189,7 +189,7 @@ extension SubscriptionOverview.Subscription {
 }
 
 extension CapReason {
-  /// Whether it is the paid period or trial itself, not what is given beyond it.
+  /// Whether it is the paid period or trial itself, not access beyond it.
   fileprivate var isPaidFor: Bool {
     switch self {
     case .subscribed, .contested, .trial, .courtesy: true

@@ -5,11 +5,11 @@ package import Stores
 package import Subscriptions
 package import Tiers
 
-/// Reads from the App Store Server API what notifications did not tell, or told in contradictions.
+/// Reads from the App Store Server API what notifications did not report, or reported in contradictory ways,
+/// and sends extensions and consumption reports.
 ///
-/// It only reads. Every call blocks; the transport bounds each request in time and size, and here
-/// each answer is bounded in requests. Any thread may call it.
-/// https://developer.apple.com/documentation/appstoreserverapi
+/// Every call blocks. The transport bounds each request in time and size, and each answer here is bounded in
+/// requests. Any thread may call it. https://developer.apple.com/documentation/appstoreserverapi
 package struct AppleAPI: Sendable {
   let base: String
   let environment: StoreEnvironment
@@ -18,7 +18,7 @@ package struct AppleAPI: Sendable {
   let transport: any ProviderTransport
   let clock: Clock
 
-  /// `base` is without a slash at its end, and the environment's.
+  /// `base` belongs to the environment and has no slash at its end.
   package init(
     base: String, environment: StoreEnvironment, key: AppleAPIKey, verifier: AppleVerifier,
     transport: any ProviderTransport, clock: Clock
@@ -31,10 +31,10 @@ package struct AppleAPI: Sendable {
     self.clock = clock
   }
 
-  /// All subscriptions of the customer who has this one: their statuses and their transactions.
+  /// Reads all subscriptions of the customer who has this one: their statuses and their transactions.
   ///
-  /// `id` is the id of any transaction of the subscription. It is `.notFound` in the other
-  /// environment's API, too.
+  /// `id` is the id of any transaction of the subscription. It is `.notFound` in the other environment's API,
+  /// too.
   package func record(of id: String) throws(APIFailure) -> AppleAnswer {
     var reading = AppleReading(self)
     try reading.readStatuses(id)
@@ -47,12 +47,13 @@ package struct AppleAPI: Sendable {
   }
 }
 
-/// What a read found, with what the store said word for word.
+/// The result of a read, with the store's answers word for word.
 package struct AppleAnswer: Sendable {
   package fileprivate(set) var facts: [Fact] = []
   package private(set) var terms: [SearchTerm] = []
   package fileprivate(set) var notes: Set<AppleNote> = []
-  /// Nothing in it was read before that, by the store's own clock; nil where the store told none.
+  /// The earliest moment at which any of it was read, by the store's own clock; nil if the store
+  /// gave no time.
   package fileprivate(set) var began: Instant?
   /// Every answer as received, in a JSON array with its request's target.
   package var transcript: [UInt8] {

@@ -3,11 +3,11 @@ internal import Crypto
 internal import JSON
 internal import JWS
 
-/// A key of App Store Connect ("In-App Purchase"), and the tokens it signs. Any thread may use it.
+/// A key of App Store Connect ("In-App Purchase"), and the tokens that it signs. Any thread may use it.
 package final class AppleAPIKey: Sendable {
-  /// Apple allows an hour; its own libraries ask for five minutes.
+  /// Apple allows an hour; its own libraries use five minutes.
   package static let lifetime = Instant.Span.minutes(5)
-  /// A token is not used in its last minute, for a request takes time and clocks differ.
+  /// A token is not used in its last minute, because a request takes time and clocks differ.
   private static let reserve = Instant.Span.minutes(1)
 
   private let keyID: String
@@ -42,7 +42,7 @@ package final class AppleAPIKey: Sendable {
     }
   }
 
-  /// Has the next request sign a new one, unless another thread already did.
+  /// Makes the next request sign a new token, unless another thread already did.
   func forget(_ text: Secret) {
     current.withLock { current in
       if current?.text.exposed == text.exposed { current = nil }

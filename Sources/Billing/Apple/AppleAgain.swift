@@ -66,9 +66,9 @@ extension AppleStore {
 }
 
 extension SignedPayload {
-  /// One that was verified when it came, and kept since.
+  /// A payload that was verified on arrival and stored since.
   ///
-  /// Warning: proves nothing of any other text.
+  /// Warning: proves nothing about any other text.
   fileprivate init(unchecked json: JSON) throws {
     let jws = try JWSSegments(Array(json.requireString().utf8))
     let payload = try JSON.parseForeign(jws.payload).requireObject()

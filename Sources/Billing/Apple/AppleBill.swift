@@ -3,7 +3,7 @@ package import Subscriptions
 internal import Tiers
 
 extension AppleRecord {
-  /// Where siblings disagree, what the first of them says.
+  /// The bill. If siblings disagree, the first of them counts.
   package var bill: Bill {
     let known = transactions.compactMap { id, mirror in
       mirror.contents.first.map { (id: id, content: $0) }
@@ -29,7 +29,8 @@ extension AppleRecord {
 }
 
 extension AppleTransaction {
-  /// What its holder paid: of what a family or a seat lets him use somebody else paid the price.
+  /// The amount that its holder paid. For a purchase shared by a family or a seat it is zero,
+  /// because someone else paid the price.
   fileprivate var paid: Price? {
     switch ownership {
     case .purchased, .other: price
@@ -57,7 +58,7 @@ extension Bill.Reversal {
 }
 
 extension AppleTransaction.Revocation {
-  /// How much of a price went back; nil where that is not told.
+  /// The refunded part of a price; nil if unknown.
   fileprivate func portion(of price: AppleTransaction.Price) -> AppleTransaction.Price? {
     let everything: Int64 = 100_000
     if kind == .full { return price }
@@ -65,7 +66,8 @@ extension AppleTransaction.Revocation {
       return nil
     }
     let (product, overflow) = price.milliunits.multipliedReportingOverflow(by: percentageMilliunits)
-    // To the smallest unit there is: a portion of a price is told in thousandths of a percent.
+    // Rounded to the currency's smallest unit, because the store gives the portion in thousandths
+    // of a percent.
     let unit: Int64 =
       switch MinorUnits.exponent(of: price.currency.lowercased()) {
       case 0: 1000

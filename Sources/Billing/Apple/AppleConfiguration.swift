@@ -1,13 +1,13 @@
 package import Base
 package import Configuration
 
-/// What `coffer-billing` needs to know about the App Store; there is none where it is off.
+/// The programs' configuration of the App Store; there is none if the App Store is off.
 package struct AppleConfiguration: StoreConfiguration {
-  /// Those that are ours; the first is the oldest.
+  /// Our apps, the oldest first.
   package let apps: [AppleApp]
-  /// The root that signatures must lead to, in DER; nil is Apple's own, which is built in.
+  /// The root that signatures must lead to, in DER. Nil for Apple's own root, which is built in.
   package let root: [UInt8]?
-  /// Nil where the App Store is never asked.
+  /// Nil if the App Store is never asked.
   package let api: API?
 
   package struct API: Sendable {
@@ -20,7 +20,7 @@ package struct AppleConfiguration: StoreConfiguration {
   }
 
   package static let store = "apple"
-  /// A read of a purchase asks for each in turn.
+  /// A read of a purchase may ask for each app in turn.
   private static let appCountMax = 16
   package static let settings: [any AnySetting] = [
     Keys.bundleIDs, Keys.appIDs, Keys.issuerID, Keys.keyID,

@@ -4,7 +4,7 @@ internal import Stores
 internal import Subscriptions
 internal import Tiers
 
-/// Turns verified payloads into facts, one after another.
+/// Decodes verified payloads into facts, one after another.
 struct AppleDecoder {
   let environment: StoreEnvironment
   private(set) var facts: [Fact] = []
@@ -15,7 +15,7 @@ struct AppleDecoder {
 
   mutating func note(_ note: AppleNote) { notes.insert(note) }
 
-  /// Adds the transaction, if it is a subscription's; gives the key of what it belongs to.
+  /// Adds the transaction if it belongs to a subscription. Returns the subscription's key in any case.
   mutating func readTransaction(_ signed: SignedPayload) throws(JSONError) -> ObjectKey {
     let json = signed.payload
     let id = try json["transactionId"].requireID()
@@ -63,7 +63,7 @@ struct AppleDecoder {
     return key(.subscription, original)
   }
 
-  /// A status says nothing by itself of when it was so: whoever signed it says when.
+  /// Adds a status. It carries no time itself, so `signedDate` comes from the payloads signed with it.
   mutating func readStatus(_ number: Int64, of subscription: ObjectKey?, asOf signedDate: Instant) {
     guard let subscription else {
       notes.insert(.noSubscription)
@@ -82,7 +82,7 @@ struct AppleDecoder {
     if let subtype, !subtypes.contains(subtype) { notes.insert(.unknownSubtype) }
   }
 
-  /// Every type that the store documents, with its subtypes; all may come without one.
+  /// Every type that the store documents, with its subtypes. Each may come without a subtype.
   private static let subtypes: [String: Set<String>] = [
     "SUBSCRIBED": ["INITIAL_BUY", "RESUBSCRIBE"],
     "DID_RENEW": ["BILLING_RECOVERY"],
@@ -131,7 +131,7 @@ struct AppleDecoder {
       percentageMilliunits: try json["revocationPercentage"].optionalInteger())
   }
 
-  /// Payloads of before family sharing hold none.
+  /// Payloads from before family sharing name no ownership.
   private mutating func ownership(
     _ json: JSON
   ) throws(JSONError) -> AppleTransaction.Ownership {
@@ -141,7 +141,7 @@ struct AppleDecoder {
     return ownership
   }
 
-  /// Nothing is owed because of it, so one that cannot be read is none.
+  /// The price does not affect access, so an unreadable one counts as none.
   private func price(_ json: JSON) -> AppleTransaction.Price? {
     guard let milliunits = json["price"].integer, let currency = json["currency"].string,
       isID(currency)

@@ -4,7 +4,8 @@ internal import Tiers
 
 /// Coverage of one App Store subscription from one value of each of its objects.
 ///
-/// It holds no clock. Grace is the store's, to the millisecond; our own days are never added.
+/// It does not depend on the current time. Grace is the store's, to the millisecond; our own days
+/// of grace are never added.
 struct AppleFold {
   let transactions: [Transaction]
   let renewal: Mirror<AppleRenewal>.Observation?
@@ -17,16 +18,16 @@ struct AppleFold {
     let content: AppleTransaction
   }
 
-  /// A transaction's own time, before anything is added to it.
+  /// The time that a transaction itself gives, before anything is added.
   private struct Period {
     let transaction: Transaction
     let plan: Plan?
     let from: Instant
     var to: Instant
-    /// When the store took it back, before or after its end.
+    /// When the store revoked it, before or after its end.
     var takenBackAt: Instant?
 
-    /// Whether nothing follows it: what was taken back while it lasted has neither grace nor leeway.
+    /// Whether nothing follows it: a period that was revoked while it lasted has neither grace nor leeway.
     var isCut: Bool { takenBackAt.map { $0 <= to } ?? false }
   }
 
@@ -46,7 +47,7 @@ struct AppleFold {
     }
     let last = periods.last
     if let last, let plan = last.plan, !last.isCut, let more = extensionReason(last) {
-      // Grace follows a period that stands: a refund after the expiry ends it.
+      // Grace follows a period that was not cut. A refund after the expiry ends it.
       intervals.append(
         Coverage.Interval(
           planID: plan.id, from: last.to,
@@ -59,9 +60,10 @@ struct AppleFold {
 
   // MARK: paid periods
 
-  /// Each from its purchase to its expiry, the next purchase or its revocation, whichever is first.
+  /// The period of each transaction: from its purchase to its expiry, the next purchase or its revocation,
+  /// whichever is first.
   ///
-  /// The next purchase counts though it was refunded: that does not revive what it replaced.
+  /// The next purchase ends it even if it was refunded, because a refund does not revive what was replaced.
   private func truncated(_ alarms: inout Set<Coverage.Alarm>) -> [Period] {
     let sorted = transactions.filter { $0.content.ownership.isKnown }.sorted {
       ($0.content.purchaseDate, $0.id.utf8.count, $0.id)
@@ -82,7 +84,7 @@ struct AppleFold {
 
   private func revoke(_ period: inout Period, isLast: Bool, _ alarms: inout Set<Coverage.Alarm>) {
     guard let revocation = period.transaction.content.revocation else { return }
-    // Taken back in a way that is not known: the status says whether access went with it.
+    // For an unknown kind of revocation, the status shows whether access ended with it.
     let isConfirmed = isLast && status?.content.state == .revoked
     let kind = revocation.reversal ?? (isConfirmed ? .fullRefund : .unknownRevocation)
     switch policy.reversals.effect(of: kind, on: isLast ? .current : .past) {
@@ -101,7 +103,7 @@ struct AppleFold {
   ) -> (until: Instant, why: CapReason, evidence: String)? {
     guard let renewal, isAbout(last, renewal.asOf) else { return nil }
     if let until = renewal.content.gracePeriodExpiresDate {
-      // Plans with a commitment have none, whatever is told.
+      // Plans with a commitment have no grace, whatever the renewal info says.
       guard last.transaction.content.commitment == nil else { return nil }
       return until > last.to ? (until, .grace, last.transaction.content.originalTransactionID) : nil
     }
@@ -111,12 +113,12 @@ struct AppleFold {
     return (last.to + policy.leeway, .leeway, last.transaction.id)
   }
 
-  /// Whether what was said then can be about the renewal that follows `last`.
+  /// Whether information from that time can be about the renewal that follows `last`.
   private func isAbout(_ last: Period, _ asOf: AsOf) -> Bool {
     asOf.from >= last.from - Self.earlyRenewal
   }
 
-  /// Whether anything says that the next renewal failed or will not come.
+  /// Whether anything shows that the next renewal failed or will not come.
   private var isFailing: Bool {
     if let renewal, renewal.content.isInBillingRetry || renewal.content.expirationIntent != nil {
       return true
@@ -182,7 +184,7 @@ struct AppleFold {
 }
 
 extension AppleRenewal {
-  /// Billing is what stands in the way, not the customer.
+  /// Whether billing prevents the renewal, not the customer.
   fileprivate var isFailedPayment: Bool {
     isInBillingRetry || gracePeriodExpiresDate != nil || expirationIntent == Self.billingIntent
   }
@@ -191,7 +193,7 @@ extension AppleRenewal {
 extension AppleTransaction.Revocation {
   private static let everything: Int64 = 100_000
 
-  /// Nil for one that the decoder does not know.
+  /// Nil for a kind that the decoder does not know.
   var reversal: ReversalTable.Kind? {
     switch kind {
     case .full: .fullRefund
@@ -204,7 +206,7 @@ extension AppleTransaction.Revocation {
 }
 
 extension Catalogue {
-  /// The plan of an App Store product; an unknown one means the fallback, if there is one.
+  /// The plan of an App Store product. An unknown product gets the fallback, if there is one.
   fileprivate func applePlan(_ product: String) -> Plan? {
     plan(for: mapping(provider: "apple", price: product, product: nil))
   }

@@ -6,8 +6,8 @@ package import Stores
 internal import Subscriptions
 internal import Tiers
 
-/// What the App Store tells again: its notifications of half a year, first those that did not arrive.
-/// https://developer.apple.com/documentation/appstoreserverapi/get-notification-history
+/// The lists in which the App Store repeats its notifications of half a year, beginning with those that did
+/// not arrive. https://developer.apple.com/documentation/appstoreserverapi/get-notification-history
 extension AppleStore {
   package var listings: [StoreListing] {
     StoreEnvironment.allCases.flatMap { environment in
@@ -20,7 +20,7 @@ extension AppleStore {
     }
   }
 
-  /// Those of the first app have the names that they had while there was one.
+  /// The first app's lists keep the names that they had while it was the only one.
   private static func name(_ environment: StoreEnvironment, _ list: String, _ index: Int) -> String
   {
     "\(environment.rawValue)_\(list)" + (index == 0 ? "" : "_\(index + 1)")
@@ -69,7 +69,7 @@ extension AppleAPI {
     return StorePage(items: items, next: next)
   }
 
-  /// Proven and decoded as if it had been delivered.
+  /// The notification, verified and decoded as if it had been delivered.
   private func item(_ text: String, at now: Instant) -> StorePage.Item {
     let verified: VerifiedNotification
     do throws(AppleRefusal) {

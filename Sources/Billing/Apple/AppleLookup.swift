@@ -6,11 +6,11 @@ package import Subscriptions
 internal import Tiers
 
 extension AppleStore {
-  /// Receipts that Apple mails bear a number that no transaction has.
+  /// Receipts that Apple sends by e-mail have a number that no transaction has.
   /// https://developer.apple.com/documentation/appstoreserverapi/look-up-order-id
   package func subscriptions(boughtBy order: String) throws(APIFailure) -> [ObjectKey]? {
     guard Self.isOrder(order) else { return nil }
-    // Of the sandbox there are no receipts.
+    // The sandbox sends no receipts.
     guard let all = apis[.live] else {
       throw Self.withoutKey
     }
@@ -21,7 +21,7 @@ extension AppleStore {
     return []
   }
 
-  /// As M followed by letters and digits in upper case.
+  /// Whether the text looks like an order: M followed by letters and digits in upper case.
   private static func isOrder(_ text: String) -> Bool {
     8...24 ~= text.utf8.count && text.utf8.first == UInt8(ascii: "M")
       && text.utf8.allSatisfy {

@@ -4,7 +4,7 @@ extension ObjectKey.Provider {
   package static let apple = Self("apple")
 }
 
-/// A subscription is named by its original transaction.
+/// A subscription is identified by its original transaction.
 extension ObjectKey.Kind {
   package static let transaction = Self("transaction")
   package static let renewal = Self("renewal")

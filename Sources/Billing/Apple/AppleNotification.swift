@@ -4,46 +4,46 @@ package import Stores
 package import Subscriptions
 package import Tiers
 
-/// A notification, decoded: what it says about which objects, as of when.
+/// A decoded notification: what it says about which objects, as of when.
 ///
-/// Its type is for the log alone. What happened to a subscription is in the facts, each of which
-/// has the time at which its own JWS was signed.
+/// Its type is only logged. The facts show what happened to a subscription; each has the time at
+/// which its own JWS was signed.
 package struct AppleNotification: Hashable, Sendable {
-  /// `notificationUUID`: the same in every attempt to deliver it.
+  /// `notificationUUID`: the same in every attempt at delivery.
   package let id: String
-  /// `DID_RENEW`, or with its subtype `DID_RENEW/BILLING_RECOVERY`.
+  /// `DID_RENEW`, or `DID_RENEW/BILLING_RECOVERY` with a subtype.
   package let type: String
   /// When this attempt was signed.
   package let created: Instant
   package let environment: StoreEnvironment
   package let facts: [Fact]
-  /// What must be read because the notification does not tell it.
+  /// Objects to read because the notification does not contain them.
   package let incompleteObjects: [ObjectKey]
-  /// The transaction of which the store asks, before it decides whether its money goes back.
+  /// The transaction that the store asks about before it decides on a refund.
   package let questionedTransaction: ObjectKey?
-  /// What the transaction may be looked for by, beside its id.
+  /// Terms by which the transaction can be found, in addition to its id.
   package let terms: [SearchTerm]
   package let notes: Set<AppleNote>
 }
 
-/// What a decoder noticed and an operator may want to know.
+/// Something that a decoder noticed and an operator may want to know.
 package enum AppleNote: String, Hashable, Sendable, CaseIterable {
   /// A type that the store did not have when this decoder was written. Its facts count.
   case unknownType = "unknown_type"
   case unknownSubtype = "unknown_subtype"
-  /// An enumeration holds a value that this decoder reads as the nearest one it knows.
+  /// An enumeration has an unknown value, which is read as the nearest known one.
   case unknownValue = "unknown_value"
-  /// The account token is no UUID; it is ignored.
+  /// The account token is not a UUID. It is ignored.
   case malformedAccount = "malformed_account"
-  /// The transaction is no auto-renewable subscription's, so it is no fact.
+  /// The transaction is not of an auto-renewable subscription, so it gives no fact.
   case otherProduct = "other_product"
-  /// A status without anything that says whose.
+  /// A status that names no subscription.
   case noSubscription = "no_subscription"
-  /// More transactions than are read at once: the oldest are missing.
+  /// There are more transactions than one read takes; the oldest are missing.
   case historyCutShort = "history_cut_short"
 }
 
-/// Genuine, so it is recorded, but not what the store documents; `id` where it can be read.
+/// Genuine, so it is recorded, but not as the store documents. `id` is set if it can be read.
 package enum AppleDecodingError: Error, Equatable, Sendable, CustomStringConvertible {
   case undecodable(id: String?, JSONError)
 
@@ -55,7 +55,7 @@ package enum AppleDecodingError: Error, Equatable, Sendable, CustomStringConvert
 }
 
 extension AppleNotification {
-  /// Tolerant of unknown types, members and values, strict about ids and times.
+  /// Accepts unknown types, members and values, but only valid ids and times.
   package init(_ verified: VerifiedNotification) throws(AppleDecodingError) {
     do { try self.init(reading: verified) } catch {
       let id = verified.payload["notificationUUID"].string
@@ -82,7 +82,7 @@ extension AppleNotification {
     if let number = try status.optionalInteger() {
       decoder.readStatus(number, of: transaction ?? renewal, asOf: verified.signedDate)
     }
-    // A renewal without its transaction says that there is more to know.
+    // A renewal without its transaction means that there is more to read.
     incompleteObjects = transaction == nil ? [renewal].compactMap { $0 } : []
     facts = decoder.facts
     questionedTransaction = name == "CONSUMPTION_REQUEST" ? Self.paid(decoder.facts) : nil
@@ -90,13 +90,13 @@ extension AppleNotification {
     notes = decoder.notes
   }
 
-  /// Its type, where no more of it may be readable.
+  /// The notification's type, which may be readable when the rest is not.
   static func type(of verified: VerifiedNotification) throws(JSONError) -> String {
     let (name, subtype) = try names(of: verified)
     return type(name, subtype)
   }
 
-  /// What asks for the subscription that it names, where no more of it may be readable.
+  /// A request to read the subscription that it names, if the rest cannot be read.
   static func requests(naming verified: VerifiedNotification) -> [ReadRequest] {
     for signed in [verified.transaction, verified.renewal].compactMap({ $0 }) {
       guard let id = try? signed.payload["originalTransactionId"].requireID() else { continue }
@@ -118,7 +118,7 @@ extension AppleNotification {
     subtype.map { "\(name)/\($0)" } ?? name
   }
 
-  /// Of what a family or a seat lets somebody use, nothing is asked.
+  /// The transaction that its holder paid for. Nothing is asked about purchases shared by a family or a seat.
   private static func paid(_ facts: [Fact]) -> ObjectKey? {
     facts.first { fact in
       guard case .transaction(let content)? = fact.object.base as? AppleObject else { return false }
@@ -127,12 +127,12 @@ extension AppleNotification {
   }
 }
 
-/// A single transaction, decoded: what a client posts to claim its subscription.
+/// A single decoded transaction, posted by a client to claim its subscription.
 package struct AppleTransactionReading: Hashable, Sendable {
   package let subscription: ObjectKey
   /// The account that our client named at the purchase.
   package let account: Identifier?
-  /// Nil for what is no auto-renewable subscription.
+  /// Nil if it is not an auto-renewable subscription.
   package let fact: Fact?
   package let terms: [SearchTerm]
   package let notes: Set<AppleNote>

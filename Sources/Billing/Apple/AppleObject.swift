@@ -3,11 +3,11 @@ package import Subscriptions
 
 /// An object of the App Store, reduced to what coverage needs.
 package enum AppleObject: StoreObject {
-  /// By its `transactionId`.
+  /// Identified by its `transactionId`.
   case transaction(AppleTransaction)
-  /// By the `originalTransactionId`.
+  /// Identified by the `originalTransactionId`.
   case renewal(AppleRenewal)
-  /// By the `originalTransactionId`.
+  /// Identified by the `originalTransactionId`.
   case status(AppleStatus)
 
   package var kind: ObjectKey.Kind {
@@ -21,27 +21,27 @@ package enum AppleObject: StoreObject {
 
 /// One period of an auto-renewable subscription: `JWSTransactionDecodedPayload`.
 ///
-/// Only `signedDate` orders: a refund of it can be reversed and made again. But what is held in a way
-/// that this decoder does not know never outdates what it does know.
+/// Only `signedDate` orders its values, because a refund can be reversed and made again. But a
+/// value whose ownership this decoder does not know never outdates one that it knows.
 package struct AppleTransaction: Mirrored {
   /// The subscription it belongs to, through renewals, upgrades and resubscriptions.
   package let originalTransactionID: String
   package let productID: String
   package let purchaseDate: Instant
-  /// Does not move in a grace period.
+  /// Does not change in a grace period.
   package let expiresDate: Instant
   package let revocation: Revocation?
-  /// Another product of the group replaced it before its end.
+  /// Whether another product of the group replaced it before its end.
   package let isUpgraded: Bool
   package let ownership: Ownership
   package let isFreeTrial: Bool
-  /// `appAccountToken`: the account that our client named at the purchase.
+  /// `appAccountToken`: the account that our client set at the purchase.
   package let account: Identifier?
   /// The subscription's id before the customer's account changed.
   package let previousOriginalTransactionID: String?
-  /// Of a plan that is billed by the month and bound for a year; nil for every other.
+  /// Set for a plan that is billed by the month with a commitment for a year; nil for every other.
   package let commitment: Commitment?
-  /// Nil of what was stored before it was read, and where the store does not tell.
+  /// Nil if it was stored before this member was read, or if the store does not give it.
   package let price: Price?
 
   package init(
@@ -65,9 +65,9 @@ package struct AppleTransaction: Mirrored {
     self.price = price
   }
 
-  /// What its buyer paid for it.
+  /// The price that its buyer paid.
   package struct Price: Hashable, Sendable {
-    /// Thousandths of the currency's unit.
+    /// In thousandths of the currency's unit.
     package let milliunits: Int64
     /// ISO 4217.
     package let currency: String
@@ -78,15 +78,15 @@ package struct AppleTransaction: Mirrored {
     }
   }
 
-  /// How its holder came by it: `inAppOwnershipType`.
+  /// How its holder got it: `inAppOwnershipType`.
   package enum Ownership: Hashable, Sendable {
     case purchased, familyShared
-    /// A seat that an organisation or a group pays for. It counts like a purchase of its holder's.
+    /// A seat that an organisation or a group pays for. It counts like the holder's own purchase.
     case assigned
-    /// A value this decoder does not know: grants nothing, takes nothing, raises an alarm.
+    /// A value that this decoder does not know: grants nothing, takes nothing, raises an alarm.
     case other(String)
 
-    /// The store's word for it.
+    /// The store's name for it.
     package var text: String {
       switch self {
       case .purchased: "PURCHASED"
@@ -107,9 +107,9 @@ package struct AppleTransaction: Mirrored {
     }
   }
 
-  /// Twelve months, each a transaction of its own (`billingPlanType` `MONTHLY`).
+  /// Twelve months, each with its own transaction (`billingPlanType` `MONTHLY`).
   package struct Commitment: Hashable, Sendable {
-    /// When the last month of it ends; moves where one is paid late.
+    /// When the last month ends. It moves if a month is paid late.
     package let end: Instant?
 
     package init(end: Instant?) { self.end = end }
@@ -118,11 +118,11 @@ package struct AppleTransaction: Mirrored {
   /// Whether no further month of its commitment follows.
   var endsCommitment: Bool { commitment?.end.map { $0 <= expiresDate } ?? false }
 
-  /// That the store took it back.
+  /// The store's revocation of a transaction.
   package struct Revocation: Hashable, Sendable {
     package let date: Instant
     package let kind: Kind
-    /// How much of the price went back, in thousandths of a percent (100000 is all); nil: untold.
+    /// The refunded part of the price, in thousandths of a percent (100000 is all); nil if not given.
     package let percentageMilliunits: Int64?
 
     package init(date: Instant, kind: Kind, percentageMilliunits: Int64? = nil) {
@@ -132,15 +132,15 @@ package struct AppleTransaction: Mirrored {
     }
 
     package enum Kind: String, Sendable, CaseIterable {
-      /// `REFUND_FULL`, and what says no kind, as all did before 2025.
+      /// `REFUND_FULL`, or no kind given, as before 2025.
       case full
       /// `REFUND_PRORATED`.
       case prorated
       /// `FAMILY_REVOKE`.
       case family
-      /// `ASSIGNMENT_REVOKE`: who pays for the seat took it back.
+      /// `ASSIGNMENT_REVOKE`: the payer of the seat took it back.
       case assignment
-      /// A value this decoder does not know.
+      /// A value that this decoder does not know.
       case unknown
     }
   }
@@ -148,10 +148,10 @@ package struct AppleTransaction: Mirrored {
   package var rank: Int { ownership.isKnown ? 1 : 0 }
 }
 
-/// What the store will do at the end of the current period: `JWSRenewalInfoDecodedPayload`.
+/// The store's plan for the end of the current period: `JWSRenewalInfoDecodedPayload`.
 package struct AppleRenewal: Mirrored {
   package let productID: String
-  /// Another one than `productID` where a change is pending.
+  /// A product other than `productID` if a change is pending.
   package let nextProductID: String?
   package let willRenew: Bool
   /// Why it ended: 1 the customer, 2 billing, 3 a price increase, 4 the product, 5 other.
@@ -159,8 +159,8 @@ package struct AppleRenewal: Mirrored {
   package let isInBillingRetry: Bool
   package let gracePeriodExpiresDate: Instant?
   package let account: Identifier?
-  /// Whether a commitment follows the one under way, whose months are billed all the same; nil
-  /// where there is none.
+  /// Whether another commitment follows the current one, whose months are billed in any case; nil
+  /// if there is no commitment.
   package let commitmentWillRenew: Bool?
 
   package init(
@@ -179,7 +179,7 @@ package struct AppleRenewal: Mirrored {
     self.commitmentWillRenew = commitmentWillRenew
   }
 
-  /// Whether the last month of a commitment is that one, and no other follows.
+  /// Whether that transaction is the last month of a commitment, and no other commitment follows.
   func isOver(with transaction: AppleTransaction) -> Bool {
     commitmentWillRenew == false && transaction.endsCommitment
   }
@@ -195,7 +195,7 @@ package struct AppleStatus: Mirrored {
 
   package enum State: Hashable, Sendable {
     case active, expired, billingRetry, gracePeriod, revoked
-    /// A value this decoder does not know: says nothing about access, raises an alarm.
+    /// A value that this decoder does not know: says nothing about access, raises an alarm.
     case other(Int64)
 
     package init(_ number: Int64) {

@@ -8,10 +8,10 @@ internal import ProviderAPI
 internal import Stores
 internal import Subscriptions
 
-/// What the App Store is told: days that are given, and what it asks before a refund.
+/// What is sent to the App Store: extensions by some days, and answers to its questions before a refund.
 extension AppleAPI {
-  /// Gives days, unless the subscription ends at another moment than `knownEnd`: so the same order, sent
-  /// again, is done once.
+  /// Extends the subscription, unless it ends at a moment other than `knownEnd`. So an order that
+  /// is sent again takes effect once.
   ///
   /// https://developer.apple.com/documentation/appstoreserverapi/extend-a-subscription-renewal-date
   func extend(
@@ -61,7 +61,7 @@ extension AppleAPI {
       case .prorate: "GRANT_PRORATED"
       }
     if let preference { members.append(.init("refundPreference", .string(preference))) }
-    // Of a refund for the time that is left Apple reckons itself how much was used.
+    // For a refund of the remaining time, Apple calculates the used part itself.
     if evidence.preference != .prorate {
       members.append(.init("consumptionPercentage", .integer(evidence.usedMilliunits)))
     }
@@ -71,14 +71,14 @@ extension AppleAPI {
 }
 
 extension [AppleTransaction] {
-  /// When the period of the newest ends; nil where there is none.
+  /// The end of the newest transaction's period; nil if there is none.
   var end: Instant? {
     self.max { ($0.purchaseDate, $0.expiresDate) < ($1.purchaseDate, $1.expiresDate) }?.expiresDate
   }
 }
 
 extension Fact {
-  /// The store answers of all that its customer has.
+  /// The store's answer covers everything that its customer has.
   fileprivate func transaction(of subscription: String) -> AppleTransaction? {
     guard case .transaction(let content)? = object.base as? AppleObject,
       content.originalTransactionID == subscription

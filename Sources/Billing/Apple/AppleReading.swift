@@ -5,13 +5,13 @@ internal import ProviderAPI
 internal import Subscriptions
 internal import Tiers
 
-/// One read under way: its requests, and what they brought so far.
+/// A read in progress: its requests and their results so far.
 struct AppleReading {
   private(set) var answer = AppleAnswer()
 
   private let api: AppleAPI
 
-  /// A thousand transactions: monthly ones of eighty years.
+  /// Enough for a thousand transactions, or monthly ones of eighty years.
   private static let pageCountMax = 50
   private static let limits = JSONLimits(
     byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 16)
@@ -29,7 +29,7 @@ struct AppleReading {
     }
   }
 
-  /// Get Transaction History, newest first, so that what is cut short is the oldest.
+  /// Get Transaction History, newest first. If it is cut short, the oldest are missing.
   mutating func readHistory(_ id: String) throws(APIFailure) {
     let path =
       "/inApps/v2/history/\(PercentEncoding.encode(id))?productType=AUTO_RENEWABLE&sort=DESCENDING"
@@ -55,7 +55,7 @@ struct AppleReading {
     answer.note(.historyCutShort)
   }
 
-  /// The subscription that a signed transaction is of.
+  /// The subscription that a signed transaction belongs to.
   func subscription(of text: String) throws(APIFailure) -> ObjectKey {
     var decoder = AppleDecoder(environment: api.environment)
     return try readTransaction(text, &decoder).0
@@ -63,7 +63,8 @@ struct AppleReading {
 
   // MARK: parts
 
-  /// A status is as old as the older of the two that stand beside it, as it is not signed itself.
+  /// Reads a status. It is not signed itself, so it is as old as the older of the transaction and
+  /// the renewal info next to it.
   private mutating func readStatus(_ item: JSON) throws(APIFailure) {
     var decoder = AppleDecoder(environment: api.environment)
     var subscriptions: Set<ObjectKey> = []
@@ -143,8 +144,8 @@ struct AppleReading {
 }
 
 extension AppleAPI {
-  /// The reply to a success. A token that the store does not take is replaced once: our clock may have
-  /// been set.
+  /// The reply to a success. A token that the store refuses is replaced once, because our clock may
+  /// have been set.
   func send(
     _ method: String, _ target: String, _ body: JSONValue? = nil
   ) throws(APIFailure) -> APIReply {
@@ -167,8 +168,8 @@ extension AppleAPI {
 }
 
 extension APIReply {
-  /// The reply to a success; else what Apple's error code means. Without one it is no word of the App
-  /// Store's, and says nothing of a purchase.
+  /// The reply to a success. Otherwise throws what Apple's error code means. A reply without a code
+  /// is not from the App Store and says nothing about a purchase.
   ///
   /// https://developer.apple.com/documentation/appstoreserverapi/error-codes
   func appleSuccess() throws(APIFailure) -> APIReply {

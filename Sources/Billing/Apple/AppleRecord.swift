@@ -2,9 +2,9 @@ package import Base
 package import Subscriptions
 package import Tiers
 
-/// Everything the App Store told of one subscription: its transactions, renewal info and status.
+/// Everything that the App Store reported about one subscription: its transactions, renewal info and status.
 ///
-/// The product of its mirrors' semilattices, so it joins as they do.
+/// It is the product of its mirrors' semilattices, so it joins as they do.
 package struct AppleRecord: StoreRecord {
   /// The original transaction's id.
   package let id: String
@@ -14,7 +14,7 @@ package struct AppleRecord: StoreRecord {
 
   package init(id: String) { self.id = id }
 
-  /// Joins one object as a delivery shows it.
+  /// Joins one object as shown by a delivery.
   @discardableResult
   package mutating func insert(
     _ object: AppleObject, id: String, asOf: AsOf, delivery: Int64
@@ -37,12 +37,12 @@ package struct AppleRecord: StoreRecord {
     renewal.isDirty || status.isDirty || transactions.values.contains { $0.isDirty }
   }
 
-  /// What is owed; where siblings disagree, what any of them owes.
+  /// The coverage; if siblings disagree, the union of what each of them gives.
   package func coverage(policy: Policy, catalogue: Catalogue) -> Coverage {
     .union(folds(policy: policy, catalogue: catalogue).map { $0.coverage() })
   }
 
-  /// What the subscription is while nothing is owed.
+  /// The state of the subscription while it gives no access.
   package func labelWithoutAccess(hadAccess: Bool) -> Label {
     guard hadAccess else { return transactions.isEmpty || willRenew ? .pending : .expired }
     let states = status.contents.map { $0.state }
@@ -55,7 +55,7 @@ package struct AppleRecord: StoreRecord {
     return expectsPayment ? .renewalPending : .expired
   }
 
-  /// Within a commitment, whether another one follows: its months are billed in any case.
+  /// Within a commitment, whether another commitment follows: its months are billed in any case.
   package var willRenew: Bool {
     expectsPayment && !renewal.contents.contains { $0.commitmentWillRenew == false }
       && !newest.contains { $0.commitment != nil && $0.revocation != nil }
@@ -74,7 +74,7 @@ package struct AppleRecord: StoreRecord {
     } && !status.contents.contains { $0.state == .expired || $0.state == .revoked }
   }
 
-  /// What is known of the newest transaction.
+  /// The known values of the newest transaction.
   private var newest: [AppleTransaction] {
     let known = transactions.compactMap { id, mirror in
       mirror.contents.first { $0.ownership.isKnown }.map { (date: $0.purchaseDate, id: id) }
@@ -83,7 +83,7 @@ package struct AppleRecord: StoreRecord {
     return transactions[newest.id]?.contents ?? []
   }
 
-  /// The account that the newest transaction which names any was made for.
+  /// The account of the newest transaction that names one.
   package var token: OwnerToken {
     let named = transactions.flatMap { id, mirror in
       mirror.contents.filter { $0.ownership.isKnown }.compactMap { content in
@@ -117,8 +117,8 @@ package struct AppleRecord: StoreRecord {
 }
 
 extension AppleRenewal {
-  /// Auto-renewal is on, and nothing but a payment that is being retried stands in the way: the
-  /// store gives billing as the reason of an expiry from the first failure on.
+  /// Whether auto-renewal is on and nothing but a payment that is being retried prevents it. From
+  /// the first failure on, the store gives billing as the reason of an expiry.
   fileprivate var isExpectedToRenew: Bool {
     guard willRenew else { return false }
     guard let expirationIntent else { return true }

@@ -1,48 +1,48 @@
 internal import JWS
 
-/// Why something is not believed to come from the App Store, or not to be about our app.
+/// Why something is not accepted as coming from the App Store, or as being about our app.
 package enum AppleRefusal: Error, Hashable, Sendable {
   case tooLong
-  /// No `signedPayload`, no compact JWS, or a payload that is no JSON object.
+  /// There is no `signedPayload` or compact JWS, or the payload is not a JSON object.
   case malformed
-  /// A header that demands extensions: there are none that we know.
+  /// The header demands extensions. We know none.
   case critHeader
   case algorithm(Algorithm)
-  /// `x5c` has not exactly three certificates.
+  /// `x5c` does not have exactly three certificates.
   case certificateCount
-  /// What `x5c` holds is no certificate.
+  /// An element of `x5c` is not a certificate.
   case certificateEncoding
-  /// The delivered root is none of ours.
+  /// The delivered root is not one of ours.
   case wrongRoot
-  /// The signer may issue certificates, so it is no signer.
+  /// The signer may issue certificates, so it is not a signer.
   case leafIsAuthority
-  /// The certificate between may not issue any: a leaf in its place.
+  /// The intermediate certificate may not issue any: it is a leaf.
   case intermediateIsNotAuthority
-  /// Without Apple's extension, which no other certificate of the same authority has.
+  /// Apple's extension is missing. No other certificate of the same authority has it.
   case missingMarker(Level)
   case notYetValid
   case expired
-  /// The signer's key is no P-256 key.
+  /// The signer's key is not a P-256 key.
   case wrongKey
-  /// The certificates do not lead to the root that stands beside them.
+  /// The certificates do not lead to the root delivered with them.
   case brokenChain
-  /// A certificate breaks a rule of RFC 5280, say by an unknown critical extension.
+  /// A certificate breaks a rule of RFC 5280, for example with an unknown critical extension.
   case unsuitableCertificate
-  /// Not 64 raw bytes: DER, for example.
+  /// The signature is not 64 raw bytes, but DER, for example.
   case signatureEncoding
   case badSignature
   case missingDate
-  /// Signed more than five minutes after now.
+  /// Signed more than five minutes in the future.
   case inFuture
-  /// About another app, or about none.
+  /// About another app, or about no app.
   case wrongBundle
-  /// Another number in App Store Connect, or a production purchase while we have none.
+  /// A different number in App Store Connect, or a production purchase although we have no number.
   case wrongApp
-  /// Neither Production nor Sandbox, or another one than what surrounds it says.
+  /// Neither Production nor Sandbox, or not the environment of the payload around it.
   case wrongEnvironment
-  /// A transaction and a renewal of two subscriptions.
+  /// A transaction and a renewal of two different subscriptions.
   case contradiction
-  /// The outer signature is genuine; what is inside is refused for its own reason.
+  /// The outer signature is genuine, but a payload inside is refused for its own reason.
   indirect case inner(Part, AppleRefusal)
 
   package enum Algorithm: String, Sendable {
@@ -66,7 +66,7 @@ extension AppleRefusal {
       }
   }
 
-  /// A short name for a counter and a problem type: of a small set, whatever was delivered.
+  /// A short name for a counter and a problem type. One of a small set, whatever was delivered.
   package var name: String {
     switch self {
     case .tooLong: "too-long"
@@ -96,7 +96,7 @@ extension AppleRefusal {
     }
   }
 
-  /// Whether a genuine signature is behind it, so that it means a wrong configuration of ours.
+  /// Whether the signature is genuine, so that the cause is our own wrong configuration.
   package var isAboutAnotherApp: Bool {
     switch self {
     case .wrongBundle, .wrongApp, .wrongEnvironment: true

@@ -1,10 +1,10 @@
 internal import Base
 
-/// Apple Root CA - G3, to which everything leads that the App Store signs; valid until 2039-04-30.
+/// Apple Root CA - G3, which all signatures of the App Store lead to; valid until 2039-04-30.
 ///
 /// From https://www.apple.com/certificateauthority/AppleRootCA-G3.cer.
 package enum AppleRootCA {
-  /// The digest that Apple publishes beside it.
+  /// The digest that Apple publishes with it.
   package static let sha256 = "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179"
 
   package static let der: [UInt8] = Base64.standard.decode(base64) ?? []

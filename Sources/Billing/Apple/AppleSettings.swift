@@ -1,7 +1,7 @@
 package import Configuration
 
 extension AppleConfiguration {
-  /// Its settings, a row each.
+  /// The App Store's settings, one row each.
   package enum Keys {
     package static let bundleIDs = Setting<[String]>(
       "COFFER_APPLE_BUNDLE_ID", for: [.billing, .command], .meaning("the App Store is off"),

@@ -8,13 +8,14 @@ package import Stores
 package import Subscriptions
 package import Tiers
 
-/// The App Store, as the ledger knows it.
+/// The App Store, as the ledger sees it.
 package struct AppleStore: Store {
   package typealias Record = AppleRecord
 
-  /// Nil where the App Store is off.
+  /// Nil if the App Store is off.
   private let verifier: AppleVerifier?
-  /// Production and sandbox are two servers, which are asked for one app at a time; empty where neither is ever asked.
+  /// Production and sandbox are two servers, each asked for one app at a time. Empty if neither is
+  /// ever asked.
   let apis: [StoreEnvironment: [AppleAPI]]
 
   package init() { self.init(verifier: nil) }
@@ -24,7 +25,7 @@ package struct AppleStore: Store {
     self.apis = apis
   }
 
-  /// As configured.
+  /// The store as configured.
   package init(
     _ configuration: AppleConfiguration, transport: any ProviderTransport, clock: Clock
   ) throws(StoreSetupError) {
@@ -48,7 +49,7 @@ package struct AppleStore: Store {
           throw StoreSetupError(
             "\(AppleConfiguration.Keys.keyFile.name): holds no P-256 key in PEM")
         }
-        // What is answered for one app is of no other.
+        // An answer for one app must not be about another.
         let own = try judge(of: [app])
         for (environment, base) in [(StoreEnvironment.live, api.url), (.sandbox, api.sandboxURL)] {
           apis[environment, default: []].append(
@@ -86,7 +87,7 @@ package struct AppleStore: Store {
   }
 
   private static let idByteCountMax = 20
-  /// No number of anybody else's that is digits alone is so long.
+  /// No other number that consists of digits only is this long.
   private static let numberByteCountMin = 8
 
   package func isSubscriptionID(_ text: String) -> Bool {
@@ -94,7 +95,7 @@ package struct AppleStore: Store {
       && text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
   }
 
-  /// Any transaction's id: the store finds the subscription by each of them.
+  /// A transaction's id. The store finds the subscription by the id of any of its transactions.
   package func purchase(
     named number: String, in environment: StoreEnvironment
   ) -> NamedPurchase? {
@@ -142,7 +143,7 @@ package struct AppleStore: Store {
 
   static let withoutKey = APIFailure.misconfigured("there is no key of the App Store Server API")
 
-  /// The answer for the app that knows what is asked about: to the others it is unknown, so they are asked in turn.
+  /// The answer of the app that knows the object. The other apps do not know it, so each is asked in turn.
   func asked<Answer>(
     _ environment: StoreEnvironment, _ ask: (AppleAPI) throws(APIFailure) -> Answer
   ) throws(APIFailure) -> Answer {
@@ -163,7 +164,7 @@ package struct AppleStore: Store {
 
   package let claimMember: String? = "transaction"
 
-  /// A transaction that the App Store signed for our app.
+  /// The purchase in a transaction that the App Store signed for our app.
   package func claimed(_ json: JSON, at now: Instant) throws -> ClaimedPurchase {
     guard let verifier else {
       throw JSONError(code: .wrongType, path: json.path, message: "cannot be claimed")

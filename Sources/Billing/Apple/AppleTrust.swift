@@ -14,15 +14,15 @@ package struct AppleApp: Sendable, Hashable {
   }
 }
 
-/// Whom to believe, and about which apps.
+/// The roots to trust, and the apps to accept.
 package struct AppleTrust: Sendable {
   let apps: [AppleApp]
-  /// Each root alone, under its text in a header's `x5c`.
+  /// Each root on its own, by its text in a header's `x5c`.
   let roots: [String: X509Trust]
 
-  /// Nil where there is no root or no app, one is no certificate, or a bundle id is no id.
+  /// Nil if there is no root or no app, a root is not a certificate, or a bundle id is not an id.
   ///
-  /// Roots of our own are for tests and demonstrations: whoever holds one can forge purchases.
+  /// Roots of our own are for tests and demonstrations: anyone who holds one can forge purchases.
   package init?(roots: [[UInt8]] = [AppleRootCA.der], apps: [AppleApp]) {
     guard !roots.isEmpty, !apps.isEmpty, apps.allSatisfy({ isID($0.bundleID) }) else { return nil }
     var trusts: [String: X509Trust] = [:]
@@ -36,7 +36,7 @@ package struct AppleTrust: Sendable {
     self.roots = trusts
   }
 
-  /// The same of one app.
+  /// The same for one app.
   package init?(roots: [[UInt8]] = [AppleRootCA.der], bundleID: String, appAppleID: Int64?) {
     self.init(roots: roots, apps: [AppleApp(bundleID: bundleID, appAppleID: appAppleID)])
   }

@@ -5,13 +5,12 @@ internal import JWS
 internal import Subscriptions
 internal import Tiers
 
-/// Proves that what was delivered comes from the App Store and is about our app.
+/// Verifies that a delivery comes from the App Store and is about our app.
 ///
-/// Any thread may call it. It looks nothing up: certificates are judged at the time of signing, by
-/// the pinned roots alone, and whether one was revoked is not asked (Apple's libraries call that
-/// offline verification).
+/// Any thread may call it. It makes no requests. Certificates are judged at the time of signing, by the
+/// pinned roots alone, and revocation is not checked (Apple's libraries call that offline verification).
 package final class AppleVerifier: Sendable {
-  /// How far ahead of ours the store's clock may be.
+  /// How far the store's clock may be ahead of ours.
   package static let tolerance = Instant.Span.minutes(5)
   /// A notification has about ten thousand bytes.
   package static let signedByteCountMax = 256 * 1024
@@ -25,10 +24,10 @@ package final class AppleVerifier: Sendable {
     chains = ChainCache(trust)
   }
 
-  /// How many chains are remembered: at most 32.
+  /// The number of remembered chains, at most 32.
   package var chainCount: Int { chains.count }
 
-  /// Judges the body of a webhook: `{"signedPayload": …}`.
+  /// Verifies the body of a webhook: `{"signedPayload": …}`.
   package func verify(body: [UInt8], now: Instant) throws(AppleRefusal) -> VerifiedNotification {
     guard body.count <= Self.bodyByteCountMax else { throw .tooLong }
     if let text = Self.plainPayload(body) {
@@ -42,10 +41,10 @@ package final class AppleVerifier: Sendable {
     return try notification(text, body: body, now: now)
   }
 
-  /// What stands where the signed payload does in a body as the store writes it; nil in any other.
+  /// The signed payload in a body of exactly the form that the store writes; nil for any other body.
   ///
-  /// Where it is a JWS, nothing in it means anything to JSON, so that a parser would say the same;
-  /// where it is none, only a parser can tell.
+  /// If the text is a JWS, it contains nothing that is special in JSON, so a parser would return the same
+  /// text. If it is not, only a parser can decide.
   private static func plainPayload(_ body: [UInt8]) -> [UInt8]? {
     guard body.count >= prefix.count + suffix.count, body.starts(with: prefix),
       body.suffix(suffix.count).elementsEqual(suffix)
@@ -56,7 +55,7 @@ package final class AppleVerifier: Sendable {
   private static let prefix = Array(#"{"signedPayload":""#.utf8)
   private static let suffix = Array(#""}"#.utf8)
 
-  /// Judges a notification as the history of notifications lists it.
+  /// Verifies a notification as listed by the history of notifications.
   package func verify(
     signedPayload text: String, now: Instant
   ) throws(AppleRefusal) -> VerifiedNotification {
@@ -64,7 +63,7 @@ package final class AppleVerifier: Sendable {
     return try notification(Array(text.utf8), body: body.encoded(), now: now)
   }
 
-  /// Judges one transaction: what a client posts, or what the API answers.
+  /// Verifies one transaction, posted by a client or answered by the API.
   package func verify(
     transaction text: String, now: Instant
   ) throws(AppleRefusal) -> VerifiedTransaction {
@@ -74,7 +73,7 @@ package final class AppleVerifier: Sendable {
       signed: signed, environment: try Self.environment(signed.payload["environment"].string))
   }
 
-  /// Judges a renewal info of the API. It names no app: the subscription it speaks of does.
+  /// Verifies a renewal info of the API. It names no app, but the subscription that it belongs to does.
   package func verify(
     renewal text: String, now: Instant
   ) throws(AppleRefusal) -> VerifiedRenewal {
@@ -85,7 +84,7 @@ package final class AppleVerifier: Sendable {
 
   // MARK: signature
 
-  /// What can be refused without public-key arithmetic is.
+  /// Verifies a JWS. Everything that needs no public-key arithmetic is checked first.
   private func authenticate(
     _ text: [UInt8], now: Instant
   ) throws(AppleRefusal) -> SignedPayload {
@@ -116,8 +115,8 @@ package final class AppleVerifier: Sendable {
       payload: payload, signedDate: signedDate, certificate: chain.certificate)
   }
 
-  /// What an unknown header brings along, if its algorithm is the one that we take and it names a
-  /// root of ours: most forgeries end here.
+  /// The certificates in an unknown header, if it has the algorithm that we accept and names a root
+  /// of ours. Most forgeries end here.
   private func certificates(_ jws: JWSSegments) throws(AppleRefusal) -> [String] {
     let (header, algorithm): (JSON, String)
     do { (header, algorithm) = try jws.readHeader() } catch { throw AppleRefusal(error) }
@@ -143,7 +142,7 @@ package final class AppleVerifier: Sendable {
     let environment = try identify(outer.payload)
     let data = outer.payload["data"]
     let transaction = try inner(.transaction, data["signedTransactionInfo"], environment, now)
-    // One app's notification says nothing of another's.
+    // A notification of one app must not be about another.
     if let named = transaction?.payload["bundleId"].string, named != data["bundleId"].string {
       throw .inner(.transaction, .wrongBundle)
     }
@@ -158,7 +157,7 @@ package final class AppleVerifier: Sendable {
       renewal: renewal)
   }
 
-  /// Which app and which environment a notification is about, by whichever object says it.
+  /// The environment of a notification, from whichever object names it. The object must name our app.
   private func identify(_ payload: JSON) throws(AppleRefusal) -> StoreEnvironment {
     let names = ["data", "summary", "externalPurchaseToken", "appData"]
     guard let name = names.first(where: { payload[$0].isObject }) else { throw .wrongBundle }
@@ -171,7 +170,7 @@ package final class AppleVerifier: Sendable {
     } else {
       environment = try Self.environment(part["environment"].string)
     }
-    // The sandbox does not tell the app's number.
+    // The sandbox does not give the app's number.
     guard environment == .sandbox || isOurs(part) else { throw .wrongApp }
     return environment
   }
@@ -189,7 +188,7 @@ package final class AppleVerifier: Sendable {
     app(of: part)?.appAppleID.map { $0 == part["appAppleId"].integer } ?? false
   }
 
-  /// `Xcode` and `LocalTesting` are signed by developers' own keys, so they are refused with the rest.
+  /// `Xcode` and `LocalTesting` are refused, too, because developers' own keys sign for them.
   static func environment(_ name: String?) throws(AppleRefusal) -> StoreEnvironment {
     switch name {
     case "Production": return .live
@@ -198,7 +197,7 @@ package final class AppleVerifier: Sendable {
     }
   }
 
-  /// A JWS inside a notification: nothing is believed of it for what stands around it.
+  /// Verifies a JWS inside a notification on its own: what surrounds it proves nothing about it.
   private func inner(
     _ part: AppleRefusal.Part, _ json: JSON, _ environment: StoreEnvironment, _ now: Instant
   ) throws(AppleRefusal) -> SignedPayload? {

@@ -54,7 +54,7 @@ extension DecodedDelivery {
       meaning: ["type": .string(notification.type)])
   }
 
-  /// A transaction that a client posted.
+  /// A transaction posted by a client.
   init(_ reading: AppleTransactionReading, environment: StoreEnvironment, signed: Instant) {
     let id = reading.fact?.key.id ?? reading.subscription.id
     self.init(
@@ -67,7 +67,7 @@ extension DecodedDelivery {
 }
 
 extension WebhookRefusal {
-  /// A wrong app or environment is a mistake in somebody's settings; everything else is forged.
+  /// A wrong app or environment is a mistake in someone's settings. Everything else is forged.
   init(_ refusal: AppleRefusal) {
     let code = refusal.name.split(separator: "-").joined(separator: "_")
     self.init(
@@ -81,7 +81,7 @@ extension WebhookRefusal {
           "The signedPayload does not prove that the App Store sent it about this app."))
   }
 
-  /// Genuine, and of a product that no storage hangs on.
+  /// Genuine, but of a product that gives no storage.
   static let notASubscription = WebhookRefusal(
     reason: "not-a-subscription", isForgery: false,
     problem: Problem(

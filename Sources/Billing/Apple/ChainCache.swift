@@ -1,11 +1,11 @@
 internal import Base
 internal import Crypto
 
-/// The certificate chains that led to a root lately, so that the same one costs nothing again.
+/// The certificate chains that recently led to a root, so that verifying the same one again costs nothing.
 ///
-/// Chains get in once verified, and headers once a signature under them is, hence a flood of forged
-/// ones displaces nothing. Each is remembered for a quarter of an hour, as by Apple's own libraries,
-/// and is never used beyond its validity.
+/// A chain enters once it is verified, and a header once a signature under it is. So a flood of forgeries
+/// displaces nothing. Each is remembered for a quarter of an hour, as in Apple's own libraries, and never
+/// used beyond its validity.
 final class ChainCache: Sendable {
   static let countMax = 32
   static let lifetime = Instant.Span.minutes(15)
@@ -16,9 +16,9 @@ final class ChainCache: Sendable {
   /// A verified chain, reduced to what later signatures need.
   struct Chain: Sendable {
     let key: P256PublicKey
-    /// The beginning of the leaf's SHA-256 in hexadecimal.
+    /// The first bytes of the leaf's SHA-256, in hexadecimal.
     let certificate: String
-    /// During which all its certificates hold.
+    /// The time in which all its certificates are valid.
     fileprivate let from: Instant
     fileprivate let to: Instant
     fileprivate let forgetAt: Instant
@@ -32,20 +32,20 @@ final class ChainCache: Sendable {
 
   private let trust: AppleTrust
   private let chains = Locked<[[UInt8]: Chain]>([:])
-  /// By the header itself, the newest last: comparing a few is quicker than hashing one.
+  /// By the header itself, newest last, because comparing a few headers is faster than hashing one.
   private let headers = Locked<[(header: [UInt8], chain: Chain)]>([])
 
   init(_ trust: AppleTrust) { self.trust = trust }
 
   var count: Int { chains.withLock { $0.count } }
 
-  /// The chain of a header that was in a genuine JWS lately; nil for any other header.
+  /// The chain of a header that was recently in a genuine JWS; nil for any other header.
   func chain(ofHeader header: [UInt8], now: Instant) -> Chain? {
     let known = headers.withLock { $0.last { $0.header == header } }
     return known.flatMap { now < $0.chain.forgetAt ? $0.chain : nil }
   }
 
-  /// To be called only after a signature under this header was found genuine.
+  /// Call it only after a signature under this header was found genuine.
   func remember(header: [UInt8], _ chain: Chain, now: Instant) {
     headers.withLock { headers in
       headers.removeAll { $0.header == header || $0.chain.forgetAt <= now }
@@ -54,9 +54,9 @@ final class ChainCache: Sendable {
     }
   }
 
-  /// The chain, once its certificates are proven to lead to one of our roots at `moment`.
+  /// The chain, after verifying that its certificates lead to one of our roots at `moment`.
   ///
-  /// `x5c` is as in the header: standard base64, of which every certificate has exactly one form.
+  /// `x5c` is as in the header: standard base64, in which every certificate has exactly one form.
   func chain(_ x5c: [String], at moment: Instant, now: Instant) throws(AppleRefusal) -> Chain {
     guard x5c.count == 3 else { throw .certificateCount }
     guard let root = trust.roots[x5c[2]] else { throw .wrongRoot }
@@ -77,7 +77,7 @@ final class ChainCache: Sendable {
     return chain
   }
 
-  /// Everything that costs little comes before the two signatures.
+  /// Verifies a chain. All cheap checks come before the two signatures.
   private static func verified(
     _ leafText: String, _ intermediateText: String, _ root: X509Trust, at moment: Instant,
     now: Instant

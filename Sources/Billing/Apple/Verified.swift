@@ -3,16 +3,16 @@ internal import JSON
 internal import Subscriptions
 package import Tiers
 
-/// A notification that the App Store signed, about our app; only `AppleVerifier` makes one.
+/// A notification about our app that the App Store signed; only `AppleVerifier` makes one.
 ///
-/// It does not prove that a notification is new: each may come again for days.
+/// It is not proven to be new: each notification may come again for days.
 package struct VerifiedNotification: Sendable {
-  /// The webhook's body as it came.
+  /// The webhook's body as it arrived.
   package let body: [UInt8]
   package let signedDate: Instant
   package let receivedAt: Instant
   package let environment: StoreEnvironment
-  /// The digest of the certificate that the outer signature was made under.
+  /// The digest of the certificate for the outer signature.
   let certificate: String
   let payload: JSON
   let transaction: SignedPayload?
@@ -33,7 +33,7 @@ package struct VerifiedNotification: Sendable {
   }
 }
 
-/// A transaction that the App Store signed, of our app.
+/// A transaction of our app that the App Store signed.
 package struct VerifiedTransaction: Sendable {
   package let environment: StoreEnvironment
   let signed: SignedPayload
@@ -59,11 +59,11 @@ package struct VerifiedRenewal: Sendable {
   package var signedDate: Instant { signed.signedDate }
 }
 
-/// What one JWS of the App Store says, and when it was signed.
+/// The content of one JWS of the App Store, and when it was signed.
 struct SignedPayload: Sendable {
   let payload: JSON
   let signedDate: Instant
-  /// The digest of the certificate that it was signed under.
+  /// The digest of the certificate for its signature.
   let certificate: String
 
   var originalTransactionID: String? { payload["originalTransactionId"].string }

@@ -5,9 +5,8 @@ internal import Stores
 
 /// Reads invoices from the Greenfield API of one BTCPay server.
 ///
-/// It only reads. Every call blocks; the transport bounds each request in time and size, and here
-/// each answer is bounded in requests. Any thread may call it.
-/// https://docs.btcpayserver.org/API/Greenfield/v1
+/// It only reads. Every call blocks. The transport bounds each request in time and size, and each answer here
+/// is bounded in requests. Any thread may call it. https://docs.btcpayserver.org/API/Greenfield/v1
 package struct BTCPayAPI: Sendable {
   let root: String
   /// The id of the store that sells.
@@ -15,13 +14,13 @@ package struct BTCPayAPI: Sendable {
   private let key: Secret
   private let transport: any ProviderTransport
 
-  /// Eighty years of monthly invoices, or a list that does not end.
+  /// Enough for eighty years of monthly invoices; a longer list may have no end.
   private static let pageCountMax = 10
   private static let pageLength = 100
   private static let limits = JSONLimits(
     byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 17)
 
-  /// `base` is without a slash at its end; `store` is the id of the store that sells.
+  /// `base` has no slash at its end; `store` is the id of the store that sells.
   package init(base: String, store: String, key: Secret, transport: any ProviderTransport) {
     root = "\(base)/api/v1/stores/\(PercentEncoding.encode(store))/invoices"
     self.store = store
@@ -29,13 +28,13 @@ package struct BTCPayAPI: Sendable {
     self.transport = transport
   }
 
-  /// Every invoice whose order is named by the account, archived ones too.
+  /// Every invoice whose order has the account's name, including archived ones.
   ///
-  /// One that is not there any more is no news: the server deletes what nobody paid.
+  /// A missing invoice says nothing, because the server deletes unpaid ones.
   package func invoices(of account: Identifier) throws(APIFailure) -> BTCPayAnswer {
     var answer = BTCPayAnswer()
     for page in 0..<Self.pageCountMax {
-      // The newest come first, so that what is made meanwhile shows one again and hides none.
+      // The newest come first, so an invoice that is created in the meantime repeats one and hides none.
       let path =
         "?orderId=\(account)&includeArchived=true&skip=\(page * Self.pageLength)"
         + "&take=\(Self.pageLength)"
@@ -63,7 +62,7 @@ package struct BTCPayAPI: Sendable {
       APIRequest(
         "GET", root + path, headers: [("Authorization", token), ("Accept", "application/json")]))
     let body = try accepted(reply).body
-    // The clock that tells when invoices settled, where their deliveries are lost.
+    // This clock gives the time at which invoices settled if their deliveries are lost.
     guard let date = reply.date else { throw .malformed("the answer has no date") }
     return (
       try malformed { () throws(JSONError) in try JSON.parseForeign(body, limits: Self.limits) },
@@ -71,7 +70,7 @@ package struct BTCPayAPI: Sendable {
     )
   }
 
-  /// A reply that says 2xx. A list is there wherever the store is: anything else is not our server.
+  /// A reply with a 2xx status. If the store exists, so does its list; anything else is not our server.
   func accepted(_ reply: APIReply) throws(APIFailure) -> APIReply {
     switch reply.status {
     case 300..<400, 404, 410:
@@ -81,7 +80,7 @@ package struct BTCPayAPI: Sendable {
   }
 }
 
-/// What a read found, with what the server said of it.
+/// The result of a read, with the server's answers.
 package struct BTCPayAnswer: Sendable {
   package struct Shown: Hashable, Sendable {
     package let id: String
@@ -89,7 +88,7 @@ package struct BTCPayAnswer: Sendable {
     /// By the server's clock.
     package let shownAt: Instant
 
-    /// The latest that it can have settled; nil where it is not settled.
+    /// The latest moment at which it can have settled; nil if it is not settled.
     package var settlement: BTCPaySettlement? {
       guard content.status == .settled, let account = content.account else { return nil }
       return BTCPaySettlement(account, at: shownAt)
@@ -98,7 +97,7 @@ package struct BTCPayAnswer: Sendable {
 
   package fileprivate(set) var invoices: [Shown] = []
   package fileprivate(set) var notes: Set<BTCPayNote> = []
-  /// The answers, reduced to what may ever be read, in a JSON array with their requests and times.
+  /// The answers in a JSON array with their requests and times, reduced to members that may ever be read.
   package var transcript: [UInt8] { JSONValue.array(parts).encoded() }
 
   private var parts: [JSONValue] = []

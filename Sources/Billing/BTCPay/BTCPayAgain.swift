@@ -5,7 +5,7 @@ package import Subscriptions
 
 extension BTCPayStore {
   package func delivered(again kept: KeptMessage) throws -> DecodedDelivery {
-    // Which shop was ours when it came is known by what became of it.
+    // The delivery's disposition shows whether the shop was ours on arrival.
     let own = try kept.isForeign ? "" : JSON.parseForeign(kept.body)["storeId"].string ?? ""
     let delivery = BTCPayDelivery(uncheckedBody: kept.body, receivedAt: kept.received)
     return DecodedDelivery(try BTCPayEvent(delivery, store: own))

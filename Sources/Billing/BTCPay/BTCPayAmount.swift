@@ -1,18 +1,18 @@
 /// An amount of money as BTCPay Server writes it: a decimal text of any precision.
 ///
-/// Never negative, and exact: `49`, `49.0` and `49.00` are one amount. Nothing is computed with it.
+/// It is never negative, and exact: `49`, `49.0` and `49.00` are the same amount. It supports no arithmetic.
 package struct BTCPayAmount: Hashable, Sendable {
-  /// Without leading zeros; empty for none.
+  /// Without leading zeros; empty for zero.
   private let whole: String
-  /// Without trailing zeros; empty for none.
+  /// Without trailing zeros; empty for zero.
   private let fraction: String
 
   package static let zero = BTCPayAmount(whole: "", fraction: "")
 
-  /// More digits than the server's own numbers have.
+  /// More digits than the numbers of the server itself have.
   private static let digitCountMax = 40
 
-  /// Nil for what is no plain decimal number.
+  /// Nil if it is not a plain decimal number.
   package init?(_ text: String) {
     let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     guard text.utf8.count <= Self.digitCountMax, !parts[0].isEmpty,
@@ -22,7 +22,7 @@ package struct BTCPayAmount: Hashable, Sendable {
     self.init(whole: parts[0], fraction: parts.count == 1 ? "" : parts[1])
   }
 
-  /// A price of the catalogue; `exponent` is how many digits of it stand behind the point.
+  /// A price of the catalogue; `exponent` is the number of its digits after the decimal point.
   package init(minorUnits: Int64, exponent: Int) {
     let digits = String(max(0, minorUnits))
     let padded = String(repeating: "0", count: max(0, exponent - digits.utf8.count)) + digits

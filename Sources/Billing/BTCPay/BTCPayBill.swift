@@ -3,7 +3,7 @@ package import Subscriptions
 internal import Tiers
 
 extension BTCPayRecord {
-  /// Where siblings disagree, what the first of them says.
+  /// The bill. If siblings disagree, the first of them counts.
   package var bill: Bill {
     let known = invoices.compactMap { id, mirror in
       mirror.contents.first.map { (id: id, content: $0) }

@@ -2,13 +2,13 @@ package import Base
 package import Configuration
 package import Tiers
 
-/// What `coffer-billing` needs to know about a BTCPay server; there is none where it is off.
+/// The programs' configuration of a BTCPay server; there is none if it is off.
 package struct BTCPayConfiguration: StoreConfiguration {
-  /// Without a slash at its end.
+  /// Has no slash at its end.
   package let url: String
   package let storeID: String
   package let apiKey: Secret
-  /// The webhook's secrets, at least one; a delivery may be signed with any.
+  /// The webhook's secrets, at least one. A delivery may be signed with any of them.
   package let webhookSecrets: [Secret]
 
   package static let store = "btcpay"
@@ -30,7 +30,7 @@ package struct BTCPayConfiguration: StoreConfiguration {
 
   package static func isAsked(_ reader: SettingsReader) -> Bool { reader.has(Keys.url) }
 
-  /// An invoice says what it asks for, and nothing but the catalogue what it must have asked for.
+  /// An invoice says what it asks for, but only the catalogue says what it should ask for.
   package static func refusal(of product: Plan.Product, of plan: Plan) -> String? {
     if product.trialDays != nil { return "has trial_days; an invoice has none" }
     let isPriced = product.price != nil || plan.products.contains { $0.productID == product.id }

@@ -3,45 +3,46 @@ package import JSON
 package import Stores
 internal import Subscriptions
 
-/// A webhook delivery, decoded: that something happened to an invoice of an account.
+/// A decoded webhook delivery: something happened to an invoice of an account.
 ///
-/// It holds neither amount nor status, so it is nothing but a reason to read the account's invoices;
-/// all that counts of it is when one settled.
+/// It has neither amount nor status, so it is only a reason to read the account's invoices. The
+/// only fact in it is when an invoice settled.
 package struct BTCPayEvent: Hashable, Sendable {
-  /// Webhook and first delivery: the same at every redelivery.
+  /// The ids of the webhook and of the first delivery: the same at every redelivery.
   package let id: String
   package let type: String
   /// When the first delivery was made, in whole seconds.
   package let created: Instant
-  /// Whether it speaks of another store than the configured one.
+  /// Whether it is about a store other than the configured one.
   package let isForeign: Bool
-  /// Nil where none is concerned, or a test invoice that does not exist.
+  /// Nil if it concerns no invoice, or a test invoice that does not exist.
   package let invoice: String?
-  /// `metadata.orderId`: whose invoices are to be read; nil where that is no account of ours.
+  /// `metadata.orderId`: the account whose invoices must be read; nil if it is not an account of ours.
   package let account: Identifier?
   package let notes: Set<BTCPayNote>
-  /// What the invoice may be looked for by, beside its id.
+  /// Terms by which the invoice can be found, in addition to its id.
   package let terms: [SearchTerm]
 
-  /// When the invoice settled, if this says so.
+  /// When the invoice settled, if the event says so.
   package var settlement: BTCPaySettlement? {
     type == "InvoiceSettled" ? account.map { BTCPaySettlement($0, at: created) } : nil
   }
 }
 
-/// What a decoder noticed and an operator may want to know.
+/// Something that a decoder noticed and an operator may want to know.
 package enum BTCPayNote: String, Hashable, Sendable, CaseIterable {
-  /// An event that the server did not have when this decoder was written. It is read all the same.
+  /// An event that the server did not have when this decoder was written. It causes a read all the same.
   case unknownType = "unknown_type"
-  /// An operator made a claim link for a refund. Nothing was paid yet, and nothing ends by it.
+  /// An operator created a claim link for a refund. Nothing has been paid back yet, and nothing
+  /// ends because of it.
   case refundOffered = "refund_offered"
-  /// The order's name is no account of ours, so nobody gets what was bought.
+  /// The order's name is not an account of ours, so no one gets the purchase.
   case malformedAccount = "malformed_account"
-  /// An account with more invoices than one read takes.
+  /// An account has more invoices than one read takes.
   case listCutShort = "list_cut_short"
 }
 
-/// Signed, so it is recorded, but not what the server documents; `id` where it can be read.
+/// Signed, so it is recorded, but not as the server documents. `id` is set if it can be read.
 package enum BTCPayDecodingError: Error, Equatable, Sendable, CustomStringConvertible {
   case undecodable(id: String?, JSONError)
 
@@ -53,7 +54,7 @@ package enum BTCPayDecodingError: Error, Equatable, Sendable, CustomStringConver
 }
 
 extension BTCPayEvent {
-  /// Tolerant of unknown members and types, strict about what names delivery, store and invoice.
+  /// Accepts unknown members and types, but requires valid names of delivery, store and invoice.
   package init(_ delivery: BTCPayDelivery, store: String) throws(BTCPayDecodingError) {
     let json: JSON
     do { json = try JSON.parseForeign(delivery.body) } catch { throw .undecodable(id: nil, error) }
@@ -84,13 +85,13 @@ extension BTCPayEvent {
       } ?? []
   }
 
-  /// What asks for what the account prepaid that an event names which cannot be read.
+  /// A request to read what the account prepaid, for an event that names the account but cannot be decoded.
   static func requests(naming json: JSON, store: String) -> [ReadRequest] {
     guard json["storeId"].string == store, let account = json["metadata"].account else { return [] }
     return [.undecodable(ObjectKey(.prepaid, account.description))]
   }
 
-  /// Two webhooks on one address send an event each, of the same server.
+  /// Two webhooks with the same address send an event each, from the same server.
   private static func id(_ json: JSON) throws(JSONError) -> String {
     let webhook = try json["webhookId"].optionalID() ?? ""
     if let original = try json["originalDeliveryId"].optionalID() {
@@ -99,12 +100,12 @@ extension BTCPayEvent {
     return "\(webhook):\(try json["deliveryId"].requireID())"
   }
 
-  /// "Send test event" of servers before 2.3 invents an invoice.
+  /// "Send test event" of servers before 2.3 makes up an invoice.
   private static func isTest(_ invoice: String) -> Bool {
     invoice.hasPrefix("__test__") && invoice.hasSuffix("__test__")
   }
 
-  /// Of server 2.4, with those that concern no invoice.
+  /// The types of server 2.4, including those that concern no invoice.
   private static let types: Set = [
     "InvoiceCreated", "InvoiceReceivedPayment", "InvoicePaymentSettled", "InvoiceProcessing",
     "InvoiceSettled", "InvoiceExpired", "InvoiceExpiredPaidPartial", "InvoicePaidAfterExpiration",

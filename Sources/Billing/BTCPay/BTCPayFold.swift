@@ -4,8 +4,8 @@ internal import Tiers
 
 /// Coverage of one account's invoices, each a prepaid period.
 ///
-/// It holds no clock. An invoice counts as it is shown now: one that an operator marks invalid was
-/// never paid, and the periods after it move up.
+/// It does not depend on the current time. An invoice counts in its latest known state: one that an
+/// operator marks invalid was never paid, and the periods after it move up.
 struct BTCPayFold {
   let invoices: [Invoice]
   let catalogue: Catalogue
@@ -15,11 +15,11 @@ struct BTCPayFold {
     let content: BTCPayInvoice
     let settledAt: Instant?
 
-    /// An invoice that settled before anybody heard of it begins when it was made.
+    /// An invoice that settled before any report of it begins when it was created.
     var begins: Instant { settledAt ?? content.created }
   }
 
-  /// What an invoice bought.
+  /// The purchase of an invoice.
   private struct Sale {
     let invoice: Invoice
     let plan: Plan
@@ -31,7 +31,7 @@ struct BTCPayFold {
       ($0.invoice.begins, $0.invoice.content.created, $0.invoice.id)
         < ($1.invoice.begins, $1.invoice.content.created, $1.invoice.id)
     }
-    // What comes on top of a plan does not wait for the plan's end.
+    // An addition to a plan does not wait for the plan's end.
     let queues = Dictionary(grouping: sales) { $0.plan.isAddition ? $0.plan.id : nil }
     let intervals = queues.values.flatMap { queue($0) }
     return Coverage(
@@ -39,9 +39,10 @@ struct BTCPayFold {
       alarms: Set(invoices.flatMap { alarms($0) }))
   }
 
-  /// One after the other: each begins when it settled, or where the one before it ends.
+  /// The periods one after the other: each begins when its invoice settled, or at the end of the
+  /// period before.
   ///
-  /// Months are counted from where an unbroken row began, so that a 31st comes back after February.
+  /// Months are counted from the start of an unbroken row, so that a 31st returns after February.
   private func queue(_ sales: [Sale]) -> [Coverage.Interval] {
     var intervals: [Coverage.Interval] = []
     var (anchor, monthCount) = (Instant.distantPast, Int64(0))
@@ -59,7 +60,7 @@ struct BTCPayFold {
     return intervals
   }
 
-  /// An end that nothing follows, and the beginning of what was taken back.
+  /// Ends that no period follows, and the starts of periods that were taken back.
   private func endings(of intervals: [Coverage.Interval]) -> [Schedule.Ending] {
     let ends = intervals.map { Schedule.Ending(at: $0.to, reason: .lapsed) }
     let revoked = invoices.compactMap { invoice in
@@ -73,10 +74,10 @@ struct BTCPayFold {
 
   // MARK: what an invoice is worth
 
-  /// Nothing unless it is settled, at the price of what it names.
+  /// The sale of an invoice; nil unless it is settled, at the price of the product that it names.
   ///
-  /// Who writes the metadata is anybody who may create invoices, at worst a customer. The price is
-  /// what he cannot make up: that much must have been asked for, in that currency.
+  /// Anyone who may create invoices writes the metadata, at worst a customer. The price is what a customer
+  /// cannot make up: the invoice must have asked for at least that amount, in that currency.
   private func sale(_ invoice: Invoice) -> Sale? {
     guard invoice.content.status == .settled, let product = invoice.content.product,
       let plan = plan(invoice),
@@ -91,7 +92,7 @@ struct BTCPayFold {
       provider: ObjectKey.Provider.btcpay.rawValue, price: invoice.content.product, product: nil)
   }
 
-  /// No fallback: an unknown product has no price that could be checked.
+  /// There is no fallback, because an unknown product has no price to check.
   private func plan(_ invoice: Invoice) -> Plan? {
     switch mapping(invoice) {
     case .plan(let plan), .kept(let plan, _): plan
@@ -131,7 +132,7 @@ struct BTCPayFold {
     }
     guard sale(invoice) != nil else { return alarms + irregular(.wrongPrice) }
     if additional == .paidOver { return alarms + irregular(.surplus) }
-    // The store's tolerance forgave a rest.
+    // The store's tolerance accepted less than the full amount.
     if additional != .marked, let paid = content.paidAmount, let amount = content.amount,
       paid < amount
     {
@@ -142,7 +143,7 @@ struct BTCPayFold {
 }
 
 extension BTCPayInvoice {
-  /// Whether it asked for as much as a price of the catalogue, and for anything at all.
+  /// Whether it asked for an amount above zero that is at least a price of the catalogue.
   fileprivate func meets(_ price: Plan.Price) -> Bool {
     guard let amount, amount > .zero, currency.lowercased() == price.currency else { return false }
     let exponent = MinorUnits.exponent(of: price.currency)

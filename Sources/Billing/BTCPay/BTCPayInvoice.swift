@@ -4,7 +4,7 @@ package import Subscriptions
 /// An object of a BTCPay server, reduced to what coverage needs: no personal data.
 package enum BTCPayObject: StoreObject {
   case invoice(BTCPayInvoice)
-  /// By the id of its invoice.
+  /// Identified by the id of its invoice.
   case settlement(BTCPaySettlement)
 
   package var rank: Int {
@@ -14,7 +14,7 @@ package enum BTCPayObject: StoreObject {
     }
   }
 
-  /// It is part of what its account prepaid.
+  /// The object is part of what its account prepaid.
   package func links(from key: ObjectKey) -> [Link] {
     let account =
       switch self {
@@ -25,19 +25,19 @@ package enum BTCPayObject: StoreObject {
   }
 }
 
-/// One invoice as a read showed it: the only thing that the server sells.
+/// One invoice as shown by a read: the only thing that the server sells.
 ///
 /// https://docs.btcpayserver.org/API/Greenfield/v1/#tag/Invoices
 package struct BTCPayInvoice: Mirrored {
-  /// `metadata.orderId`, where it is an account of ours: whose periods follow one another.
+  /// `metadata.orderId`, if it is an account of ours. The periods of one account follow one another.
   package let account: Identifier?
   /// `metadata.itemCode`: a price of the catalogue.
   package let product: String?
-  /// What was asked for; nil where the payer chooses (`TopUp`).
+  /// The amount asked for; nil if the payer chooses it (`TopUp`).
   package let amount: BTCPayAmount?
   /// Upper case, as the server writes it.
   package let currency: String
-  /// At the rate of the invoice, with payments that are not confirmed; nil where it is not told.
+  /// At the invoice's rate, including unconfirmed payments; nil if not given.
   package let paidAmount: BTCPayAmount?
   package let status: Status
   package let additional: AdditionalStatus
@@ -59,17 +59,17 @@ package struct BTCPayInvoice: Mirrored {
   }
 
   package enum Status: Hashable, Sendable {
-    /// Not paid in full yet. Left by payment or time.
+    /// Not paid in full yet. Ends by payment or by time.
     case new
-    /// Paid in full, not confirmed. Left by confirmations, and by a payment that vanishes.
+    /// Paid in full but not confirmed. Ends by confirmations, or by the payment's disappearance.
     case processing
-    /// Paid. Left only where an operator had marked it so.
+    /// Paid. Ends only if an operator had marked it as settled.
     case settled
-    /// Its time was over before it was paid in full. Left only by an operator.
+    /// Its time ended before it was paid in full. Only an operator can change that.
     case expired
-    /// Not confirmed in time, or an operator's word that it does not stand.
+    /// Not confirmed in time, or marked invalid by an operator.
     case invalid
-    /// A value this decoder does not know: grants nothing, raises an alarm.
+    /// A value that this decoder does not know: grants nothing, raises an alarm.
     case other(String)
 
     package var text: String {
@@ -94,23 +94,23 @@ package struct BTCPayInvoice: Mirrored {
     case paidPartial = "PaidPartial"
     case paidOver = "PaidOver"
     case paidLate = "PaidLate"
-    /// By an operator, whatever was paid.
+    /// Marked by an operator, whatever was paid.
     case marked = "Marked"
-    /// Unknown: the status alone counts.
+    /// Unknown: only the status counts.
     case other = "Other"
   }
 
-  /// The server itself goes both ways, so the newest read holds.
+  /// The server itself changes states in both directions, so the newest read counts.
   package var rank: Int { 0 }
 
   /// Whether it may still be paid.
   package var isOpen: Bool { status == .new || status == .processing }
 }
 
-/// That an invoice of an account was settled, and when that was first heard of.
+/// The settlement of an invoice of an account, and when it was first reported.
 ///
-/// An invoice does not say when it was settled. A signed delivery does; where it was lost, the first
-/// read that shows it settled comes later, never earlier. So the earliest moment is the best known.
+/// An invoice does not say when it settled. A signed delivery does. If it was lost, the first read that shows
+/// the invoice settled is later, never earlier. So the earliest known moment is the best.
 package struct BTCPaySettlement: Mirrored {
   package let account: Identifier
   /// In whole seconds.
@@ -121,9 +121,9 @@ package struct BTCPaySettlement: Mirrored {
     self.at = Instant(seconds: at.seconds)
   }
 
-  /// The earlier outdates the later.
+  /// An earlier moment outdates a later one.
   package var rank: Int { Int(-at.seconds) }
 
-  /// All of them speak of one moment, however long after: none is older news than another.
+  /// All values are about the same moment, however late they arrive, so none is older than another.
   package static let asOf = AsOf.readNumber(0)
 }

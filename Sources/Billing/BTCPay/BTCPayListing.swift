@@ -5,7 +5,7 @@ package import ProviderAPI
 package import Stores
 internal import Subscriptions
 
-/// What a BTCPay server shows again: every invoice as it is.
+/// The list in which a BTCPay server shows every invoice as it is now.
 extension BTCPayStore {
   package var listings: [StoreListing] {
     api == nil ? [] : [StoreListing("invoices", .live, of: .objects)]
@@ -19,10 +19,10 @@ extension BTCPayStore {
 
 extension BTCPayAPI {
   private static let pageLength = 100
-  /// An operator may mark an invoice, and a late payment settle it, long after it was made.
+  /// An operator may mark an invoice, and a late payment settle it, long after its creation.
   private static let changingSpan = Instant.Span.days(60)
 
-  /// Newest first, so that what is made meanwhile shows one again and hides none.
+  /// Newest first, so an invoice that is created in the meantime repeats one and hides none.
   fileprivate func page(_ request: StorePageRequest) throws(APIFailure) -> StorePage {
     guard let start = Int(request.place ?? "0"), start >= 0 else {
       throw .malformed("no such page")
@@ -35,7 +35,7 @@ extension BTCPayAPI {
       guard let id = json["id"].string, isID(id),
         let invoice = try? BTCPayInvoice(json, store: store)
       else { return .unreadable }
-      // An order that names no account of ours is nobody's.
+      // An order that names no account of ours belongs to no one.
       guard let account = invoice.account else { return nil }
       let shown = BTCPayAnswer.Shown(id: id, content: invoice, shownAt: date).facts(of: 0)
       return .object(

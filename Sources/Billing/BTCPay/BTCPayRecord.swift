@@ -4,9 +4,8 @@ package import Tiers
 
 /// Everything that one account has bought at a BTCPay server: its invoices, and when they settled.
 ///
-/// The server knows no subscription: every period is an invoice of its own, paid by hand. What makes
-/// one of them is the account, by which its shop names the order. A product of mirrors, so it joins
-/// as they do.
+/// The server has no subscriptions: every period is a separate invoice, paid by hand. The account ties them
+/// together, because the shop names orders by it. It is a product of mirrors, so it joins as they do.
 package struct BTCPayRecord: StoreRecord {
   /// The account's id.
   package let id: String
@@ -15,7 +14,7 @@ package struct BTCPayRecord: StoreRecord {
 
   package init(id: String) { self.id = id }
 
-  /// Joins one object as a delivery shows it.
+  /// Joins one object as shown by a delivery.
   @discardableResult
   package mutating func insert(
     _ object: BTCPayObject, id: String, asOf: AsOf, delivery: Int64
@@ -33,8 +32,8 @@ package struct BTCPayRecord: StoreRecord {
     for (id, mirror) in other.settlements { settlements[id, default: Mirror()].merge(mirror) }
   }
 
-  /// Only two values of one read can disagree, and a list shows each invoice once; kept for the law's
-  /// sake.
+  /// Only two values of one read can disagree, and a list shows each invoice once. This is kept
+  /// only for the mirrors' law.
   package var isDirty: Bool { invoices.values.contains { $0.isDirty } }
 
   package func coverage(policy: Policy, catalogue: Catalogue) -> Coverage {
@@ -50,15 +49,15 @@ package struct BTCPayRecord: StoreRecord {
       })
   }
 
-  /// What it is while nothing is owed: an invoice that may still be paid is waited for.
+  /// The state while there is no access: an invoice that may still be paid is pending.
   package func labelWithoutAccess(hadAccess: Bool) -> Label {
     invoices.values.contains { $0.contents.contains { $0.isOpen } } ? .pending : .expired
   }
 
-  /// Nobody is billed by himself.
+  /// No one is billed automatically.
   package var willRenew: Bool { false }
 
-  /// The order's own name; an operator may have changed it since.
+  /// The account that the orders name. An operator may have changed it since.
   package var token: OwnerToken {
     guard let account = Identifier(id),
       invoices.values.contains(where: { $0.contents.contains { $0.account == account } })

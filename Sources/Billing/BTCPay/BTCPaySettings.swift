@@ -2,7 +2,7 @@ package import Base
 package import Configuration
 
 extension BTCPayConfiguration {
-  /// Its settings, a row each.
+  /// The BTCPay server's settings, one row each.
   package enum Keys {
     package static let url = Setting<String>(
       "COFFER_BTCPAY_URL", for: [.billing, .command], .meaning("BTCPay Server is off"),

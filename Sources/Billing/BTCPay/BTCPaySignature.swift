@@ -19,32 +19,32 @@ package struct BTCPayDelivery: Sendable {
 }
 
 extension BTCPayDelivery {
-  /// One that was verified when it came, and kept since.
+  /// A delivery that was verified on arrival and stored since.
   ///
-  /// Warning: proves nothing of any other bytes.
+  /// Warning: proves nothing about any other bytes.
   init(uncheckedBody body: [UInt8], receivedAt: Instant) {
     self.init(body: body, signature: [], secret: "", receivedAt: receivedAt)
   }
 }
 
-/// The secrets of a webhook: the current one, and the previous during a rotation, as deliveries that
-/// wait in the server's queue keep their old signature.
+/// The secrets of a webhook: the current one, and the previous one during a rotation, because
+/// deliveries in the server's queue keep their old signature.
 package struct BTCPaySecrets: Sendable {
   private let secrets: [Secret]
 
-  /// Nil for an empty list or an empty secret, under which anybody could sign.
+  /// Nil if the list or a secret is empty, because anyone could sign with an empty secret.
   package init?(_ secrets: [Secret]) {
     guard !secrets.isEmpty, !secrets.contains(where: { $0.exposed.isEmpty }) else { return nil }
     self.secrets = secrets
   }
 
-  /// What the secrets are told by, in their order.
+  /// The digests that identify the secrets, in the same order.
   var digests: [String] { secrets.map(\.digest) }
 
-  /// Proves that the server signed exactly these bytes.
+  /// Verifies that the server signed exactly these bytes.
   ///
   /// `headers` are the values of every `BTCPay-Sig` field. The signature has no time, so a delivery
-  /// may come again for ever: that is safe, as it only asks for a read.
+  /// may come again at any time. That is safe: it joins the same fact and asks for a read.
   /// https://docs.btcpayserver.org/Development/webhooks
   package func verify(
     headers: [[UInt8]], body: [UInt8], now: Instant
@@ -53,7 +53,7 @@ package struct BTCPaySecrets: Sendable {
     guard headers.count == 1, let code = Self.code(in: header) else { throw .malformed }
     var match: String?
     for secret in secrets {
-      // The key is the secret as text; the message is the body as it came.
+      // The key is the secret as text; the message is the body as received.
       if constantTimeEqual(code, HMACSHA256.code(key: secret, body)) {
         match = match ?? secret.digest
       }
@@ -74,8 +74,8 @@ package struct BTCPaySecrets: Sendable {
 /// Why a delivery does not prove that our server sent it.
 package enum BTCPayRefusal: String, Error, Hashable, Sendable, CaseIterable {
   case missingHeader = "missing-header"
-  /// Not one value, another scheme, no code of 32 bytes.
+  /// Not exactly one value, another scheme, or no code of 32 bytes.
   case malformed
-  /// No secret gives that code.
+  /// No secret gives this code.
   case mismatch
 }

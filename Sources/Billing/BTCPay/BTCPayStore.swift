@@ -6,14 +6,14 @@ package import Stores
 package import Subscriptions
 package import Tiers
 
-/// A BTCPay server, as the ledger knows it.
+/// A BTCPay server, as the ledger sees it.
 ///
-/// Nobody has a subscription there: whoever pays an invoice has prepaid a period, and what one account
-/// prepaid is one subscription of ours. Whatever is told of it has all of its invoices read again.
+/// No one has a subscription there: the payer of an invoice has prepaid a period. Everything that one account
+/// prepaid is one subscription of ours. Any report about it causes a read of all its invoices.
 package struct BTCPayStore: Store {
   package typealias Record = BTCPayRecord
 
-  /// Nil where it is off.
+  /// Nil if it is off.
   private let secrets: BTCPaySecrets?
   let api: BTCPayAPI?
 
@@ -24,7 +24,7 @@ package struct BTCPayStore: Store {
     self.api = api
   }
 
-  /// As configured.
+  /// The store as configured.
   package init(
     _ configuration: BTCPayConfiguration, transport: any ProviderTransport, clock: Clock
   ) {
@@ -60,7 +60,7 @@ package struct BTCPayStore: Store {
     Identifier(text)?.description == text
   }
 
-  /// An invoice's id, 16 bytes in base 58. Its server tells invoices by account alone.
+  /// An invoice's id, 16 bytes in base 58. Its server only lists invoices by account.
   package func purchase(
     named number: String, in environment: StoreEnvironment
   ) -> NamedPurchase? {
@@ -78,10 +78,10 @@ package struct BTCPayStore: Store {
 
   package var isReadable: Bool { api != nil }
 
-  /// While an invoice may still be paid, the server's word of it may be lost: its queue does not
-  /// outlive a restart.
+  /// While an invoice may still be paid, the server's report of it may be lost, because its queue
+  /// does not survive a restart.
   private static let openInvoiceDelay = Instant.Span.minutes(10)
-  /// No coin is confirmed later.
+  /// No coin is confirmed later than this.
   private static let openInvoiceAgeMax = Instant.Span.days(14)
 
   package func read(_ request: StoreRead) throws(APIFailure) -> StoreAnswer {

@@ -7,10 +7,10 @@ internal import Subscriptions
 internal import Tiers
 
 extension Webhook {
-  /// The signature is over the whole body, so a delivery without one is refused unread.
+  /// The server signs the whole body, so a delivery without a signature is refused unread.
   init(btcpay secrets: BTCPaySecrets, store: String) {
     self.init(
-      // A delivery has about a kilobyte; its metadata is the shop's.
+      // A delivery has about a kilobyte, but the shop decides on its metadata.
       bodyByteCountMax: 256 << 10, isDear: false,
       proofs: secrets.digests.map { Self.proof(bySecret: $0) },
       admit: { head, _ in
@@ -74,7 +74,8 @@ extension DecodedDelivery {
 }
 
 extension WebhookRefusal {
-  /// The same answer for every reason: a forger learns nothing from it, an operator the counter.
+  /// The answer is the same for every reason, so a forger learns nothing from it. The counter shows
+  /// the reason to an operator.
   fileprivate init(_ refusal: BTCPayRefusal) {
     self.init(
       reason: refusal.rawValue, isForgery: true,

@@ -2,9 +2,9 @@ internal import Base
 internal import JSON
 internal import Stores
 
-/// Turns `InvoiceData` of the Greenfield API into what is kept of it.
+/// Decodes `InvoiceData` of the Greenfield API into what is stored of it.
 extension BTCPayInvoice {
-  /// `store` is the configured store's id: others' invoices are none of ours.
+  /// `store` is the configured store's id. Invoices of other stores are refused.
   init(_ json: JSON, store: String) throws(JSONError) {
     guard try json["storeId"].requireID() == store else {
       throw JSONError(
@@ -25,8 +25,8 @@ extension BTCPayInvoice {
       created: try json["createdTime"].requireInstant())
   }
 
-  /// The members of an answer that may ever be read, as they came: the rest may be about the payer,
-  /// and deliveries are kept for ever.
+  /// The members of an answer that may ever be read, as received. The rest is left out, because it
+  /// may be about the payer, and deliveries are kept for ever.
   static func kept(of json: JSON) -> JSONValue {
     func members(_ names: [String], of json: JSON) -> [JSONValue.Member] {
       names.compactMap { name in JSONValue(json[name]).map { .init(name, $0) } }

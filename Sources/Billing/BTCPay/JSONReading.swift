@@ -9,7 +9,7 @@ extension JSON {
 
   func optionalID() throws(JSONError) -> String? { isAbsent ? nil : try requireID() }
 
-  /// Of an invoice's metadata: its order's name, where that is an account of ours.
+  /// The order's name in an invoice's metadata, if it is an account of ours.
   var account: Identifier? { self["orderId"].string.flatMap { Identifier($0) } }
 
   /// Seconds since 1970, before year 10000.
@@ -21,7 +21,7 @@ extension JSON {
     return Instant(seconds: seconds)
   }
 
-  /// A decimal text; older servers wrote whole numbers for whole amounts.
+  /// A decimal text. Older servers wrote whole numbers for whole amounts.
   func optionalAmount() throws(JSONError) -> BTCPayAmount? {
     if isAbsent { return nil }
     let text: String

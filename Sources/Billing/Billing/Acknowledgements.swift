@@ -7,7 +7,7 @@ internal import Storage
 internal import Stores
 internal import Subscriptions
 
-/// Tells stores that purchases were delivered, and operators of purchases of which none was told.
+/// Reports delivered purchases to their stores, and unreported ones to operators.
 struct Acknowledgements: Sendable {
   let reads: StoreReads
 
@@ -35,7 +35,7 @@ struct Acknowledgements: Sendable {
       throw JobFailure(error, reading: key)
     }
     Log.info("billing.acknowledged", ["object": key.description])
-    // A replica that has not heard of it yet must not have it acknowledged over and over.
+    // A replica that does not know of it yet must not make it acknowledged again and again.
     let due = reads.clock.now() + JobRules.confirmationDelay
     return JobResult(
       readBegan: nil,

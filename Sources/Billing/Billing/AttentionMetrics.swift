@@ -4,7 +4,7 @@ internal import Ledger
 internal import Storage
 internal import Stores
 
-/// What needs attention, as gauges: asked of the database once a minute, not by whoever scrapes.
+/// What needs attention, as gauges. They are read from the database once a minute, not at each scrape.
 struct AttentionMetrics: Sendable {
   static let shared = AttentionMetrics(.shared)
 
@@ -26,7 +26,7 @@ struct AttentionMetrics: Sendable {
       })
   }
 
-  /// Keeps the gauges current until what it returns is stopped, which is before the database is closed.
+  /// Updates the gauges until the returned object is stopped, which must be before the database is closed.
   func watch(_ database: Database, _ stores: StoreList, _ clock: Clock) -> Periodic {
     Periodic("attention", every: Self.spanSeconds) {
       try measure(database, stores, at: clock.now())

@@ -4,7 +4,7 @@ internal import Ledger
 internal import Stores
 internal import Subscriptions
 
-/// What billing counts, and the log lines that go with what an operator must see.
+/// The metrics of billing, and the log lines for what an operator must see.
 struct BillingMetrics: Sendable {
   static let shared = BillingMetrics(.shared)
 
@@ -18,10 +18,10 @@ struct BillingMetrics: Sendable {
   private let otherEnvironments: Metrics.Counter
   private let reconciled: [Metrics.Counter]
 
-  /// How a delivery came.
+  /// How a delivery arrived.
   enum Way: String, CaseIterable {
     case webhook, claim
-    /// Asked for by us: an answer, or what a store lists again.
+    /// Requested by Coffer: an answer, or what a store lists again.
     case read
   }
 
@@ -39,7 +39,7 @@ struct BillingMetrics: Sendable {
     }
   }
 
-  /// What a reconciliation counts, under its label.
+  /// A count of reconciliations, with its label.
   private struct Outcome: Sendable {
     let label: String
     let count: @Sendable (Reconciliation.Counts) -> Int64
@@ -87,11 +87,11 @@ struct BillingMetrics: Sendable {
     }
   }
 
-  /// How far a reconciliation came from one step to the next.
+  /// Counts the progress of a reconciliation from one step to the next.
   func count(_ run: Reconciliation, since before: Reconciliation) {
     for (outcome, counter) in zip(Self.outcomes, reconciled) {
       let difference = outcome.count(run.counts) - outcome.count(before.counts)
-      // A run that became a whole one began to count anew.
+      // A run that became a whole one began its counts again.
       if difference > 0 { counter.add(difference) }
     }
   }
@@ -102,20 +102,20 @@ struct BillingMetrics: Sendable {
 
   private static let noteNames = Set(StoreList.known.flatMap { $0.traits.notes }).sorted()
 
-  /// A purchase that its store will take back unless it is acknowledged.
+  /// Reports a purchase that its store will refund unless it is acknowledged.
   func countUnacknowledged(_ key: ObjectKey, hours: Int64) {
     alarms[.unacknowledged]?.add()
     Log.error(
       "billing.unacknowledged_purchase", ["object": key.description, "hours": String(hours)])
   }
 
-  /// A store that answers as if our key, our app or its address were wrong.
+  /// Reports a store that answers as if our key, our app or its address were wrong.
   func countMisconfigured(_ key: ObjectKey, _ reason: String) {
     alarms[.misconfigured]?.add()
     Log.error("billing.misconfigured", ["object": key.description, "reason": reason])
   }
 
-  /// A subscription that would renew, of which nothing more will be known by itself.
+  /// Reports a subscription that is due to renew, but will not be read again by itself.
   func countUnreadRenewal(_ object: String) {
     alarms[.renewalUnread]?.add()
     Log.error("billing.renewal_unread", ["object": object])
@@ -126,7 +126,7 @@ struct BillingMetrics: Sendable {
       provider: recorded.provider, way: way, disposition: recorded.disposition)
     deliveries[delivered]?.add()
     if recorded.isOfOtherEnvironment { otherEnvironments.add() }
-    // Undecodable ones have a line of their own below.
+    // Undecodable deliveries have their own line below.
     if let why = recorded.withoutEffect, recorded.disposition != .undecodable {
       Log.warning(
         "billing.delivery_without_effect",
@@ -169,13 +169,13 @@ struct BillingMetrics: Sendable {
     }
   }
 
-  /// What came up when everything was derived again: counted, and told by `tell` in few lines.
+  /// Counts the alarms of a new derivation; `tell` logs them in few lines.
   func count(_ raised: [Coverage.Alarm]) {
     for alarm in raised { alarms[alarm.name]?.add() }
   }
 
-  /// A product left the catalogue that somebody lives on: either it is listed again, or the
-  /// operator means them to keep what they have.
+  /// Logs products that left the catalogue while customers still depend on them. Either they are
+  /// listed again, or the operator means the customers to keep what they have.
   func tell(_ unmapped: [UnmappedProducts]) {
     for product in unmapped {
       Log.warning(
@@ -196,7 +196,7 @@ struct BillingMetrics: Sendable {
   }
 }
 
-/// Counters by reason, made when a reason first comes up: there are some dozens.
+/// Counters by reason, made when a reason first occurs: there are a few dozen.
 private final class Refusals: Sendable {
   private let metrics: Metrics
   private let counters = Locked<[String: Metrics.Counter]>([:])
@@ -219,9 +219,9 @@ private final class Refusals: Sendable {
 }
 
 extension Recorded {
-  /// The one line that every delivery has: what came, what became of it, and whose it is.
+  /// Logs the one line that every delivery has: what came, what became of it, and its accounts.
   ///
-  /// `request` is the id of the request that brought it, nil of an answer to a read of ours; `trace` is
+  /// `request` is the id of the request that brought it, nil for the answer to a read. `trace` is
   /// the request's, or the job's.
   func log(request: String?, trace: TraceContext?) {
     Log.info(

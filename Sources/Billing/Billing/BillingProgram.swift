@@ -11,9 +11,9 @@ internal import Storage
 internal import Stores
 internal import Subscriptions
 
-/// `coffer-billing`, put together from its configuration.
+/// Builds and runs `coffer-billing` from its configuration.
 package enum BillingProgram {
-  /// Serves until a signal says stop.
+  /// Serves until a signal stops it.
   package static func run(_ configuration: BillingConfiguration) throws {
     let clock = configuration.clock
     let stores = try StoreList(

@@ -17,36 +17,35 @@ package import Storage
 package import Stores
 package import Subscriptions
 
-/// Everything that `coffer-billing` serves, and what it does by itself.
+/// Everything that `coffer-billing` serves, and its background work.
 package struct BillingService: Sendable {
   private let database: Database
   private let ledger: Ledger
   private let sealing: SealingKeys
   private let clock: Clock
   private let stores: StoreList
-  /// Where clients come in; nil where none can.
+  /// The gate for clients' requests; nil if none are served.
   private let gate: RequestGate?
   private let restoring: RestorePolicy
   private let refundAnswers: RefundAnswers
   private let deletionPolicy: DeletionPolicy
-  /// From one reconciliation of a store to the next; nil: only when an operator begins one.
+  /// The time from one reconciliation of a store to the next; nil: only when an operator begins one.
   private let reconciliationInterval: Instant.Span?
-  /// Who is told of changes, and the way there; nil: nobody.
+  /// The receiver of notices and the transport to it; nil: none.
   private let notices: (receiver: NoticeReceiver, transport: any ProviderTransport)?
   private let forgeries: AddressBudget
-  /// Makes what is personal findable; nil where none of it is to be found.
+  /// Makes personal data findable; nil if none of it may be found.
   private let search: SearchKey?
   private let logsDeliveries: Bool
-  /// What was refused: to be written down every second, and once before the end.
+  /// Refused deliveries, to be written every second, and once before the end.
   package let refusals: RefusalNotes
 
-  /// Requests that an account may make at once, and a second from then on, of all instances.
+  /// The requests that an account may make at once, and per second after that, over all instances.
   private static let requestBurst: Int64 = 200
   private static let requestsPerSecond: Int64 = 5
 
-  /// `clients` is what a client's signature must satisfy; nil where no client is served.
-  /// `trustsProxies` where clients' addresses are those that proxies tell, `logsDeliveries` where each
-  /// delivery has a line in the log.
+  /// `clients` is the policy for clients' signatures; nil if no client is served. `trustsProxies`: clients'
+  /// addresses are those that proxies report. `logsDeliveries`: each delivery has a line in the log.
   package init(
     database: Database, rules: LedgerRules, sealing: SealingKeys, clock: Clock,
     stores: StoreList, clients: SignaturePolicy? = nil, restoring: RestorePolicy = .refuse,
@@ -79,14 +78,15 @@ package struct BillingService: Sendable {
           perSecond: max(1, Self.requestsPerSecond / instanceCount), now: MonotonicTime.now),
         refusals: forgeries, clock: clock)
     }
-    // There from the start, as 0: what appears only once it happened, no rule sees happen.
+    // The counters exist from the start, as 0: a rule cannot see the first increase of one that
+    // appears with it.
     _ = BillingMetrics.shared
     self.search = search
     self.logsDeliveries = logsDeliveries
     refusals = RefusalNotes(database)
   }
 
-  /// A provider that is off keeps its place, says so to whoever calls, and once in the log.
+  /// A provider that is off keeps its route, which answers that it is off. It is logged once.
   package func routes() -> [Route] {
     let clientRoutes = gate.map { gate in
       [
@@ -117,8 +117,8 @@ package struct BillingService: Sendable {
     }.map(\.uncached) + (clientRoutes ?? []) + documents
   }
 
-  /// What reads from the providers in the background; start it after the server, stop it before
-  /// the database is closed.
+  /// The background reads from providers and other jobs. Start them after the server, and stop them
+  /// before the database is closed.
   package func jobs() -> JobRunner {
     JobRunner(database: database, clock: clock, handlers: jobHandlers)
   }
@@ -147,23 +147,23 @@ package struct BillingService: Sendable {
       + Acknowledgements(reads: reads).handlers + [senders].compactMap { $0?.handler }
   }
 
-  /// What accounts ask a store to do.
+  /// The billing operations that accounts ask for.
   package var flows: Flows {
     Flows(ledger: ledger, stores: stores)
   }
 
-  /// Has a subscription or purchase read again, as if something had been told of it.
+  /// Requests a new read of a subscription or purchase, as if something had been reported about it.
   package func reread(_ key: ObjectKey, in transaction: Transaction) throws {
     _ = try ledger.read(key, at: clock.now(), in: transaction)
   }
 
-  /// How many failed reads one transaction forgets.
+  /// The most failed reads that one transaction forgets.
   private static let sliceCountMax = 200
 
-  /// Puts the configured rules in force and brings everything derived under others up to them.
+  /// Puts the configured rules into force, and derives everything anew that was derived under other rules.
   ///
-  /// Call at start, before serving; blocks until done. Returns how many subscriptions it derived.
-  /// Says whom the catalogue leaves with a plan that it does not list.
+  /// Call at start, before serving; blocks until done. Returns how many subscriptions it derived. Logs the
+  /// products of accounts that the catalogue does not list.
   @discardableResult
   package func applyRules() throws -> Int {
     let ledger = ledger
@@ -180,14 +180,15 @@ package struct BillingService: Sendable {
     return total
   }
 
-  /// Finishes what others left of a change of rules. Call once a minute; nothing to do costs one read.
+  /// Finishes a change of rules that others left unfinished. Call once a minute; without work it
+  /// costs one read.
   @discardableResult
   package func followRules() throws -> Int {
     try ledger.followRules(on: database, clock: clock) { BillingMetrics.shared.count($0) }
   }
 
-  /// Has every store that can be asked reconciled when that is due, and accounts noticed that are to be
-  /// gone. Call at start.
+  /// Requests the reconciliation of every readable store when it is due, and the search for
+  /// accounts that are being deleted. Call at start.
   package func beginRounds() throws {
     let now = clock.now()
     let providers = stores.filter { $0.isReadable }.map { $0.provider }
@@ -199,7 +200,7 @@ package struct BillingService: Sendable {
     }
   }
 
-  /// Whoever changes something from now on knows whether apps are told of it.
+  /// Stores whether apps get notices, for all changes from now on.
   private func settleReceiver() throws {
     if let receiver = notices?.receiver {
       try database.write(for: nil) { try Notices.establish(receiver.urlDigest, in: $0) }
@@ -222,8 +223,8 @@ package struct BillingService: Sendable {
 }
 
 extension Route {
-  /// Nothing that it answers may be kept: a signed request has no Authorization field, so caches that
-  /// are shared could (RFC 9111, section 3.5).
+  /// Forbids caching of all answers. A signed request has no Authorization field, so shared caches
+  /// could store them (RFC 9111, section 3.5).
   fileprivate var uncached: Route {
     Route(method, pattern) { head, captures in
       head.answerFields.set("Cache-Control", "private, no-store")

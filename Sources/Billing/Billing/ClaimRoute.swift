@@ -12,12 +12,12 @@ internal import Storage
 internal import Stores
 internal import Subscriptions
 
-/// `POST /v1/claims`: a device says that a purchase it made is its account's.
+/// `POST /v1/claims`: a device states that a purchase it made belongs to its account.
 ///
-/// The request is signed as those to the sync API are. What it carries is checked like a delivery
-/// and kept as one; the claim itself is the weakest evidence of ownership there is, and refused
-/// while another account owns the purchase. What its store did not sign proves nothing before it was
-/// read: until then the claim is pending, and nothing but that is kept.
+/// The request is signed like those to the sync API. Its content is checked like a delivery and
+/// stored as one. The claim itself is the weakest evidence of ownership, and is refused while
+/// another account owns the purchase. What the store did not sign proves nothing before it is read:
+/// until then the claim is pending, and only that is stored.
 struct ClaimRoute: AccountWrite {
   let ledger: Ledger
   let stores: StoreList
@@ -28,21 +28,21 @@ struct ClaimRoute: AccountWrite {
   let forgeries: AddressBudget
   let logsDeliveries: Bool
 
-  /// A purchase in the form its store gives it to the app.
+  /// A purchase in the form that its store gives to the app.
   struct Purchase: Sendable {
     let key: ObjectKey
     let delivery: PreparedDelivery
-    /// Whether the store signed what came.
+    /// Whether the store signed the purchase.
     let isProven: Bool
   }
 
   enum Outcome: Sendable {
     case owned(Recorded)
-    /// The store has told nothing of it yet.
+    /// The store has not reported it yet.
     case pending
-    /// The store was asked, and does not know it.
+    /// The store was asked and does not know it.
     case unknown
-    /// Another account owns it, or may.
+    /// Another account owns it, or may own it.
     case refused(Refusal)
   }
 
@@ -50,7 +50,7 @@ struct ClaimRoute: AccountWrite {
   let bodyByteCountMax = 64 * 1024
   let method = "POST"
   let pattern = "/v1/claims"
-  /// Nobody has that many purchases; a stranger's guesses stop here.
+  /// No one has that many purchases; this stops a stranger's guesses.
   private static let claimCountMax: Int64 = 100
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Purchase {
@@ -92,7 +92,7 @@ struct ClaimRoute: AccountWrite {
         members: [.init("path", "$.provider")])
     }
     guard let webhook = store.webhook else { throw AbsentProvider.problem(store.provider) }
-    // Again, as many heads may have come before the first of their bodies.
+    // Checked again, because many heads may have come before the first of their bodies.
     if webhook.isDear { try forgeries.refuseForger(head.remoteAddress) }
     let claimed: ClaimedPurchase
     do { claimed = try store.claimed(json[member], at: now) } catch let error as JSONError {
@@ -124,7 +124,7 @@ struct ClaimRoute: AccountWrite {
     if let departure = try Departure.find(account, reading: transaction) {
       throw FlowProblem.leaving(departure)
     }
-    // Whose it is must not change until it is decided: of two claims at once the later sees the earlier.
+    // The owner must not change before the decision: of two claims at once, the later sees the earlier.
     try LedgerSequence.lock(in: transaction)
     let key = purchase.key
     let ownership = try ledger.ownership(of: key, with: purchase.delivery, reading: transaction)
@@ -151,7 +151,7 @@ struct ClaimRoute: AccountWrite {
     return .owned(recorded)
   }
 
-  /// A purchase that no store has told anything of: noted, and read when its place comes.
+  /// Stores the claim of a purchase that no store has reported, and requests its read in turn.
   private func pend(
     _ purchase: Purchase, for account: Identifier, trace: TraceContext?, at now: Instant,
     in transaction: Transaction
@@ -183,7 +183,7 @@ struct ClaimRoute: AccountWrite {
   enum Refusal: Sendable {
     case owned, contested
 
-    /// Nil where it can have it, or has it.
+    /// Nil if the account can have the purchase, or has it.
     init?(_ ownership: Ownership, for account: Identifier) {
       if ownership.account == account { return nil }
       if ownership.account != nil {
@@ -209,7 +209,7 @@ struct ClaimRoute: AccountWrite {
     }
   }
 
-  /// Whether it is the account's already; throws where it is, or may be, somebody else's.
+  /// Whether the account owns it already. Throws if another account owns it, or may own it.
   private func isOwner(
     _ account: Identifier, of key: ObjectKey, reading transaction: Transaction
   ) throws -> Bool {

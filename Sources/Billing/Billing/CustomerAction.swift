@@ -3,36 +3,36 @@ internal import JSON
 internal import Ledger
 internal import Subscriptions
 
-/// What a customer can do now, and where.
+/// An action that a customer can take now, and its place.
 struct CustomerAction: Sendable {
   let name: Name
   let place: Place
 
   enum Name: String, CaseIterable {
-    /// Its store's own page for it.
+    /// Opens the store's own page for the subscription.
     case manageAtStore = "manage_at_store"
     case change, cancel, uncancel
     /// Ends a pause.
     case resume
-    /// Another payment method; what is open is paid with it.
+    /// Sets another payment method; what is open is paid with it.
     case card
-    /// With the payment method that is there.
+    /// Pays with the existing payment method.
     case pay
-    /// A page for cards, invoices and cancelling.
+    /// Opens a page for cards, invoices and cancelling.
     case portal
-    /// What another store sold goes on here.
+    /// Continues here what another store sold.
     case migrate
-    /// Buys a plan: for the first time, or after all is over.
+    /// Buys a plan: for the first time, or after everything has ended.
     case subscribe, resubscribe
 
-    /// Whether an account that is being deleted is offered it: it ends what is billed, or shows it.
+    /// Whether it is offered to an account that is being deleted, because it ends billing or shows it.
     var isForLeaving: Bool { self == .manageAtStore || self == .cancel || self == .portal }
   }
 
   enum Place {
     /// A page to open.
     case page(url: String)
-    /// A wish to this server: `POST` to the path.
+    /// A request to this server: `POST` to the path.
     case wish(path: String)
   }
 
@@ -45,7 +45,7 @@ struct CustomerAction: Sendable {
 }
 
 extension SubscriptionOverview {
-  /// What is no subscription's: buying, while none stands in the way.
+  /// The actions of no particular subscription: buying, while nothing prevents it.
   var actions: [CustomerAction] {
     guard let seller, !isLeaving, !subscriptions.contains(where: \.isCurrent) else { return [] }
     return [
@@ -83,7 +83,7 @@ extension SubscriptionOverview.Subscription {
     return wishes.map { CustomerAction($0, at: key.provider) }
   }
 
-  /// What mends it comes first.
+  /// The actions in order; those that fix a failed payment come first.
   private var wishes: [CustomerAction.Name] {
     let mending: [CustomerAction.Name] = failure == nil ? [] : [.card, .pay]
     switch label {
@@ -96,7 +96,7 @@ extension SubscriptionOverview.Subscription {
     }
   }
 
-  /// A card that was missing ends the pause, too.
+  /// Setting a card that was missing also ends the pause.
   private var resuming: [CustomerAction.Name] {
     switch pause?.reason {
     case .noPaymentMethod: [.card]

@@ -2,15 +2,14 @@ internal import Base
 package import Ledger
 package import Storage
 
-/// Verified deliveries that wait for the ledger. Those that come while it writes are recorded
-/// together in its next transaction, so that what they share is asked, derived and written once.
+/// Verified deliveries that wait for the ledger. Those that come during a write are recorded
+/// together in the next transaction, so that what they share is read, derived and written once.
 ///
-/// A group in which one cannot be recorded harms nobody: each is recorded again, alone. Any thread may
-/// call it.
+/// If one of a group cannot be recorded, each is recorded again, alone. Any thread may call it.
 package final class DeliveryQueue: Sendable {
   package typealias Completion = @Sendable (Result<Recorded, any Error>) -> Void
 
-  /// More than this would hold up other writers for longer than a batch may.
+  /// A larger group would hold up other writers for longer than a batch may.
   private static let groupCountMax = 64
   private static let groupByteCountMax = 1 << 20
   package static let countMax = 4096
@@ -26,7 +25,7 @@ package final class DeliveryQueue: Sendable {
 
   private struct State {
     var waiting: [Member] = []
-    /// Whether a write was asked for that takes the first of them.
+    /// Whether a write is requested that will take the first of them.
     var isAsked = false
 
     mutating func takeGroup() -> [Member] {
@@ -47,7 +46,7 @@ package final class DeliveryQueue: Sendable {
     self.database = database
   }
 
-  /// `done` is called on a storage thread, once the delivery is durable or was not taken.
+  /// `done` is called on a storage thread, once the delivery is durable or was not accepted.
   package func record(_ delivery: PreparedDelivery, done: @escaping Completion) {
     let (isTaken, mustAsk) = state.withLock { state in
       guard state.waiting.count < Self.countMax else { return (false, false) }
@@ -60,7 +59,7 @@ package final class DeliveryQueue: Sendable {
   }
 
   private func askForTransaction() {
-    // Who waits when it begins is in it, however often it must run.
+    // The deliveries that wait when the transaction first begins. They stay the same if it must run again.
     let group = Locked<[Member]?>(nil)
     database.submitWrite(for: nil) { [self] transaction in
       try ledger.record(take(group).map(\.delivery), in: transaction)

@@ -1,8 +1,8 @@
 internal import HTTPMessages
 internal import HTTPServer
 
-/// What one address may send that proves no sender, deliveries and claims: a forged signature costs
-/// public-key arithmetic, and the certificates that make it plausible are public.
+/// The deliveries and claims that one address may send without proving a sender. A forged signature
+/// costs public-key arithmetic, and the certificates that make it plausible are public.
 extension AddressBudget {
   /// Throws 429 for an address that has spent its budget.
   func refuseForger(_ address: String) throws {

@@ -10,7 +10,7 @@ internal import Storage
 internal import Subscriptions
 internal import Tiers
 
-/// `GET /v1/payments`: what the account paid or was asked for, and what went back, in all stores.
+/// `GET /v1/payments`: what the account paid or was asked to pay, and what went back, in all stores.
 struct GetPayments: AccountRead {
   let ledger: Ledger
   let gate: RequestGate
@@ -29,7 +29,7 @@ struct GetPayments: AccountRead {
 }
 
 extension PaymentHistory {
-  /// As clients read it; OpenAPI/billing.json has its schema.
+  /// The payments as clients read them; OpenAPI/billing.json has the schema.
   package var json: JSONValue {
     [
       "payments": .array(payments.map { Self.json(of: $0.payment, $0.subscription) }),

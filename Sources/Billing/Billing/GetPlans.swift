@@ -7,12 +7,12 @@ internal import Ledger
 internal import Storage
 internal import Tiers
 
-/// `GET /v1/plans`: what is sold, for whom to show it and buy it; anybody may ask.
+/// `GET /v1/plans`: what is sold, for clients that show it or buy it. Anyone may ask.
 ///
-/// Whoever keeps it asks each time whether it still holds: nobody buys by what was sold before.
+/// Caches must revalidate it each time, so that no one buys by an outdated list.
 struct GetPlans: ReadEndpoint {
   let ledger: Ledger
-  /// Anybody may ask, so it is written once for each catalogue that comes to hold.
+  /// Encoded once for each catalogue that comes into force, because anyone may ask.
   private let written = Locked<(catalogue: Catalogue, document: PublicDocument)?>(nil)
   let method = "GET"
   let pattern = "/v1/plans"

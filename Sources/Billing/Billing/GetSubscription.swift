@@ -8,7 +8,7 @@ internal import Ledger
 internal import Requests
 internal import Storage
 
-/// `GET /v1/subscription`: what the account pays for, what holds, and what its customer can do now.
+/// `GET /v1/subscription`: what the account pays for, what applies, and what its customer can do now.
 struct GetSubscription: AccountRead {
   let ledger: Ledger
   let gate: RequestGate

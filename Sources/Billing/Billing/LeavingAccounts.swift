@@ -9,27 +9,27 @@ internal import Storage
 internal import Stores
 internal import Subscriptions
 
-/// Leads accounts that are to be gone out of billing: their stores are told to bill no more, and when
-/// `coffer-sync` begins to erase them, what is personal here goes as well.
+/// Removes accounts that are being deleted from billing. It stops billing at their stores. When
+/// `coffer-sync` begins to erase them, it erases their personal data here.
 ///
-/// Each step is a job's run: a crash repeats it. A store that does not answer is asked again for days, and
-/// holds the erasure up for no longer.
+/// Each step is a job's run, which is repeated after a crash. A store that does not answer is asked
+/// again for days, and delays the erasure for no longer.
 struct LeavingAccounts: Sendable {
   let reads: StoreReads
   let policy: DeletionPolicy
 
   private static let findingSpan = Instant.Span.minutes(1)
   private static let findingCountMax = 100
-  /// Between looks at whether it stays after all.
+  /// The time between checks whether the account stays after all.
   private static let waitingSpan = Instant.Span.days(1)
-  /// Between looks at what came after it was erased, at first; and for how long there are such.
+  /// The time between looks for what came after the erasure, at first; and how long there are such looks.
   private static let (lookSpan, lookedForSpan) = (Instant.Span.days(1), Instant.Span.days(800))
-  /// Until what a store did is read.
+  /// The time until what a store did is read.
   private static let readingSpan = Instant.Span.minutes(2)
-  /// For so long a store that fails, or refuses, is asked again; and for so long to end what is paid for,
+  /// How long a store that fails or refuses is asked again; and how long to end what is paid for,
   /// while the rest waits.
   private static let (patience, endPatience) = (Instant.Span.days(3), Instant.Span.days(1))
-  /// Before a store that refuses is asked once more: no job of this kind dies.
+  /// The pause before a store that refuses is asked again: no job of this kind dies.
   private static let refusedSpan = Instant.Span.hours(1)
 
   private var ledger: Ledger { reads.ledger }
@@ -78,7 +78,7 @@ struct LeavingAccounts: Sendable {
     let now = reads.clock.now()
     switch leaving.state {
     case .stopping:
-      // Here, where what cannot be read of one account keeps no other from leaving.
+      // Done here, so that what cannot be read of one account does not keep others from leaving.
       try stopFlows(of: account, at: now)
       let isLate = leaving.begun + Self.patience <= now
       if !isLate, let result = try stop(leaving, lease) { return result }
@@ -87,7 +87,7 @@ struct LeavingAccounts: Sendable {
       let due = min(erasure.moment ?? .distantFuture, now + Self.waitingSpan)
       let soon = now + Self.findingSpan
       do throws(JobFailure) {
-        // What came to be its own since, or renews again.
+        // Subscriptions that the account came to own since, or that renew again.
         let isLate = erasure.moment.map { $0 + Self.endPatience <= now } ?? false
         if !isLate, let result = try stop(leaving, lease) { return result }
       } catch {
@@ -115,8 +115,8 @@ struct LeavingAccounts: Sendable {
     }
   }
 
-  /// Erases what came since. Facts lose their bodies at once (`Ledger.record`); what only says that
-  /// something is to be read, or says again what is known, is found here. Stores tell less and less of it.
+  /// Erases what came since. Facts lose their bodies at once (`Ledger.record`). What only requests
+  /// a read, or repeats what is known, is found here. Stores send less and less of it.
   private func lookAgain(_ leaving: LeavingAccount, since erased: Instant) -> JobResult {
     let now = reads.clock.now()
     return JobResult(
@@ -155,8 +155,8 @@ struct LeavingAccounts: Sendable {
     }
   }
 
-  /// Has a store bill no more; nil once none would that can be told. One that does not do so keeps none of
-  /// the others from it.
+  /// Stops the renewal of a subscription at its store. Returns nil once none is left that can be
+  /// stopped. A store that fails does not keep the others from it.
   private func stop(
     _ leaving: LeavingAccount, _ lease: Lease
   ) throws(JobFailure) -> JobResult? {
@@ -184,8 +184,8 @@ struct LeavingAccounts: Sendable {
       })
   }
 
-  /// Where it is so wanted, ends what is paid for as well; stores that give money back with that are only
-  /// told to bill no more.
+  /// Ends what is paid for as well, if the policy says so. Stores that give money back with that
+  /// only stop billing.
   private func end(_ leaving: LeavingAccount, until late: Instant) throws(JobFailure) {
     guard policy == .now else { return }
     for key in try subscriptions(of: leaving.account, told: .end, onlyCollecting: false)
@@ -222,7 +222,7 @@ struct LeavingAccounts: Sendable {
       )
     }
     do throws(APIFailure) { try store.perform(order, request, record) } catch {
-      // Whether an answer that nobody can read means that it is done, only asking again tells.
+      // Only asking again shows whether an unreadable answer means that it was done.
       if case .malformed(let reason) = error { throw .transient(reason, retryAfter: nil) }
       throw JobFailure(error, reading: key)
     }
@@ -231,7 +231,7 @@ struct LeavingAccounts: Sendable {
 }
 
 extension JobFailure {
-  /// What a store refuses, it may do later: somebody's hand, or time, may change what it looks at.
+  /// A passing failure in place of a refusal. A person, or time, may change what the store refuses now.
   fileprivate func passing(after span: Instant.Span) -> JobFailure {
     guard case .refused(let reason) = self else { return self }
     return .transient(reason, retryAfter: span)

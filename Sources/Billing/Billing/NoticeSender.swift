@@ -10,11 +10,11 @@ internal import Ledger
 package import ProviderAPI
 internal import Storage
 
-/// Tells an app's server what `GET /v1/subscription` says whenever that has become another thing.
+/// Notifies an app's server whenever the answer of `GET /v1/subscription` has changed.
 ///
 /// By Standard Webhooks 1.0.0 (https://www.standardwebhooks.com): a notice keeps its id and its body, is
-/// signed for each attempt, and is tried again by a ladder. Those of one account come in their order;
-/// what changed and changed back meanwhile is not told. What time alone changes is told as well.
+/// signed for each attempt, and is retried by a ladder. Notices of one account come in order. What changed
+/// and changed back meanwhile is not reported. What time alone changes is reported as well.
 struct NoticeSender: Sendable {
   let receiver: NoticeReceiver
   let ledger: Ledger
@@ -22,13 +22,13 @@ struct NoticeSender: Sendable {
   let clock: Clock
   let transport: any ProviderTransport
 
-  /// After each attempt that failed, how long until the next; after the last one there is none.
+  /// The wait after each failed attempt. After the last one there is no further attempt.
   static let ladder: [Instant.Span] = [
     .seconds(5), .seconds(300), .seconds(1800), .hours(2), .hours(5), .hours(10), .hours(14),
     .hours(20), .hours(24),
   ]
 
-  /// How often it is asked whether a receiver that wants no more is told again.
+  /// How often to check whether a receiver that refused further notices gets them again.
   private static let disabledSpan = Instant.Span.hours(1)
 
   var handler: JobHandler {
@@ -38,7 +38,7 @@ struct NoticeSender: Sendable {
   private enum Step: Sendable {
     case send(NoticeRow)
     case add(String, after: NoticeRow?)
-    /// Nothing now; nil: until something is told of the account.
+    /// Nothing to do now; nil: until something is reported about the account.
     case wait(until: Instant?)
   }
 
@@ -70,7 +70,7 @@ struct NoticeSender: Sendable {
     let overview = try ledger.overview(of: account, at: now, reading: reader)
     let body = String(decoding: overview.json.encoded(), as: UTF8.self)
     let last = try NoticeRow.last(of: account, reading: reader)
-    // Who never had anything need not be told of at all.
+    // An account that never had anything needs no notice.
     let hadSomething =
       !overview.subscriptions.isEmpty || overview.current.reason != .neverSubscribed
     let isNews = last.map { $0.body != body } ?? hadSomething
@@ -105,7 +105,7 @@ struct NoticeSender: Sendable {
     }
   }
 
-  /// By the ladder, later where the receiver asks for that; a day at most.
+  /// The time of the next attempt: by the ladder, or later if the receiver asks for it, a day at most.
   private static func next(
     after notice: NoticeRow, _ failure: APIFailure, at now: Instant
   ) -> Instant? {
@@ -129,7 +129,7 @@ struct NoticeSender: Sendable {
 }
 
 extension NoticeReceiver {
-  /// One attempt: signed for its own time, by each secret, so that one can be rotated.
+  /// One attempt. It is signed for its own time and by each secret, so that secrets can be rotated.
   package func request(_ id: String, _ body: String, at now: Instant) -> APIRequest {
     let seconds = String(now.milliseconds / 1000)
     let signatures = secrets.map { secret in
@@ -145,6 +145,6 @@ extension NoticeReceiver {
       ], body: Array(body.utf8))
   }
 
-  /// Tells one address from another without telling what it is.
+  /// Distinguishes addresses without revealing them.
   var urlDigest: String { Hex.encode(SHA256.hash(Array(url.utf8)).prefix(8)) }
 }

@@ -2,7 +2,7 @@ internal import JSON
 internal import Tiers
 
 extension Catalogue {
-  /// What `GET /v1/plans` says: what is sold, for whom to show it and buy it.
+  /// The answer of `GET /v1/plans`: what is sold, for clients that show it or buy it.
   var plansDocument: JSONValue {
     [
       "version": .string(version), "free": free.document,

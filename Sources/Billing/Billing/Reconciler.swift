@@ -7,23 +7,24 @@ internal import Storage
 internal import Stores
 internal import Subscriptions
 
-/// Keeps what is known equal to what the stores tell, though deliveries were lost: a job for each store,
-/// which goes through its lists page by page, and has read what no list shows.
+/// Keeps what is known equal to what the stores report, even if deliveries were lost. Each store
+/// has a job that goes through its lists page by page, and requests reads of what no list shows.
 ///
-/// What comes back goes in by the doors of deliveries and reads; nothing else changes anything. A page
-/// and how far the run has come are one transaction, so that a crash repeats a page and loses none.
+/// The results enter as deliveries and reads; nothing else changes anything. A page and the run's
+/// progress are one transaction, so that a crash repeats a page and loses none.
 struct Reconciler: Sendable {
   let reads: StoreReads
-  /// From one run to the next; nil: only when an operator begins one.
+  /// The time from one run to the next; nil: only when an operator begins one.
   let interval: Instant.Span?
 
-  /// Between pages: no store's limit is near.
+  /// The pause between pages, so that no store's limit is near.
   private static let pause = Instant.Span.milliseconds(500)
-  /// While what was asked for is read.
+  /// The pause while requested reads run.
   private static let readingPause = Instant.Span.seconds(2)
-  /// Before a list is begun anew: one that never gets behind a page must not ask without end.
+  /// The pause before a list is begun again. A list that never gets past a page must not cause
+  /// endless requests.
   private static let restartPause = Instant.Span.minutes(5)
-  /// The steps behind the lists.
+  /// The steps after the lists.
   private static let sweep = "subscriptions one by one"
   private static let reading = "reads"
 
@@ -58,7 +59,7 @@ struct Reconciler: Sendable {
     return try step(run, store, lease)
   }
 
-  /// Nothing is under way: the next run begins when it is due.
+  /// Begins the next run when it is due; none is under way.
   private func begin(
     _ provider: ObjectKey.Provider, after ended: Reconciliation?
   ) -> JobResult {
@@ -87,8 +88,9 @@ struct Reconciler: Sendable {
     return advance(run) { run, _, transaction in try run.waitingCount(reading: transaction) == 0 }
   }
 
-  /// What there is comes first in a whole run, since what was never heard of is then read with all that
-  /// hangs on it; else last, since what deliveries tell need not be read.
+  /// The steps of a run, in order. A whole run lists objects first, so that an unknown object is
+  /// read together with everything attached to it. Other runs list them last, because what
+  /// deliveries report need not be read.
   private func steps(of run: Reconciliation, _ store: any Store) -> [String] {
     let objects = store.listings.filter { $0.content == .objects }
     let deliveries = store.listings.filter { $0.content == .deliveries }
@@ -99,8 +101,8 @@ struct Reconciler: Sendable {
 
   // MARK: a list
 
-  /// A page that failed before is taken with care: what cannot be recorded is kept as what cannot be read, so
-  /// that the run goes on and an operator is told.
+  /// Reads a page. One that failed before is read with care: what cannot be recorded is stored as
+  /// unreadable, so that the run continues and an operator is alerted.
   private func read(
     _ listing: StoreListing, _ run: Reconciliation, _ store: any Store, isCareful: Bool
   ) throws(JobFailure) -> JobResult {
@@ -111,10 +113,10 @@ struct Reconciler: Sendable {
       page = try store.page(request)
     } catch {
       if case .refused = error {
-        // A run that stood still for so long asks for what nobody remembers.
+        // The run stood still for so long that it asks for what its store no longer has.
         let now = reads.clock.now()
         if request.isForgotten(at: now) { return restart(run) { $0.beginAnew(at: now) } }
-        // Places in a list may be forgotten: then it is gone through once more.
+        // The store may have forgotten the place in the list. The list is then read once more.
         if run.place != nil { return restart(run) { $0.place = nil } }
       }
       throw .transient("\(listing.name): \(error)", retryAfter: error.wait)
@@ -155,10 +157,10 @@ struct Reconciler: Sendable {
     }
   }
 
-  /// Thrown so that nothing is kept of a trial.
+  /// Thrown so that nothing of a trial is stored.
   private struct Tried: Error {}
 
-  /// Why a delivery by itself cannot be recorded; nil of one that can.
+  /// Why a delivery cannot be recorded on its own; nil if it can.
   private func why(cannotRecord delivery: PreparedDelivery) throws(JobFailure) -> String? {
     do {
       try database.write(for: nil) { transaction in
@@ -176,7 +178,7 @@ struct Reconciler: Sendable {
     }
   }
 
-  /// Records those that never came, and answers what that did.
+  /// Records the deliveries that never arrived, and returns the results.
   private func take(
     _ deliveries: [PreparedDelivery], _ run: inout Reconciliation, at now: Instant,
     in transaction: Transaction
@@ -195,7 +197,7 @@ struct Reconciler: Sendable {
     return recorded
   }
 
-  /// `change` says from where.
+  /// Restarts the run from where `change` sets it.
   private func restart(
     _ run: Reconciliation, _ change: @escaping @Sendable (inout Reconciliation) -> Void
   ) -> JobResult {
@@ -207,8 +209,8 @@ struct Reconciler: Sendable {
 
   // MARK: what no list shows
 
-  /// Where the parts of many subscriptions are shown at once, what they say already need not be read of
-  /// each.
+  /// Requests reads of subscriptions one by one. If the store shows parts of many at once, what
+  /// these show already need not be read for each.
   private func sweep(_ run: Reconciliation, _ store: any Store) throws(JobFailure) -> JobResult {
     let now = reads.clock.now()
     let slice = try JobFailure.wrapping {
@@ -232,8 +234,8 @@ struct Reconciler: Sendable {
 
   // MARK: how far it has come
 
-  /// Does the next part of a run in one transaction; `body` says whether its step is over, and hands over
-  /// what it recorded.
+  /// Does the next part of a run in one transaction. `body` returns whether its step is over, and
+  /// passes out what it recorded.
   private func advance(
     _ seen: Reconciliation, pause: Instant.Span = Self.pause,
     _ body:
@@ -243,7 +245,7 @@ struct Reconciler: Sendable {
     return JobResult(
       readBegan: nil,
       writes: { transaction in
-        // Another runner, whose lease ran out, may have come before.
+        // Another runner, whose lease ran out, may have been faster.
         guard var run = try Reconciliation.open(of: seen.provider, reading: transaction),
           (run.number, run.step, run.place) == (seen.number, seen.step, seen.place),
           let store = reads.stores[seen.provider]
@@ -291,7 +293,7 @@ struct Reconciler: Sendable {
 }
 
 extension APIFailure {
-  /// An operator's repair ends what does not pass by itself.
+  /// The pause before the next attempt. What does not pass by itself ends with an operator's repair.
   fileprivate var wait: Instant.Span? {
     if case .transient(_, let retryAfter) = self { return retryAfter }
     return .minutes(5)

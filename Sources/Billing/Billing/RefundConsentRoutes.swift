@@ -9,8 +9,8 @@ internal import Requests
 internal import Storage
 internal import Subscriptions
 
-/// `GET /v1/refund-consent`: whether a store may be told how much the account uses, when it asks before a
-/// refund, and what it was told.
+/// `GET /v1/refund-consent`: whether a store that asks before a refund may learn the account's
+/// usage, and what was answered to it.
 struct GetRefundConsent: AccountRead {
   let gate: RequestGate
   let pattern = "/v1/refund-consent"
@@ -27,7 +27,7 @@ struct GetRefundConsent: AccountRead {
   }
 }
 
-/// `PUT /v1/refund-consent`: gives it, or takes it back.
+/// `PUT /v1/refund-consent`: gives or withdraws the consent.
 struct PutRefundConsent: AccountWrite {
   let gate: RequestGate
   let method = "PUT"
@@ -66,7 +66,7 @@ struct PutRefundConsent: AccountWrite {
 }
 
 extension RefundConsent {
-  /// The newest of what was told.
+  /// The most answers shown, the newest ones.
   private static let answerCountMax = 20
 
   fileprivate static func json(

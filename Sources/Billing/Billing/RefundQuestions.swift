@@ -10,15 +10,14 @@ internal import Stores
 internal import Subscriptions
 internal import Tiers
 
-/// Tells stores what they ask before a refund: of customers who agreed, how much they use, nothing else.
+/// Answers stores' questions before a refund: for customers who agreed, how much they use, and nothing else.
 ///
-/// Whatever is told, nothing that is owed follows from it: the store's decision comes as a refund, or
-/// does not come.
+/// The answer changes nothing that is owed: the store's decision comes as a refund, or does not come.
 struct RefundQuestions: Sendable {
   let reads: StoreReads
   let policy: RefundAnswers
 
-  /// How long one waits for what tells whose payment it is.
+  /// The pause before the next look for the payment's owner.
   private static let retrySpan = Instant.Span.minutes(10)
 
   var handler: JobHandler {
@@ -28,7 +27,7 @@ struct RefundQuestions: Sendable {
   private enum Decided: Sendable {
     case silent(String)
     case told(RefundEvidence, of: Identifier)
-    /// Nothing tells yet whose it is.
+    /// The payment's owner is not known yet.
     case unknown
   }
 
@@ -68,7 +67,7 @@ struct RefundQuestions: Sendable {
     return .told(evidence, of: account)
   }
 
-  /// What is in use beyond what everybody has for nothing, of what was bought beyond that.
+  /// The usage above the free plan, as a part of the space bought above it.
   private func evidence(
     of account: Identifier, at now: Instant, reading reader: Reader
   ) throws -> RefundEvidence {
@@ -83,7 +82,7 @@ struct RefundQuestions: Sendable {
       usedMilliunits: Int64(min(1, share) * 100_000), hasFreePlan: free > 0, preference: policy)
   }
 
-  /// What was told, for people.
+  /// Answers the store. Returns the answer as text for people.
   private func tell(
     _ evidence: RefundEvidence, of payment: ObjectKey, _ lease: Lease
   ) throws(JobFailure) -> String {

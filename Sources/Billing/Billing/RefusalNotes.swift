@@ -4,8 +4,8 @@ internal import Storage
 internal import Stores
 internal import Subscriptions
 
-/// What was refused since it was last written down: a stranger may send as much as he likes, and costs
-/// the database one short write a second.
+/// Refused deliveries that are not in the database yet. However much a stranger sends, it costs the
+/// database one short write a second.
 ///
 /// Any thread may call it.
 package final class RefusalNotes: Sendable {
@@ -31,7 +31,7 @@ package final class RefusalNotes: Sendable {
     }
   }
 
-  /// Writes down what there is, if anything; what cannot be written is kept for the next time.
+  /// Writes the refused deliveries, if any. What cannot be written is kept for the next time.
   package func write() throws {
     let taken = state.withLock { state in
       defer { state = State() }

@@ -6,14 +6,14 @@ internal import Ledger
 internal import Storage
 internal import Subscriptions
 
-/// A purchase that would leave the account that owns it for the one whose device presents it.
+/// The move of a purchase from the account that owns it to the one whose device presents it.
 struct Restore {
   let key: ObjectKey
   let owner: Identifier
   let claimant: Identifier
   let now: Instant
 
-  /// Nil where no one account owns it: whom the store contradicts itself about, an operator decides.
+  /// Nil if no single account owns it. If the store contradicts itself about the owner, an operator decides.
   init?(of key: ObjectKey, from ownership: Ownership, to claimant: Identifier, at now: Instant) {
     guard let owner = ownership.account, owner != claimant else { return nil }
     self.key = key
@@ -22,8 +22,7 @@ struct Restore {
     self.now = now
   }
 
-  /// How often one purchase changes hands, and in what time: two people with one purchase cannot have it
-  /// in turns.
+  /// The most moves of one purchase within `span`, so that two people cannot have it in turns.
   private static let countMax: Int64 = 3
   private static let span = Instant.Span.days(30)
 
@@ -45,8 +44,8 @@ struct Restore {
     return (count ?? 0) < Self.countMax
   }
 
-  /// When the owner was last seen, by what coffer-sync writes down of it: content that moved, counted by
-  /// months, files that changed, keys; nil where it is gone.
+  /// When the owner was last active, by what coffer-sync records of it: transferred content,
+  /// counted by months, changed files, keys. Nil if the account is gone.
   private func lastActive(reading transaction: Transaction) throws -> Instant? {
     let moments = try transaction.first(
       """
@@ -73,7 +72,8 @@ struct Restore {
     return Instant(rfc3339: "\(next / 100)-\(month < 10 ? "0" : "")\(month)-01T00:00:00Z")
   }
 
-  /// The account that loses it reads so, as does the one that gets it; the audit log has both.
+  /// Transfers the purchase. Both the losing and the gaining account can read that, and the audit
+  /// log names both.
   func perform(
     by policy: RestorePolicy, _ ledger: Ledger, in transaction: Transaction
   ) throws {

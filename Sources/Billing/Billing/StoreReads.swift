@@ -9,9 +9,9 @@ internal import Storage
 internal import Stores
 internal import Subscriptions
 
-/// Reads again what deliveries did not tell, or told in contradictions, and records the answers.
+/// Reads again what deliveries did not report, or reported in contradictions, and records the answers.
 ///
-/// An answer is a delivery like a webhook's: sealed, kept for ever, and merged by the same door.
+/// An answer is a delivery like a webhook's: sealed, kept for ever, and merged in the same way.
 struct StoreReads: Sendable {
   let ledger: Ledger
   let sealing: SealingKeys
@@ -21,10 +21,10 @@ struct StoreReads: Sendable {
   let database: Database
   let logsDeliveries: Bool
 
-  /// One reader for every store, so that a subscription is one job wherever it lies.
+  /// One reader for all stores, so that a subscription is one job at any store.
   ///
-  /// What clients alone say exists is read by one thread at a time, so that whatever they make up
-  /// leaves the others to what stores and operators tell.
+  /// Objects that only clients report are read by one thread at a time, so that invented ones leave
+  /// the other threads free for what stores and operators report.
   var handlers: [JobHandler] {
     let readers: [(lanes: ClosedRange<Int64>, concurrencyMax: Int)] = [
       (0...0, 4), (1...Int64.max, 1),
@@ -80,7 +80,7 @@ struct StoreReads: Sendable {
       committed: { recorded in tell([recorded]) })
   }
 
-  /// Counts and logs what nobody sent us, once it is durable.
+  /// Counts and logs what Coffer requested from stores, once it is durable.
   func tell(_ recorded: [Recorded]) {
     ledger.noteDurable(recorded)
     for one in recorded {
@@ -89,7 +89,7 @@ struct StoreReads: Sendable {
     }
   }
 
-  /// What to ask for, with the secret that deliveries told.
+  /// The read's parameters, with the secret that deliveries brought.
   func request(for key: ObjectKey, _ lease: Lease) throws(JobFailure) -> StoreRead {
     try JobFailure.wrapping {
       try ledger.storeRead(
@@ -98,16 +98,16 @@ struct StoreReads: Sendable {
     }
   }
 
-  /// What follows from a failure that is the store's word on the object.
+  /// The result of a failure that is the store's answer about the object.
   private func result(
     of failure: APIFailure, _ key: ObjectKey, _ traits: StoreTraits, _ lease: Lease
   ) throws(JobFailure) -> JobResult {
     switch failure {
     case .notFound, .gone, .refused:
-      // What a client made up, or what ended before we heard of it: one answer is enough.
+      // A client made it up, or it ended before we heard of it: one answer is enough.
       if lease.lane > 0 { return forgetting(key, lease, failure) }
       if failure == .gone, traits.forgets {
-        // What was read last still holds.
+        // The last read still applies.
         let now = clock.now()
         return JobResult(
           readBegan: nil,
@@ -126,7 +126,7 @@ struct StoreReads: Sendable {
       readBegan: nil,
       writes: { transaction in
         try PendingClaims.settleUnknown(key, at: now, in: transaction)
-        // Something may be known of it after all; what is gone stays as it was read last.
+        // Something may be known of it after all. An object that is gone stays as it was last read.
         guard try lease.forget(in: transaction) || failure == .gone else {
           throw JobFailure.refused(failure.description)
         }
@@ -150,7 +150,7 @@ extension StoreList {
 }
 
 extension JobFailure {
-  /// Raises the alarm where it is for an operator to repair.
+  /// Raises an alarm if an operator must repair it.
   init(_ failure: APIFailure, reading key: ObjectKey) {
     if case .misconfigured(let reason) = failure {
       BillingMetrics.shared.countMisconfigured(key, reason)
@@ -158,7 +158,7 @@ extension JobFailure {
     switch failure {
     case .transient(let reason, let retryAfter):
       self = .transient(reason, retryAfter: retryAfter)
-    // An operator's repair ends these, and nothing may be lost until then.
+    // These end with an operator's repair, and nothing may be lost before that.
     case .misconfigured, .malformed:
       self = .transient(failure.description, retryAfter: .minutes(5))
     case .refused, .gone, .notFound: self = .refused(failure.description)

@@ -6,7 +6,7 @@ internal import Subscriptions
 internal import Tiers
 
 extension SubscriptionOverview {
-  /// As clients read it; OpenAPI/billing.json has its schema.
+  /// The overview as clients read it; OpenAPI/billing.json has the schema.
   package var json: JSONValue {
     let main = main
     return [
@@ -41,7 +41,7 @@ extension SubscriptionOverview {
     ]
   }
 
-  /// What stands in the way, in the words for a customer; nil while nothing does.
+  /// The current problem, in words for the customer; nil if there is none.
   private var problem: JSONValue? {
     guard let main, current.reason != .granted else { return nil }
     let code: String

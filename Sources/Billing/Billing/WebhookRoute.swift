@@ -9,11 +9,12 @@ internal import Storage
 internal import Stores
 internal import Subscriptions
 
-/// `POST /webhooks/<provider>`: proves who sent it, keeps it, and answers 200 only once it is durable.
+/// `POST /webhooks/<provider>`: verifies the sender, stores the delivery, and answers 200 only once it is
+/// durable.
 ///
-/// 4xx means proven not to come from the provider, or not to be about us; storage trouble is 503,
-/// upon which providers try again for days. Everything else that is genuine is 200, unknown kinds
-/// and unreadable bodies among it: the provider would repeat those for ever to no use.
+/// 4xx means that it is proven not to come from the provider, or not to be about us. Storage trouble is 503,
+/// after which providers try again for days. Everything else that is genuine gets 200, including unknown
+/// kinds and unreadable bodies: the provider would repeat those for ever to no use.
 struct WebhookRoute: Sendable {
   let store: any Store
   let webhook: Webhook
@@ -48,7 +49,7 @@ struct WebhookRoute: Sendable {
   private func prepared(
     _ preparation: Webhook.Preparation, _ body: [UInt8], _ head: RequestHead
   ) throws -> PreparedDelivery {
-    // Again, as many heads may have come before the first of their bodies.
+    // Checked again, because many heads may have come before the first of their bodies.
     if webhook.isDear { try forgeries.refuseForger(head.remoteAddress) }
     let now = clock.now()
     do {
@@ -77,7 +78,7 @@ struct WebhookRoute: Sendable {
   }
 }
 
-/// The place of a provider that is not configured.
+/// The route of a provider that is not configured.
 enum AbsentProvider {
   static func route(_ provider: ObjectKey.Provider) -> Route {
     Route("POST", "/webhooks/\(provider.rawValue)") { _, _ in throw problem(provider) }

@@ -8,15 +8,15 @@ internal import Requests
 internal import Storage
 internal import Tiers
 
-/// `POST /v1/stripe/…`: an account asks for something to be done at Stripe, and gets the flow that does it.
-/// The same wish again is the same flow.
+/// `POST /v1/stripe/…`: begins a flow for what an account wants done at Stripe, and returns it. A
+/// repeated request returns the same flow.
 struct BeginFlow: AccountWrite {
   let wish: Wish
   let flows: Flows
   let gate: RequestGate
   let sealing: SealingKeys
 
-  /// One place of the API, and what its body says.
+  /// One endpoint of the API, and the members of its body.
   struct Wish: Sendable {
     let kind: Intention.Kind
     let pattern: String
@@ -107,7 +107,7 @@ struct BeginFlow: AccountWrite {
     return text
   }
 
-  /// The id of what the client made with Stripe's library.
+  /// The id of a payment method that the client made with Stripe's library.
   private func paymentMethod(_ json: JSON) throws(JSONError) -> String {
     let text = try text(json, byteCountMax: 100)
     let isWord = text.utf8.allSatisfy { byte in

@@ -3,7 +3,7 @@ internal import JSON
 internal import ProviderAPI
 internal import Stripe
 
-/// Customer, payment method, subscription.
+/// Steps that make the customer, set up the payment method and buy the subscription.
 extension FlowSteps {
   // MARK: customer
 
@@ -12,7 +12,7 @@ extension FlowSteps {
     if now - flow.stepSince > Self.keySpan, let id = try foundCustomer() {
       return StepResult(.go(afterCustomer), [.customer: id], effect: .keepCustomer(id))
     }
-    // Not the flow's: another one of the account's makes the same customer.
+    // The key is the account's, not the flow's, so that another flow makes the same customer.
     let key = "coffer-customer-\(flow.account)-\(customer.number)"
     switch try api.post(
       "/v1/customers", [("metadata[coffer_account]", flow.account.description)], key: key)
@@ -91,8 +91,8 @@ extension FlowSteps {
     case defaultIncomplete = "default_incomplete"
   }
 
-  /// Refused at once where the card is, with nothing made. What the bank wants confirmed is bought
-  /// again, so that it waits for that.
+  /// Buys the subscription. If the card is declined, Stripe refuses at once and makes nothing. If
+  /// the bank asks for a confirmation, it is bought again in a way that waits for it.
   func subscribe(_ behavior: PaymentBehavior) throws(APIFailure) -> StepResult {
     if let transition = try existing() { return transition }
     var form: StripeAPI.Form = [
@@ -104,7 +104,7 @@ extension FlowSteps {
       form.removeAll { $0.name == "off_session" }
     }
     var call = ""
-    // What the other store was paid for is used up first, and a call under one key says one thing.
+    // The time paid at the other store is used up first. One key must always send the same call.
     if let end = paidUntil, end > now + .minutes(1) {
       form.append(("trial_end", String(end.seconds)))
       call = "later"
@@ -128,7 +128,8 @@ extension FlowSteps {
     flow.state[.paidUntil].flatMap { Int64($0) }.map { Instant(seconds: $0) }
   }
 
-  /// The customer's subscriptions tell whether it was done, and whether somebody else was faster.
+  /// Looks at the customer's subscriptions: an earlier call may have made this one, or another
+  /// purchase was faster.
   func existing() throws(APIFailure) -> StepResult? {
     let outcome = try api.get(
       "/v1/subscriptions", [("customer", flow.state[.customer] ?? ""), ("limit", "100")])
@@ -153,7 +154,7 @@ extension FlowSteps {
     guard let id = json["id"].string else { throw .malformed("a subscription without an id") }
     switch json["status"].string {
     case "active", "trialing", "past_due": return .go(.record, [.subscription: id])
-    // Asked for to fail at once, it failed and was made all the same.
+    // The call was meant to fail at once. It failed, but Stripe made the subscription anyway.
     case "incomplete" where flow.step == .subscribe:
       let invoice = json["latest_invoice"].string ?? json["latest_invoice"]["id"].string
       var found: Flow.State = [
@@ -197,7 +198,7 @@ extension FlowSteps {
       ("success_url", intention.returnURL ?? ""),
     ]
     if let url = intention.cancelURL { form.append(("cancel_url", url)) }
-    // A call under one key says one thing, whatever the settings are when it is made again.
+    // One key must always send the same call, even if the settings change before a repeat.
     var extras = buying.pageForm
     if let days = flow.state[.trialDays] {
       extras.append(("subscription_data[trial_period_days]", days))
@@ -251,15 +252,15 @@ extension FlowSteps {
 
   // MARK: undoing
 
-  /// Why what was begun comes to nothing.
+  /// Why the flow is undone.
   var reason: FlowProblem {
     let code = flow.state[.reason].flatMap { FlowProblem.Code(rawValue: $0) } ?? .notCompleted
     if code == .accountLeaving, let departure { return .leaving(departure) }
     return FlowProblem(code)
   }
 
-  /// Takes back what was not completed. What was, in the last moment, stays: the invoice that is paid
-  /// cannot be voided, the page that was used not be closed.
+  /// Undoes what was not completed. What was completed in the last moment stays: a paid invoice
+  /// cannot be voided, and a used page cannot be closed.
   func undo() throws(APIFailure) -> StepResult {
     if flow.state[.session] != nil {
       _ = try api.post(path("checkout/sessions", .session, "/expire"), [], key: flow.key())

@@ -2,9 +2,9 @@ package import JSON
 
 /// The number of a payment card: only Stripe may receive it, never this server.
 package enum CardNumber {
-  /// Refuses a body where a client could mean a card and wrote its number, without repeating it: as a whole
-  /// value or name, or anywhere in the value of a member that is named for a card. Addresses of pages and
-  /// ids hold numbers of other kinds, one in ten of which has a right check digit.
+  /// Refuses a body in which a client wrote a card's number, without repeating the number. It looks at whole
+  /// values and names, and anywhere in the value of a member that is named for a card. Addresses of pages and
+  /// ids are exempt: they hold other numbers, one in ten of which has a valid check digit.
   package static func refuse(in body: JSON) throws(JSONError) {
     guard holds(body, isNamedForCard: false) else { return }
     throw JSONError(
@@ -27,7 +27,7 @@ package enum CardNumber {
     return isNamed ? isPart(text) : isWhole(text)
   }
 
-  /// Names under which forms and payment libraries have a card.
+  /// Whether forms and payment libraries use the name for a card.
   private static func isForCard(_ name: String) -> Bool {
     let word = name.lowercased().filter { $0.isLetter }
     return ["card", "number", "payment", "creditcard", "debitcard", "pan"].contains(word)
@@ -35,7 +35,8 @@ package enum CardNumber {
       || word.hasSuffix("card") || word.hasSuffix("cardnumber")
   }
 
-  /// An address of a page, or an id of Stripe's: letters, an underscore, then no blanks and dashes.
+  /// Whether the text is the address of a page, or an id of Stripe's: letters, an underscore, then
+  /// no blanks or dashes.
   private static func isPageOrID(_ text: String) -> Bool {
     if text.contains("://") { return true }
     guard let end = text.utf8.firstIndex(of: UInt8(ascii: "_")), end > text.startIndex else {
@@ -49,8 +50,8 @@ package enum CardNumber {
     text.utf8.allSatisfy { isDigit($0) || isSeparator($0) } && isPart(text)
   }
 
-  /// Whether 13 to 19 digits, separators between them aside, end in the right check digit (ISO/IEC 7812,
-  /// Luhn).
+  /// Whether the text has 13 to 19 digits, ignoring separators, with a valid check digit (ISO/IEC
+  /// 7812, Luhn).
   private static func isPart(_ text: String) -> Bool {
     var digits: [Int] = []
     for byte in Array(text.utf8) + [0] {

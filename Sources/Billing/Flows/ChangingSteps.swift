@@ -4,7 +4,7 @@ internal import ProviderAPI
 internal import Stripe
 internal import Tiers
 
-/// What is done to a subscription that is there.
+/// Steps that change an existing subscription.
 extension FlowSteps {
   private var subscription: String { path("subscriptions", .subscription) }
 
@@ -48,7 +48,8 @@ extension FlowSteps {
     }
   }
 
-  /// A larger plan, or a longer interval of the same, at once; anything else when the period ends.
+  /// Changes to a larger plan, or to a longer interval of the same plan, at once; to anything else
+  /// when the period ends.
   private func change(
     _ json: JSON, _ status: String?, _ found: inout Flow.State
   ) throws(APIFailure) -> StepResult.Next {
@@ -73,7 +74,7 @@ extension FlowSteps {
     return .go(found[.schedule] == nil ? .schedule : .phases)
   }
 
-  /// The item that is billed for the plan, not for what comes on top of it.
+  /// The item that is billed for the plan, not for an addition to it.
   private func planItem(of json: JSON) -> (json: JSON, price: String, plan: Plan)? {
     for item in json["items"]["data"].array ?? [] {
       guard let price = item["price"]["id"].string else { continue }
@@ -88,7 +89,7 @@ extension FlowSteps {
   }
 
   func release() throws(APIFailure) -> StepResult {
-    // Refused where it is released already.
+    // Stripe refuses this if the schedule is already released.
     _ = try api.post(
       path("subscription_schedules", .schedule, "/release"), [], key: flow.key())
     switch intention.kind {
@@ -106,7 +107,7 @@ extension FlowSteps {
     ]
   }
 
-  /// Refused at once where the card is, with nothing changed.
+  /// Changes the plan at once. If the card is declined, Stripe refuses at once and changes nothing.
   func update() throws(APIFailure) -> StepResult {
     switch try api.post(subscription, updateForm("error_if_incomplete"), key: flow.key()) {
     case .answered: return .go(.record)
@@ -184,7 +185,7 @@ extension FlowSteps {
     }
   }
 
-  /// Again it is not there, which is what was wanted.
+  /// Ends the subscription at once. A repeat finds it gone, which is the wanted result.
   func end() throws(APIFailure) -> StepResult {
     switch try api.delete(subscription) {
     case .answered: return .go(.record)
@@ -195,15 +196,15 @@ extension FlowSteps {
 
   // MARK: a pause
 
-  /// A period begins now, for which Stripe makes an invoice; nothing is tried for it until it is to be paid.
-  /// https://docs.stripe.com/api/subscriptions/resume
+  /// Begins a new period now. Stripe makes an invoice for it, and no payment is attempted before
+  /// the step that pays it. https://docs.stripe.com/api/subscriptions/resume
   func resume() throws(APIFailure) -> StepResult {
     let form: StripeAPI.Form = [("expand[]", "latest_invoice")]
     guard case .answered(let json) = try api.get(subscription, form) else {
       return .failed(.subscriptionEnded)
     }
     guard json["status"].string == "paused" else { return .go(.record) }
-    // That of a payment which failed, or of a pause that ends already.
+    // The invoice of a failed payment, or of a resumption that has already begun.
     if let id = openInvoice(of: json) { return .go(.pay, [.invoice: id]) }
     switch try api.post(subscription + "/resume", form, key: flow.key()) {
     case .answered(let json):
@@ -212,7 +213,7 @@ extension FlowSteps {
     }
   }
 
-  /// Not the pause that somebody asked for: paying does not end that one.
+  /// Whether the pause is due to a missing payment. Paying does not end a pause that the customer asked for.
   private func isPausedForPayment(_ subscription: JSON) -> Bool {
     let why = subscription["status_details"]["paused"]["subscription"]["type"].string
     return subscription["status"].string == "paused"
@@ -235,7 +236,7 @@ extension FlowSteps {
     }
   }
 
-  /// What is overdue is paid with it.
+  /// Makes the payment method the subscription's. An overdue invoice is paid with it.
   func assign() throws(APIFailure) -> StepResult {
     let form: StripeAPI.Form = [
       ("default_payment_method", flow.state[.paymentMethod] ?? ""), ("expand[]", "latest_invoice"),
@@ -258,9 +259,9 @@ extension FlowSteps {
     guard case .answered(let invoice) = try api.get(path("invoices", .invoice)) else {
       return .failed(.nothingToPay)
     }
-    // Paid meanwhile, by whatever attempt.
+    // Another attempt has paid it meanwhile.
     guard invoice["status"].string == "open" else { return .go(.record) }
-    // A pause that ends has a second one.
+    // A flow that ends a pause can pay a second invoice.
     let key = flow.key(flow.state[.endsPause] == nil ? "" : flow.state[.invoice] ?? "")
     switch try api.post(path("invoices", .invoice, "/pay"), [], key: key) {
     case .answered: return .go(afterPayment)

@@ -2,7 +2,7 @@ internal import Base
 package import Crypto
 package import JSON
 
-/// What the client must do for a flow to go on, or may do with what came of it.
+/// What the client must do for a flow to continue, or can do with its result.
 package enum ClientAction: Sendable, Equatable {
   /// Confirm with Stripe's library that the payment method may be used later (3-D Secure).
   case confirmSetup(clientSecret: String)
@@ -10,7 +10,7 @@ package enum ClientAction: Sendable, Equatable {
   case confirmPayment(clientSecret: String)
   /// Open a page of Stripe's in a browser.
   case visit(url: String)
-  /// End the renewal in the store that bills until then, where only its customer can.
+  /// End the renewal at the store that bills until then, because only its customer can.
   case endRenewal(store: String)
 
   package var json: JSONValue {
@@ -50,8 +50,8 @@ extension Flow {
     sealing.seal(action.json.encoded(), context: context())
   }
 
-  /// Nil where there is nothing to do, or it was sealed with a key that is gone: it lives for a day at
-  /// most, and the next look at Stripe makes it anew.
+  /// Unseals the action. Nil if there is none, or if its sealing key is gone. An action is valid
+  /// for a day at most, and the next look at Stripe makes a new one.
   package func action(_ sealing: SealingKeys) -> ClientAction? {
     guard let sealedAction, let plain = try? sealing.open(sealedAction, context: context()),
       let json = try? JSON.parse(plain)

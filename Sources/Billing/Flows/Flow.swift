@@ -4,10 +4,10 @@ internal import JSON
 package import Subscriptions
 package import Tiers
 
-/// One durable intention of an account, and how far it has come.
+/// An account's intention, stored durably, and its progress.
 ///
-/// Each step calls Stripe under a key made of the flow and the step, and is kept before the next begins:
-/// whatever crashes, is repeated or times out, each thing is done once.
+/// Each step calls Stripe under a key made of the flow and the step, and is stored before the next
+/// begins. So each thing is done once, even after a crash, a repeat or a timeout.
 package struct Flow: Sendable, Equatable {
   package let id: Identifier
   package let account: Identifier
@@ -16,14 +16,14 @@ package struct Flow: Sendable, Equatable {
   package internal(set) var state: State
   package internal(set) var status: Status
   package internal(set) var problem: FlowProblem?
-  /// What the client does meanwhile, sealed.
+  /// The client's next action, sealed.
   package internal(set) var sealedAction: [UInt8]?
-  /// Grows with each change, so that of two runs of one step the later writes nothing.
+  /// Grows with each change, so that of two runs of one step the later one writes nothing.
   let revision: Int64
   package let created: Instant
-  /// Since when it is at its step.
+  /// When the current step began.
   package internal(set) var stepSince: Instant
-  /// Nil while it is open.
+  /// Nil while the flow is open.
   package internal(set) var closed: Instant?
 
   package enum Status: String, Sendable, CaseIterable {
@@ -34,49 +34,49 @@ package struct Flow: Sendable, Equatable {
   }
 
   package enum Step: String, Sendable, CaseIterable {
-    /// Makes the account's customer.
+    /// Makes the account's customer at Stripe.
     case customer
-    /// Has the payment method confirmed for later payments.
+    /// Sets up the payment method for later payments.
     case setup
-    /// The bank asks the customer about that.
+    /// Waits while the bank asks the customer to confirm that.
     case confirm
     /// Buys, or fails at once.
     case subscribe
     /// Buys what the customer must confirm first.
     case authenticate
-    /// The bank asks the customer about the first payment.
+    /// Waits while the bank asks the customer about the first payment.
     case awaitPayment = "await_payment"
-    /// Opens the page on which to buy.
+    /// Opens the page to buy on.
     case open
-    /// The customer is there.
+    /// Waits while the customer visits the page.
     case visit
-    /// Looks at the subscription as it is.
+    /// Reads the subscription's current state.
     case look
-    /// Takes off a change that waits for the period's end.
+    /// Removes a change that is scheduled for the end of the period.
     case release
     case update
     /// Asks for an update that the customer must confirm first.
     case updateLater = "update_later"
-    /// The bank asks the customer about the update's payment.
+    /// Waits while the bank asks the customer about the update's payment.
     case awaitUpdate = "await_update"
-    /// Has the change wait for the period's end: first the schedule, then what it holds.
+    /// Schedules the change for the end of the period: first makes the schedule, then sets its phases.
     case schedule, phases
     case cancel, uncancel
-    /// Ends a pause, once what Stripe asks for it is paid.
+    /// Ends a pause, once the amounts that Stripe asks for are paid.
     case resume
-    /// Ends what has no period to run to.
+    /// Ends a subscription that has no current period to run to its end.
     case end
-    /// Makes the payment method the customer's, then the subscription's.
+    /// Makes the payment method the customer's default, then the subscription's.
     case attach, assign
     case pay
-    /// The bank asks the customer about a payment.
+    /// Waits while the bank asks the customer about a payment.
     case awaitInvoice = "await_invoice"
     case portal
-    /// Takes back what was begun and not completed.
+    /// Undoes what was begun but not completed.
     case undo
-    /// Has the ledger read what came of it.
+    /// Makes the ledger read the result.
     case record
-    /// Has the other store bill no more.
+    /// Stops the renewal at the other store.
     case stopStore = "stop_store"
   }
 
@@ -86,31 +86,31 @@ package struct Flow: Sendable, Equatable {
   package enum Key: String, Sendable, CaseIterable {
     case customer, subscription, item, price, invoice, session, schedule
     case setupIntent = "setup_intent"
-    /// As Stripe has it for the customer.
+    /// The payment method as Stripe stored it for the customer.
     case paymentMethod = "payment_method"
-    /// The price before a change, and the bounds of the period in which it holds.
+    /// The price before a change, and the bounds of the period in which it applies.
     case oldPrice = "old_price"
     case periodStart = "period_start"
     case periodEnd = "period_end"
-    /// The read after which the ledger knows.
+    /// The number of the read after which the ledger knows the result.
     case readNumber = "read_number"
-    /// The purchase of another store, and until when it is paid.
+    /// The purchase at another store, and the end of its paid time.
     case purchase
     case paidUntil = "paid_until"
-    /// How many days of it are free, where it is the account's first purchase.
+    /// The number of free days, if this is the account's first purchase.
     case trialDays = "trial_days"
-    /// Why it is undone.
+    /// Why the flow is undone.
     case reason
-    /// Set where the flow, too, ends a pause.
+    /// Set if the flow also ends a pause.
     case endsPause = "ends_pause"
   }
 
   package var isOpen: Bool { closed == nil }
 
-  /// How a job is named by it.
+  /// The name of the flow's job.
   package var object: String { id.description }
 
-  /// What Stripe knows a call by. A step that calls twice says which.
+  /// The idempotency key of a call. A step that calls twice passes different names.
   func key(_ call: String = "") -> String {
     let text = "\(id)/\(step.rawValue)/\(call)"
     return "coffer-" + Hex.encode(Array(SHA256.hash(Array(text.utf8)).prefix(20)))
@@ -125,7 +125,7 @@ package struct Flow: Sendable, Equatable {
 }
 
 extension Flow {
-  /// At its first step.
+  /// A flow at its first step.
   init(
     _ intention: Intention, of account: Identifier, id: Identifier, state: State, at now: Instant
   ) {

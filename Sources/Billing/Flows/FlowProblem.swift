@@ -4,10 +4,10 @@ package import HTTPMessages
 package import JSON
 package import Requests
 
-/// Why a flow came to nothing, or cannot begin: a code for programs, with what goes with it.
+/// Why a flow failed or cannot begin: a code for programs, with its details.
 package struct FlowProblem: AnswerableError, Equatable {
   package let code: Code
-  /// Beside the code, such as the bank's reason.
+  /// Details besides the code, such as the bank's reason.
   package let members: [JSONValue.Member]
 
   package init(_ code: Code, _ members: [JSONValue.Member] = []) {
@@ -44,7 +44,7 @@ package struct FlowProblem: AnswerableError, Equatable {
     case accountLeaving = "account_leaving"
   }
 
-  /// The account is being deleted: says who asked for that, and how it is cancelled.
+  /// The problem of an account that is being deleted, with who requested the deletion and how to cancel it.
   package static func leaving(_ departure: Departure) -> FlowProblem {
     FlowProblem(
       .accountLeaving, [.init("detail", .string(departure.detail))] + departure.members)
@@ -166,7 +166,7 @@ extension FlowProblem {
 
   var text: String { String(decoding: json.encoded(), as: UTF8.self) }
 
-  /// Reads what `text` is; what an earlier version knew and this one does not is a refusal.
+  /// Parses what `text` returned. A code that this version no longer knows becomes `stripeRefused`.
   init(text: String) {
     let json = try? JSON.parse(Array(text.utf8))
     let members = json?["members"].members ?? []

@@ -8,7 +8,7 @@ package import Requests
 package import Storage
 
 extension Flows {
-  /// What accounts' clients ask.
+  /// The endpoints for the accounts' clients.
   package func routes(
     on database: Database, through gate: RequestGate, sealing: SealingKeys
   ) -> [Route] {
@@ -23,7 +23,7 @@ extension Flows {
   }
 }
 
-/// `GET /v1/flows/{id}`: how far it has come.
+/// `GET /v1/flows/{id}`: the flow's progress.
 struct GetFlow: AccountRead {
   let flows: Flows
   let gate: RequestGate
@@ -40,8 +40,8 @@ struct GetFlow: AccountRead {
   }
 }
 
-/// `POST /v1/flows/{id}/continue`, once the client has done its part, and `DELETE /v1/flows/{id}`, where
-/// it will not.
+/// `POST /v1/flows/{id}/continue`, after the client has done its part, and `DELETE /v1/flows/{id}`,
+/// if it will not do it.
 struct ChangeFlow: AccountWrite {
   enum Change: Sendable { case goOn, giveUp }
 
@@ -84,7 +84,7 @@ extension AccountRequest {
 }
 
 extension Flow {
-  /// What its account is told of it.
+  /// The flow as its account sees it.
   func answer(_ sealing: SealingKeys) -> JSONValue {
     [
       "flow": .string(id.description), "kind": .string(intention.kind.rawValue),
@@ -97,7 +97,7 @@ extension Flow {
 }
 
 extension FlowProblem {
-  /// In the form of RFC 9457, within another answer.
+  /// The problem in the form of RFC 9457, as a part of another answer.
   fileprivate var answer: JSONValue {
     let problem = problem
     return .object(

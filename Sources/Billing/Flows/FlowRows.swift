@@ -2,7 +2,7 @@ package import Base
 internal import JSON
 package import Storage
 
-/// Flows as they lie in the table.
+/// Flows as rows of the table.
 package enum FlowRows {
   private static let columns = """
     id, account_id, asked, step, state, status, problem, client_action, revision, created_ms,
@@ -34,7 +34,7 @@ package enum FlowRows {
       "SELECT \(columns) FROM billing.flows WHERE id = $1", .id(id), row: flow)
   }
 
-  /// The open one of those that an account does one at a time.
+  /// The account's open flow of those kinds that it may run one at a time.
   static func open(of account: Identifier, reading reader: some Queryable) throws -> Flow? {
     try reader.first(
       """
@@ -43,7 +43,7 @@ package enum FlowRows {
       """, .id(account), row: flow)
   }
 
-  /// The newest first.
+  /// The account's flows, newest first.
   package static func newest(
     of account: Identifier, limit: Int, reading reader: some Queryable
   ) throws -> [Flow] {
@@ -54,7 +54,7 @@ package enum FlowRows {
       """, .id(account), .integer(limit), row: flow)
   }
 
-  /// Those that ended with a problem, the last that did first.
+  /// The account's flows that ended with a problem, the latest first.
   package static func failed(
     of account: Identifier, limit: Int, reading reader: some Queryable
   ) throws -> [Flow] {
@@ -65,7 +65,7 @@ package enum FlowRows {
       """, .id(account), .integer(limit), row: flow)
   }
 
-  /// Open ones, the longest at their step first; `last` is where the page before ended.
+  /// Open flows, the one longest at its step first. `last` is the last flow of the previous page.
   package static func open(
     limit: Int, after last: Flow? = nil, reading reader: some Queryable
   ) throws -> [Flow] {
@@ -77,7 +77,7 @@ package enum FlowRows {
       .integer(limit), row: flow)
   }
 
-  /// How many there are; more than `max` are not counted.
+  /// The number of open flows, counted up to `max`.
   package static func openCount(max: Int, reading reader: some Queryable) throws -> Int {
     Int(
       try reader.first(
@@ -96,7 +96,7 @@ package enum FlowRows {
     ) { try $0.integer(0) } ?? 0
   }
 
-  /// False where another one of the account's is open.
+  /// Inserts a flow. Returns false if another of the account's flows is open.
   static func insert(_ flow: Flow, in transaction: Transaction) throws -> Bool {
     try transaction.execute(
       """
@@ -110,7 +110,7 @@ package enum FlowRows {
       .instant(flow.created)) > 0
   }
 
-  /// False where somebody else has changed it since it was read.
+  /// Updates a flow. Returns false if it has been changed since it was read.
   static func store(_ flow: Flow, in transaction: Transaction) throws -> Bool {
     try transaction.execute(
       """
@@ -122,7 +122,7 @@ package enum FlowRows {
       .instant(flow.stepSince), .instant(flow.closed)) > 0
   }
 
-  /// Forgets an account's closed flows but the newest.
+  /// Deletes an account's closed flows except the newest.
   static func prune(of account: Identifier, keeping count: Int, in transaction: Transaction) throws
   {
     try transaction.execute(

@@ -10,10 +10,10 @@ internal import Stripe
 internal import Subscriptions
 internal import Tiers
 
-/// Leads flows from step to step: a call outside of any transaction, then one that keeps what it brought.
+/// Moves flows from step to step: a call outside any transaction, then a transaction that stores its result.
 package struct FlowRunner: Sendable {
   package static let job = "flow"
-  /// Steps of one flow, far more than any has: whatever goes in a circle ends.
+  /// The most steps of one flow, far more than any flow has, so that an endless loop ends.
   private static let stepCountMax = 40
 
   private let database: Database
@@ -36,7 +36,8 @@ package struct FlowRunner: Sendable {
     JobHandler(Self.job, concurrencyMax: 2) { lease throws(JobFailure) in try run(lease) }
   }
 
-  /// When the job looks again: the longer it has waited, the later; a client tells when it is done.
+  /// When the job looks again: the longer the flow has waited, the later. A client reports when it
+  /// has done its part.
   private static func due(_ flow: Flow, at now: Instant) -> Instant {
     let shortest: Instant.Span = flow.status == .requiresAction ? .seconds(15) : .seconds(1)
     let waited = (now - flow.stepSince).milliseconds / 4
@@ -90,7 +91,7 @@ package struct FlowRunner: Sendable {
     do throws(APIFailure) { return try steps.perform() } catch { throw failure(error) }
   }
 
-  /// Nothing of a flow is given up because of a failure: what ends it is Stripe's word, or the client's.
+  /// An API failure never ends a flow: only Stripe's answer or the client does.
   private func failure(_ failure: APIFailure) -> JobFailure {
     if case .transient(let reason, let retryAfter) = failure {
       return .transient(reason, retryAfter: retryAfter)
@@ -113,7 +114,7 @@ package struct FlowRunner: Sendable {
       }, committed: { kept in if let kept { Self.log(kept) } })
   }
 
-  /// One line for each flow that ends.
+  /// Logs one line for each flow that ends.
   private static func log(_ flow: Flow) {
     guard !flow.isOpen else { return }
     Log.info(
@@ -125,7 +126,7 @@ package struct FlowRunner: Sendable {
       ])
   }
 
-  /// Writes what a step found; nil where the flow is another meanwhile.
+  /// Stores what a step found. Returns nil if the flow has changed meanwhile.
   private func keep(
     _ transition: StepResult, of old: Flow, at now: Instant, in transaction: Transaction
   ) throws -> Flow? {
@@ -162,7 +163,7 @@ package struct FlowRunner: Sendable {
 
   // MARK: the ledger
 
-  /// What came of it is read by the same door as everything, so that it holds before the flow is done.
+  /// Makes the ledger read the result like any other object, so that it applies before the flow is done.
   private func askLedger(
     _ flow: inout Flow, at now: Instant, in transaction: Transaction
   ) throws {
@@ -188,8 +189,8 @@ package struct FlowRunner: Sendable {
 
   // MARK: the other store
 
-  /// Stripe begins when the other store's paid time is over, so that store is told to bill no more;
-  /// where only the customer can tell it, they hear so.
+  /// Stops the renewal at the other store, because Stripe begins when that store's paid time is
+  /// over. If only the customer can stop it, the flow ends with an action that says so.
   private func stopStore(_ flow: Flow) throws(JobFailure) -> StepResult {
     guard let key = flow.state[.purchase].flatMap({ ObjectKey($0) }),
       let store = stores[key.provider]

@@ -6,7 +6,7 @@ internal import Stripe
 internal import Subscriptions
 internal import Tiers
 
-/// What a step found, and what comes next.
+/// The findings of a step, and what comes next.
 struct StepResult {
   let next: Next
   var state: Flow.State = [:]
@@ -14,13 +14,13 @@ struct StepResult {
 
   enum Next: Equatable {
     case go(Flow.Step)
-    /// The client does something, where there is an action, or Stripe takes its time.
+    /// Waits for the client if there is an action, otherwise for Stripe.
     case wait(Flow.Step, ClientAction?)
     case done(ClientAction?)
     case failed(FlowProblem)
   }
 
-  /// What is written with it.
+  /// A write that goes with the step's result.
   enum Effect: Equatable {
     case keepCustomer(String)
     case forgetCustomer(String)
@@ -39,9 +39,9 @@ struct StepResult {
   }
 }
 
-/// What each step does at Stripe: a few calls that can be made again, outside of any transaction.
+/// What each step does at Stripe: a few repeatable calls, outside any transaction.
 ///
-/// All that a call says follows from the flow as it was kept, so that a repeat says the same.
+/// Everything that a call sends follows from the stored flow, so that a repeat sends the same.
 /// https://docs.stripe.com/api
 struct FlowSteps {
   let api: StripeAPI
@@ -49,11 +49,12 @@ struct FlowSteps {
   let catalogue: Catalogue
   let flow: Flow
   let customer: StripeCustomers
-  /// Nil while the account stays.
+  /// Nil unless the account is being deleted.
   let departure: Departure?
   let now: Instant
 
-  /// Stripe forgets keys after a day: before, a call is simply made again, later it is looked for first.
+  /// Stripe forgets keys after a day. Before that, a call is simply repeated; later, its result is
+  /// looked for first.
   static let keySpan = Instant.Span.hours(23)
   /// How long a client may take.
   static let patience = Instant.Span.hours(22)
@@ -65,7 +66,7 @@ struct FlowSteps {
     return try performed()
   }
 
-  /// What the step does for an account that stays.
+  /// Runs the step for an account that is not being deleted.
   func performed() throws(APIFailure) -> StepResult {
     switch flow.step {
     case .customer: try makeCustomer()
@@ -93,19 +94,19 @@ struct FlowSteps {
     case .awaitInvoice: try awaitedPayment()
     case .portal: try openPortal()
     case .undo: try undo()
-    // Not Stripe's: the runner does them.
+    // The runner does these itself, without Stripe.
     case .record, .stopStore: preconditionFailure("\(flow.step) asks Stripe nothing")
     }
   }
 
-  /// Whether the client had its time.
+  /// Whether the client's time is over.
   var isOverdue: Bool { now - flow.stepSince > Self.patience }
 
   func path(_ collection: String, _ key: Flow.Key, _ rest: String = "") -> String {
     "/v1/\(collection)/\(flow.state[key] ?? "none")\(rest)"
   }
 
-  /// What every object of ours says: whose it is and why it was made.
+  /// The metadata of every object that Coffer makes: its account and its flow.
   func metadata(_ prefix: String = "metadata") -> StripeAPI.Form {
     [
       ("\(prefix)[coffer_account]", flow.account.description),
@@ -113,13 +114,13 @@ struct FlowSteps {
     ]
   }
 
-  /// What a refusal means where nothing better is known.
+  /// The result of a refusal that the step has no better explanation for.
   func failure(_ refusal: StripeRefusal) -> StepResult {
     if refusal.isOfCard { return declined(refusal.code, refusal.declineCode) }
     if let customer = flow.state[.customer], refusal.parameter == "customer",
       refusal.code == "resource_missing", intention.kind.isPurchase
     {
-      // Deleted at Stripe: another one is made.
+      // The customer was deleted at Stripe, so another one is made.
       return StepResult(.go(.customer), effect: .forgetCustomer(customer))
     }
     if refusal.code == "customer_tax_location_invalid" { return .failed(.billingAddressRequired) }

@@ -11,19 +11,20 @@ package import Stores
 internal import Subscriptions
 internal import Tiers
 
-/// Begins flows, and ends them for those who asked for them. All of it re-runnable, in a transaction.
+/// Begins flows, and ends them for the account or an operator. All functions are re-runnable,
+/// within a transaction.
 package struct Flows: Sendable {
   private let ledger: Ledger
   private let stores: StoreList
 
-  /// An account begins no more of them in an hour.
+  /// The most flows that an account may begin in an hour.
   private static let countMax: Int64 = 30
   private static let countSpan = Instant.Span.hours(1)
-  /// How many an account's closed ones are kept.
+  /// The number of closed flows that are kept for an account.
   private static let keptCount = 100
-  /// Who repeats a request so long after it was done hears of the same flow.
+  /// A request that is repeated within this time after it was done returns the same flow.
   private static let repeatSpan = Instant.Span.minutes(15)
-  /// Stripe takes no later beginning.
+  /// Stripe accepts no later start.
   private static let migrationSpanMax = Instant.Span.days(700)
 
   package init(ledger: Ledger, stores: StoreList) {
@@ -31,16 +32,17 @@ package struct Flows: Sendable {
     self.stores = stores
   }
 
-  /// Nil where Stripe is off.
+  /// Nil if Stripe is off.
   private var stripe: StripeStore? { stores.stripe }
 
-  /// Whether a page of Stripe's may send a customer back there.
+  /// Whether a page of Stripe's may send a customer back to this address.
   package func allowsReturn(to address: String) -> Bool {
     stripe?.buying.allows(address) ?? false
   }
 
-  /// The flow of an intention: the one that is open for it, or a new one. Throws a `FlowProblem` with
-  /// nothing changed.
+  /// Returns the flow of an intention: its open one, or a new one.
+  ///
+  /// - Throws: A `FlowProblem`, with nothing changed.
   package func begin(
     _ intention: Intention, of account: Identifier, trace: TraceContext? = nil, at now: Instant,
     in transaction: Transaction
@@ -60,7 +62,7 @@ package struct Flows: Sendable {
     guard count < Self.countMax else { throw FlowProblem(.tooManyFlows) }
     let flow = Flow(intention, of: account, id: Random.identifier(), state: state, at: now)
     guard try FlowRows.insert(flow, in: transaction) else {
-      // On PostgreSQL another request was faster.
+      // On PostgreSQL, another request was faster.
       guard let flow = try known(intention, account, now, transaction) else {
         throw FlowProblem(.flowRunning)
       }
@@ -71,14 +73,14 @@ package struct Flows: Sendable {
     return flow
   }
 
-  /// The client has done its part, or thinks so: the flow goes on at once.
+  /// Continues the flow at once, because the client says that it has done its part.
   package func `continue`(
     _ id: Identifier, of account: Identifier, trace: TraceContext? = nil, at now: Instant,
     in transaction: Transaction
   ) throws -> Flow {
     var flow = try find(id, of: account, reading: transaction)
     guard flow.isOpen else { return flow }
-    // What was to be done is told again where it was not.
+    // If the client has not done its part, the next run asks for it again.
     if flow.status == .requiresAction {
       (flow.status, flow.sealedAction) = (.running, nil)
       guard try FlowRows.store(flow, in: transaction) else { throw FlowProblem(.flowRunning) }
@@ -87,8 +89,8 @@ package struct Flows: Sendable {
     return flow
   }
 
-  /// The account does not want it any more: what was begun at Stripe is taken back, unless it was
-  /// completed in the last moment.
+  /// Cancels the flow for the account. What was begun at Stripe is undone, unless it was completed
+  /// in the last moment.
   package func giveUp(
     _ id: Identifier, of account: Identifier, trace: TraceContext? = nil, at now: Instant,
     in transaction: Transaction
@@ -114,7 +116,7 @@ package struct Flows: Sendable {
     return flow
   }
 
-  /// The account is being deleted: its open purchase or change is looked at at once, and taken back.
+  /// Makes the open purchase or change of an account that is being deleted run at once, so that it is undone.
   package static func leave(
     _ account: Identifier, at now: Instant, in transaction: Transaction
   ) throws {
@@ -122,7 +124,8 @@ package struct Flows: Sendable {
     try Jobs.request(FlowRunner.job, flow.object, due: now, in: transaction)
   }
 
-  /// An operator ends it, wherever it is: what was begun at Stripe stays as it is. False where it is over.
+  /// Ends a flow at any step, for an operator. What was begun at Stripe stays as it is. Returns
+  /// false if the flow is over.
   package static func drop(
     _ id: Identifier, at now: Instant, in transaction: Transaction
   ) throws -> Bool {
@@ -134,7 +137,8 @@ package struct Flows: Sendable {
 
   // MARK: what is there
 
-  /// The same intention's flow that is open, or was done a moment ago as the account's last.
+  /// The account's open flow if it has the same intention, or its last flow if that had the same
+  /// and was done a moment ago.
   private func known(
     _ intention: Intention, _ account: Identifier, _ now: Instant, _ transaction: Transaction
   ) throws -> Flow? {
@@ -157,7 +161,7 @@ package struct Flows: Sendable {
     return last
   }
 
-  /// What the steps need to know, or why there is nothing to do.
+  /// Returns what the steps need to know. Throws if there is nothing to do.
   private func beginning(
     _ intention: Intention, of account: Identifier, at now: Instant, in transaction: Transaction
   ) throws -> Flow.State {
@@ -166,7 +170,7 @@ package struct Flows: Sendable {
     let current = stripe.first { $0.isCurrent }
     let elsewhere = purchases.first { $0.key.provider.rawValue != "stripe" && $0.isCurrent }
     var state: Flow.State = [:]
-    // Who bought before there were flows is no second customer.
+    // A customer who bought before there were flows does not become a second one.
     if intention.kind.isPurchase, let known = try customer(of: account, stripe, transaction) {
       _ = try StripeCustomers.keep(known, of: account, in: transaction)
     }
@@ -194,7 +198,7 @@ package struct Flows: Sendable {
       }
       state[.purchase] = elsewhere.key.description
       state[.paidUntil] = elsewhere.paidUntil.map {
-        // Stripe counts in seconds: not one before the end.
+        // Stripe counts in seconds. Rounded up, so that it does not begin before the end.
         String(min($0 + .milliseconds(999), now + Self.migrationSpanMax).seconds)
       }
     case .change, .resume, .card, .pay:
@@ -235,7 +239,7 @@ package struct Flows: Sendable {
     return product
   }
 
-  /// That of the account, or the one that bought what it owns.
+  /// The account's customer, or the one that made a purchase that the account owns.
   private func customer(
     of account: Identifier, _ purchases: [OwnedPurchase], _ transaction: Transaction
   ) throws -> String? {

@@ -1,16 +1,16 @@
 package import JSON
 package import Tiers
 
-/// What an account asks to be done at Stripe. Equal ones are one flow while it is open.
+/// What an account asks to be done at Stripe. Equal intentions share one flow while it is open.
 package struct Intention: Hashable, Sendable {
   package let kind: Kind
   package var plan: String?
   package var interval: Plan.Interval?
-  /// A payment method that the client made with Stripe; no card's number ever comes here.
+  /// A payment method that the client made with Stripe. A card's number is never stored here.
   package var paymentMethod: String?
-  /// Where the browser comes back to from a page of Stripe's.
+  /// Where a page of Stripe's sends the browser back to.
   package var returnURL: String?
-  /// The same for who does not buy.
+  /// The same for a customer who does not buy.
   package var cancelURL: String?
 
   package init(_ kind: Kind) { self.kind = kind }
@@ -20,27 +20,27 @@ package struct Intention: Hashable, Sendable {
     case subscribe
     /// Buys on a page of Stripe's.
     case checkout
-    /// Another plan or interval: a larger one at once, a smaller one when the period ends.
+    /// Changes the plan or interval: to a larger one at once, to a smaller one when the period ends.
     case change
-    /// Ends the subscription with its period.
+    /// Ends the subscription when its period ends.
     case cancel
-    /// Takes that back.
+    /// Undoes a cancellation.
     case uncancel
-    /// Goes on with one that is paused.
+    /// Resumes a paused subscription.
     case resume
-    /// Another payment method, with which what is open is paid.
+    /// Sets another payment method, and pays what is open with it.
     case card
-    /// Pays what is open with the payment method that is there.
+    /// Pays what is open with the existing payment method.
     case pay
     /// Opens Stripe's page on which customers manage their subscription.
     case portal
-    /// Buys from the day on at which another store's paid period ends.
+    /// Buys from the day on which another store's paid period ends.
     case migrate
 
-    /// Whether it buys or changes, so that an account does one of them at a time.
+    /// Whether it buys or changes something. An account does one of these at a time.
     package var isExclusive: Bool { self != .portal }
 
-    /// Whether an account that is being deleted may ask for it: it ends what is billed, or shows it.
+    /// Whether an account that is being deleted may ask for it, because it ends billing or shows it.
     var isForLeaving: Bool { self == .cancel || self == .portal }
 
     /// Whether it makes a subscription.
@@ -49,7 +49,7 @@ package struct Intention: Hashable, Sendable {
 }
 
 extension Intention {
-  /// In one form: equal intentions are equal texts.
+  /// The intention in canonical form: equal intentions have equal texts.
   package var json: JSONValue {
     let members: [(String, String?)] = [
       ("cancel_url", cancelURL), ("interval", interval?.rawValue), ("kind", kind.rawValue),
@@ -60,7 +60,7 @@ extension Intention {
 
   var text: String { String(decoding: json.encoded(), as: UTF8.self) }
 
-  /// Reads what `text` is.
+  /// Parses what `text` returned.
   init(text: String) throws(JSONError) {
     let json = try JSON.parse(Array(text.utf8))
     guard let kind = Kind(rawValue: try json["kind"].requireString()) else {

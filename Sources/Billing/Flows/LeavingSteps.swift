@@ -3,11 +3,11 @@ internal import ProviderAPI
 internal import Requests
 internal import Stripe
 
-/// The steps of a purchase or change whose account is being deleted meanwhile: nothing new is charged, and
-/// what waits for the customer at Stripe is taken back.
+/// The steps of a purchase or change whose account is being deleted. Nothing new is charged, and
+/// what waits for the customer at Stripe is undone.
 extension FlowSteps {
-  /// Each step first looks at what an earlier call of it, whose answer was lost, has done at Stripe: what is
-  /// paid is recorded, so that the account's departure ends its renewal.
+  /// Runs the step for such an account. Each step first checks what an earlier call, whose answer was lost,
+  /// did at Stripe. What is paid is recorded, so that the account's deletion ends its renewal.
   func leave(_ departure: Departure) throws(APIFailure) -> StepResult {
     switch flow.step {
     case .customer, .setup, .confirm, .look, .release, .schedule, .phases, .uncancel, .attach,
@@ -15,7 +15,7 @@ extension FlowSteps {
       return StepResult(.failed(.leaving(departure)))
     case .subscribe, .authenticate:
       return takingBack(try existing() ?? StepResult(.failed(.leaving(departure))), departure)
-    // The page that a lost call opened is found by the same call again.
+    // Repeating the call finds the page that a lost call opened.
     case .open: return takingBack(try openPage(), departure)
     case .visit: return takingBack(try visited(), departure)
     case .awaitPayment: return takingBack(try awaited(), departure)

@@ -3,9 +3,9 @@ internal import Storage
 
 /// The one customer of an account at Stripe.
 struct StripeCustomers {
-  /// Nil where none was made yet, or Stripe has it no more.
+  /// Nil if none was made yet, or Stripe no longer has it.
   let id: String?
-  /// Grows when Stripe has it no more: the next one is another.
+  /// Grows when Stripe no longer has the customer, so that the next one is another.
   let number: Int64
 
   init(of account: Identifier, reading reader: some Queryable) throws {
@@ -15,7 +15,7 @@ struct StripeCustomers {
     (id, number) = row ?? (nil, 0)
   }
 
-  /// Keeps the first that was made; returns that.
+  /// Stores the customer unless the account already has one. Returns the stored one.
   static func keep(
     _ customer: String, of account: Identifier, in transaction: Transaction
   ) throws -> String {

@@ -7,28 +7,28 @@ package import ProviderAPI
 package import Stores
 package import Subscriptions
 
-/// Reads purchases from the Google Play Developer API, acknowledges them, and does what operators order.
+/// Reads purchases from the Google Play Developer API, acknowledges them, and carries out operators' orders.
 ///
-/// Every call blocks; the transport bounds each request in time and size, and here each answer is
-/// bounded in requests. Any thread may call it. https://developers.google.com/android-publisher
+/// Every call blocks. The transport bounds each request in time and size, and each answer here is bounded in
+/// requests. Any thread may call it. https://developers.google.com/android-publisher
 package struct GoogleAPI: Sendable {
   package static let standardBase = "https://androidpublisher.googleapis.com"
 
   let root: String
-  /// The package before its products' ids; nil of the oldest app, whose ids stand alone.
+  /// The package name in front of its products' ids; nil for the oldest app, whose ids have no prefix.
   let qualifier: String?
   private let account: ServiceAccount
   private let transport: any ProviderTransport
   private let clock: Clock
 
-  /// A purchase has one current order per item; voided ones come on top.
+  /// A purchase has one current order per item, and voided orders in addition.
   private static let orderCountMax = 20
   private static let limits = JSONLimits(byteCountMax: 1 << 20, valueCountMax: 1 << 14)
   private static let batchLimits = JSONLimits(
     byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 18)
 
-  /// `base` is without a slash at its end; `isFurther` for an app beside the oldest, whose products are
-  /// named with their package: `com.example.second/premium`.
+  /// `base` has no slash at its end. `isFurther` is for an app other than the oldest, whose
+  /// products are named with their package: `com.example.second/premium`.
   package init(
     base: String = GoogleAPI.standardBase, package: String, isFurther: Bool = false,
     account: ServiceAccount, transport: any ProviderTransport, clock: Clock
@@ -40,11 +40,11 @@ package struct GoogleAPI: Sendable {
     self.clock = clock
   }
 
-  /// The purchase as it is now, with the orders that are known of it: facts of that read.
+  /// Reads the purchase as it is now, with its known orders, as facts of that read.
   ///
-  /// An order that Google does not give out is noted and does not fail the read; current ones come
-  /// first. Linked purchases are only named: each has reads of its own. Orders `without` which it does
-  /// are known as they are now.
+  /// An order that Google does not return is noted and does not fail the read. Current orders come
+  /// first. Linked purchases are only named, because each has its own reads. Orders in `without`
+  /// are not read: they are known as they are now.
   package func read(
     token: PurchaseToken, readNumber: Int64, orders: [String] = [], without: Set<String> = []
   ) throws(APIFailure) -> GoogleAnswer {
@@ -59,7 +59,7 @@ package struct GoogleAPI: Sendable {
     let all = (decoder.orders + orders).filter { !without.contains($0) }
     for order in wanted(all, &decoder) {
       let path = "/orders/\(PercentEncoding.encode(order))"
-      // What fails here is the way to Google, not the order.
+      // A failure here concerns the way to Google, not the order.
       let reply = try authorized("GET", root + path, body: nil)
       do throws(APIFailure) {
         let json = try read(reply, told: path, &answer)
@@ -76,7 +76,7 @@ package struct GoogleAPI: Sendable {
     return answer
   }
 
-  /// Each order once, those that come first before others if there are too many.
+  /// Each order once. If there are too many, the first ones.
   private func wanted(_ orders: [String], _ decoder: inout PurchaseDecoder) -> [String] {
     var seen: Set<String> = []
     let wanted = orders.filter { seen.insert($0).inserted }
@@ -84,11 +84,11 @@ package struct GoogleAPI: Sendable {
     return Array(wanted.prefix(Self.orderCountMax))
   }
 
-  /// An address must not grow too long for whoever stands between.
+  /// Keeps the URL short enough for anything between us and Google.
   private static let batchCount = 100
 
-  /// Orders as they are now, a hundred with each request. A hundred of which Google does not know one,
-  /// and what cannot be read, is left out.
+  /// Orders as they are now, a hundred with each request. A batch that contains an order unknown to
+  /// Google is left out, and so is anything that cannot be read.
   ///
   /// https://developers.google.com/android-publisher/api-ref/rest/v3/orders/batchget
   func orders(_ ids: [String]) throws(APIFailure) -> [Fact] {
@@ -116,7 +116,7 @@ package struct GoogleAPI: Sendable {
     return facts
   }
 
-  /// Tells Google that the purchase was delivered; doing so again changes nothing.
+  /// Reports to Google that the purchase was delivered. Repeating it changes nothing.
   package func acknowledge(
     token: PurchaseToken, productID: String, account owner: Identifier
   ) throws(APIFailure) {
@@ -129,25 +129,25 @@ package struct GoogleAPI: Sendable {
     try done(authorized("POST", root + path, body: body.encoded()))
   }
 
-  /// Nothing is billed any more; the customer may undo it.
+  /// Stops all billing. The customer may undo it.
   package func stopRenewal(token: PurchaseToken) throws(APIFailure) {
     let type: JSONValue = ["cancellationType": "USER_REQUESTED_STOP_RENEWALS"]
     try order(token, "cancel", ["cancellationContext": type])
   }
 
-  /// Ends the purchase now, and gives the last payment back.
+  /// Ends the purchase now, and refunds the last payment.
   package func revoke(token: PurchaseToken) throws(APIFailure) {
     try order(token, "revoke", ["revocationContext": ["fullRefund": .object([])]])
   }
 
-  /// Gives an order's payment back; the purchase goes on.
+  /// Refunds an order's payment. The purchase continues.
   package func refund(order id: String) throws(APIFailure) {
     let path = "/orders/\(PercentEncoding.encode(id)):refund?revoke=false"
     try obeyed(authorized("POST", root + path, body: []))
   }
 
-  /// Gives so much time, unless the purchase ends at another moment than `knownEnd`: so the same order, sent
-  /// again, is done once.
+  /// Extends the purchase, unless it ends at a moment other than `knownEnd`. So an order that is
+  /// sent again takes effect once.
   package func extend(
     token: PurchaseToken, by span: Instant.Span, knownEnd: Instant?
   ) throws(APIFailure) {
@@ -173,7 +173,7 @@ package struct GoogleAPI: Sendable {
     try order(token, "defer", ["deferralContext": context])
   }
 
-  /// Tells Google what it asked before it decides on a refund of an order.
+  /// Answers Google's question before it decides on a refund of an order.
   ///
   /// https://developers.google.com/android-publisher/api-ref/rest/v3/orders/reviewrefund
   package func reviewRefund(
@@ -203,8 +203,8 @@ package struct GoogleAPI: Sendable {
 
   private static let wordsByteCountMax = 200
 
-  /// It is done; else why Google does not do it, in its own words: an operator asks. They are left out where
-  /// they repeat the token.
+  /// Throws if Google refused an order. The reason is in Google's own words, for the operator; they
+  /// are left out if they repeat the token.
   private func obeyed(_ reply: APIReply, about token: PurchaseToken? = nil) throws(APIFailure) {
     do { try done(reply) } catch {
       guard case .refused(let status, let reason) = error else { throw error }
@@ -218,8 +218,8 @@ package struct GoogleAPI: Sendable {
     }
   }
 
-  /// A reply by which Google says that it did what it was told: nothing, or JSON. A page of somebody between
-  /// us and Google says nothing of what was done.
+  /// Throws unless Google confirmed what was requested, with an empty body or JSON. A page from
+  /// something between us and Google does not say what was done.
   private func done(_ reply: APIReply) throws(APIFailure) {
     let body = try accepted(reply).body
     guard body.isEmpty || (try? JSON.parseForeign(body, limits: Self.limits)) != nil else {
@@ -240,8 +240,8 @@ package struct GoogleAPI: Sendable {
     return json
   }
 
-  /// A reply that says 2xx. Whether Google knows a purchase is Google's to say: where it does not know
-  /// our app, or where something else than its API answers, nothing was said of the purchase.
+  /// A reply with a 2xx status. Only Google can say whether it knows a purchase. If it does not
+  /// know our app, or if something other than its API answers, nothing is said about the purchase.
   func accepted(_ reply: APIReply) throws(APIFailure) -> APIReply {
     do { return try reply.successful() } catch {
       guard error.isAboutObject else { throw error }
@@ -256,7 +256,8 @@ package struct GoogleAPI: Sendable {
     }
   }
 
-  /// A token that Google does not take is replaced once. 409 is another request's doing.
+  /// Sends an authorized request. A token that Google refuses is replaced once. A 409 is caused by
+  /// another request.
   func authorized(
     _ method: String, _ url: String, body: [UInt8]?
   ) throws(APIFailure) -> APIReply {
@@ -283,13 +284,13 @@ package struct GoogleAPI: Sendable {
   }
 }
 
-/// What a read found, with what Google said word for word, but for the buyer's person.
+/// The result of a read, with Google's answers word for word, except for the buyer's personal data.
 package struct GoogleAnswer: Sendable {
   package fileprivate(set) var facts: [Fact] = []
   /// The purchases that this one replaces or continues.
   package fileprivate(set) var linked: [PurchaseToken] = []
   package fileprivate(set) var notes: Set<GoogleNote> = []
-  /// Every answer as received, in a JSON array with its request's path, the token left out.
+  /// Every answer as received, in a JSON array with its request's path but without the token.
   package var transcript: [UInt8] {
     Array("[".utf8) + parts.joined(separator: Array(",".utf8)) + Array("]".utf8)
   }

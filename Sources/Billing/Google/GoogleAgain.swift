@@ -19,7 +19,7 @@ extension GoogleStore {
     let named = Base64.standard.decode(data).flatMap {
       try? JSON.parseForeign($0)["packageName"].string
     }
-    // Which app was ours when it came is known by what became of it.
+    // The delivery's disposition shows whether the app was ours on arrival.
     let own = kept.isForeign ? [] : [named].compactMap { $0 }
     return DecodedDelivery(
       try GoogleNotification(VerifiedPush(uncheckedBody: kept.body, packages: own)))

@@ -2,8 +2,8 @@ package import Base
 internal import Stores
 package import Subscriptions
 
-/// What notifications announce. The API answers from replicas, which may not have heard of it for minutes: it
-/// was seen to call a purchase active two minutes after its revocation was told.
+/// The check of what notifications announce. The API answers from replicas, which may not know of it for
+/// minutes: it was seen to call a purchase active two minutes after the report of its revocation.
 extension GoogleStore {
   package func shows(
     _ reason: String, announced moment: Instant, _ record: any StoreRecord
@@ -15,9 +15,9 @@ extension GoogleStore {
         $0.state == .refunded || $0.state == .canceled
       } ?? false
     }
-    // What is nowhere to be read is over.
+    // A purchase that cannot be read anywhere is over.
     guard let purchase = record.purchase.contents.last else { return nil }
-    // A time that was paid for since is no answer of before.
+    // An answer with time that was paid for since is not an old one.
     let isPaidFurther = purchase.lastExpiry.map { $0 > moment } ?? false
     switch reason {
     case "SUBSCRIPTION_REVOKED": return !purchase.isGranted || !isPaidFurther

@@ -3,7 +3,7 @@ package import Subscriptions
 internal import Tiers
 
 extension GoogleRecord {
-  /// Where siblings disagree, what the first of them says.
+  /// The bill. If siblings disagree, the first of them counts.
   package var bill: Bill {
     let known = orders.compactMap { id, mirror in
       mirror.contents.first.map { (id: id, content: $0) }
@@ -33,7 +33,7 @@ extension GoogleRecord {
 }
 
 extension Bill.Payment.State {
-  /// A cancelled order was so before anything was paid.
+  /// A cancelled order was cancelled before anything was paid.
   fileprivate init(_ state: GoogleOrder.State) {
     switch state {
     case .pending: self = .open
@@ -44,7 +44,7 @@ extension Bill.Payment.State {
 }
 
 extension GoogleOrder.Line {
-  /// As a catalogue lists it: `premium:monthly`.
+  /// The price as listed in a catalogue: `premium:monthly`.
   fileprivate var price: String? { basePlanID.map { "\(productID):\($0)" } }
 }
 
@@ -55,7 +55,7 @@ extension Bill.Reversal {
       amount: refund.total, of: .init(.order, id))
   }
 
-  /// Where the order's history tells nothing, the time is the order's own.
+  /// For a refund that the order's history does not show. Its time is the order's own.
   fileprivate init?(_ order: GoogleOrder, id: String, at moment: Instant) {
     let state: State
     switch order.state {

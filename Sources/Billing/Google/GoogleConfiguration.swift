@@ -1,9 +1,9 @@
 package import Base
 package import Configuration
 
-/// What `coffer-billing` needs to know about Google Play; there is none where it is off.
+/// The programs' configuration of Google Play; there is none if Google Play is off.
 package struct GoogleConfiguration: StoreConfiguration {
-  /// The names of those of ours; the first is the oldest.
+  /// The package names of our apps, the oldest first.
   package let packages: [String]
   package let pushAudience: String
   package let pushEmail: String
@@ -13,7 +13,7 @@ package struct GoogleConfiguration: StoreConfiguration {
   package let keysURL: String
 
   package static let store = "google"
-  /// A read of a purchase may ask for each in turn.
+  /// A read of a purchase may ask for each app in turn.
   private static let packageCountMax = 16
   package static let settings: [any AnySetting] = [
     Keys.packages, Keys.pushAudience, Keys.pushEmail,

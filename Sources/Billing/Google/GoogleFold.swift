@@ -4,13 +4,13 @@ internal import Tiers
 
 /// Coverage of one Google Play purchase from the newest read of it.
 ///
-/// It holds no clock. Google's grace lies inside the expiry already; our own days are never added.
-/// What a purchase granted before it ended is part of it: the past is the same whether the last read
-/// came before its end, after it, or was answered 410.
+/// It does not depend on the current time. Google's grace is already part of the expiry; our own
+/// days of grace are never added. The coverage includes what a purchase granted before it ended. So
+/// the past is the same whether the last read came before its end, after it, or was answered 410.
 struct GoogleFold {
   let id: String
   let purchase: GooglePurchase
-  /// When another purchase took its place.
+  /// When another purchase replaced it.
   let supersededAt: Instant?
   let orders: [String: [GoogleOrder]]
   let policy: Policy
@@ -30,7 +30,7 @@ struct GoogleFold {
     return Coverage(intervals: intervals, endings: endings(of: intervals), alarms: alarms)
   }
 
-  /// The state comes before the items' times; nil: nothing is owed, or was.
+  /// The end of access by the state, which precedes the items' times; nil: there is no access, and was none.
   private var grantedUntil: Instant? {
     switch purchase.state {
     case .active, .inGracePeriod, .canceled: .distantFuture
@@ -47,14 +47,14 @@ struct GoogleFold {
     return item.isFreeTrial ? .trial : .subscribed
   }
 
-  /// Whether the renewal has merely not been seen: a renewal can take a day without a word.
+  /// Whether the renewal may only not have been seen yet. A renewal can take a day without any report.
   private func mayStillRenew(_ item: GooglePurchase.Item) -> Bool {
     purchase.state == .active && item.autoRenews && !item.isLeaving && supersededAt == nil
   }
 
   // MARK: voided orders
 
-  /// By default never: the purchase's own state says what a void order means for access.
+  /// Never true by default: the purchase's own state says what a void order means for access.
   private func isTakenBack(_ item: GooglePurchase.Item) -> Bool {
     guard let order = item.latestOrderID, isVoid(order) else { return false }
     switch policy.reversals.effect(of: .voidedOrder, on: .current) {
@@ -111,7 +111,7 @@ struct GoogleFold {
     let current = Set(purchase.items.compactMap { $0.latestOrderID })
     for order in orders.keys where isVoid(order) {
       let scope: ReversalTable.Scope = current.contains(order) ? .current : .past
-      // Where the purchase ended with it, it took what it paid for.
+      // If the purchase ended with the order, its paid time ended, too.
       if scope == .current, grantedUntil != .distantFuture { continue }
       if policy.reversals.effect(of: .voidedOrder, on: scope) == .flag {
         alarms.insert(.reversal(.voidedOrder, object: order))
@@ -128,13 +128,13 @@ struct GoogleFold {
 }
 
 extension GooglePurchase.Item {
-  /// It has time that no order paid for: after a hold that another item of the purchase caused, what
-  /// was not the cause comes back. Kept, as Google does, until a read shows something else.
+  /// Whether it has time that no order paid for. After a hold that another item of the purchase
+  /// caused, the other items come back. As at Google, this lasts until a read shows something else.
   fileprivate var isUnpaid: Bool { expiryTime != nil && latestOrderID == nil }
 }
 
 extension Catalogue {
-  /// By product and base plan (`premium:monthly`), else by the product alone.
+  /// By product and base plan (`premium:monthly`), otherwise by the product alone.
   fileprivate func googleMapping(_ item: GooglePurchase.Item) -> Mapping {
     mapping(
       provider: "google", price: item.basePlanID.map { "\(item.productID):\($0)" },

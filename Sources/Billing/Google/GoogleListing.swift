@@ -7,7 +7,7 @@ package import Stores
 internal import Subscriptions
 internal import Tiers
 
-/// The one list that Google keeps: the purchases of the last thirty days whose money went back.
+/// The only list that Google keeps: the refunded purchases of the last thirty days.
 /// https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.voidedpurchases/list
 extension GoogleStore {
   package var listings: [StoreListing] {
@@ -16,7 +16,7 @@ extension GoogleStore {
     }
   }
 
-  /// That of the oldest app has the name that it had while there was one.
+  /// The oldest app's list keeps the name that it had while it was the only one.
   private static func listName(_ index: Int) -> String {
     "voided_purchases" + (index == 0 ? "" : "_\(index + 1)")
   }
@@ -58,7 +58,7 @@ extension GoogleAPI {
   }
 }
 
-/// A purchase of which an order's money went back, as the list shows it.
+/// A purchase with a refunded order, as shown by the list.
 struct GoogleVoidedPurchase {
   var token: PurchaseToken
   let order: String
@@ -70,7 +70,7 @@ struct GoogleVoidedPurchase {
     voided = Instant(milliseconds: try json["voidedTimeMillis"].requireLong())
   }
 
-  /// What is kept of it.
+  /// The part that is stored.
   var json: JSONValue {
     [
       "purchaseToken": .string(token.text), "orderId": .string(order),
@@ -78,12 +78,12 @@ struct GoogleVoidedPurchase {
     ]
   }
 
-  /// Begins the name of such a delivery.
+  /// The prefix of such a delivery's id.
   static let prefix = "voided:"
 }
 
 extension DecodedDelivery {
-  /// A reason to read the purchase and that order, once, like the notification that may be lost.
+  /// A reason to read the purchase and that order once, like the notification that may have been lost.
   init(_ purchase: GoogleVoidedPurchase) {
     let key = purchase.token.objectKey
     self.init(

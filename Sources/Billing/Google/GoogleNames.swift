@@ -5,7 +5,7 @@ extension ObjectKey.Provider {
 }
 
 extension ObjectKey.Kind {
-  /// What Google Play calls a subscription, by the digest of its token.
+  /// Google Play's name for a subscription, identified by the digest of its token.
   package static let purchase = Self("purchase")
   package static let order = Self("order")
 }

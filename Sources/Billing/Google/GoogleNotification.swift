@@ -4,20 +4,20 @@ package import JSON
 internal import Stores
 package import Subscriptions
 
-/// A real-time developer notification, decoded: that something happened to a purchase, not what.
+/// A decoded real-time developer notification: that something happened to a purchase, not what.
 package struct GoogleNotification: Hashable, Sendable {
   /// Pub/Sub's `messageId`: the same at every redelivery.
   package let id: String
-  /// Google's name for it, e.g. `SUBSCRIPTION_RENEWED`; for the log alone.
+  /// Google's name for it, for example `SUBSCRIPTION_RENEWED`; only logged.
   package let type: String
   package let created: Instant?
-  /// Of another app than ours.
+  /// Whether it is about another app than ours.
   package let isForeign: Bool
-  /// The purchase to be read; nil where none of ours is concerned.
+  /// The purchase to read; nil if it concerns none of ours.
   package let token: PurchaseToken?
   /// The order that a voided purchase names.
   package let orderID: String?
-  /// What Google asks before it decides on a refund: of an order, by a token to be answered with.
+  /// Google's question before it decides on a refund: the order, and the token that the answer must carry.
   package let refundReview: RefundReview?
   package let notes: Set<GoogleNote>
 
@@ -32,7 +32,7 @@ package struct GoogleNotification: Hashable, Sendable {
 extension GoogleNotification.RefundReview {
   private static let tokenByteCountMax = 2048
 
-  /// Nil of what cannot be answered: it is kept, and nothing hangs on it.
+  /// Nil if the question cannot be answered. It is stored without any effect.
   fileprivate init?(_ notification: JSON) {
     guard let id = notification["orderId"].string, isID(id),
       let token = notification["pendingRefundToken"].string,
@@ -48,19 +48,19 @@ extension GoogleNotification.RefundReview: CustomStringConvertible, CustomReflec
   package var customMirror: Swift.Mirror { Swift.Mirror(self, children: []) }
 }
 
-/// What a decoder noticed and an operator may want to know.
+/// Something that a decoder noticed and an operator may want to know.
 package enum GoogleNote: String, Hashable, Sendable, CaseIterable {
-  /// A notification that Google did not have when this decoder was written. It is read all the same.
+  /// A notification that Google did not have when this decoder was written. It causes a read all the same.
   case unknownType = "unknown_type"
-  /// The obfuscated account id is no account of ours; it is ignored.
+  /// The obfuscated account id is not an account of ours. It is ignored.
   case malformedAccount = "malformed_account"
-  /// A purchase with more items than are read.
+  /// A purchase has more items than are read.
   case itemsCutShort = "items_cut_short"
-  /// An order that could not be read beside its purchase.
+  /// An order could not be read with its purchase.
   case orderMissing = "order_missing"
 }
 
-/// Genuine, so it is recorded, but not what Google documents; `id` where it can be read.
+/// Genuine, so it is recorded, but not as Google documents. `id` is set if it can be read.
 package enum GoogleDecodingError: Error, Equatable, Sendable, CustomStringConvertible {
   case undecodable(id: String?, JSONError)
 
@@ -72,7 +72,7 @@ package enum GoogleDecodingError: Error, Equatable, Sendable, CustomStringConver
 }
 
 extension GoogleNotification {
-  /// Tolerant of unknown members and numbers, strict about the token and the message's id.
+  /// Accepts unknown members and numbers, but requires a valid token and message id.
   package init(_ push: VerifiedPush) throws(GoogleDecodingError) {
     let envelope: JSON
     do { envelope = try JSON.parseForeign(push.body) } catch { throw .undecodable(id: nil, error) }
@@ -122,7 +122,8 @@ extension GoogleNotification {
       orderID = nil
       refundReview = nil
     case "voidedPurchaseNotification":
-      // Only what is surely a one-time product is left alone: a read too many does no harm.
+      // Only a product that is certainly a one-time product is ignored, because an unnecessary read
+      // does no harm.
       let product = notification["productType"].integer
       let isSubscription = product != 2
       if isSubscription && product != 1 { notes.insert(.unknownType) }
@@ -150,7 +151,7 @@ extension GoogleNotification {
     return Instant(milliseconds: milliseconds)
   }
 
-  /// The type of a push, where no more of it may be readable.
+  /// The type of a push, which may be readable when the rest is not.
   static func type(of push: VerifiedPush) throws(JSONError) -> String? {
     guard let json = content(of: push), let kind = kinds.first(where: { json[$0].isObject }) else {
       return nil
@@ -158,12 +159,12 @@ extension GoogleNotification {
     return try type(kind, json[kind])
   }
 
-  /// What asks for the purchase that a push names, where no more of it may be readable.
+  /// A request to read the purchase that a push names, if the rest cannot be read.
   static func requests(naming push: VerifiedPush) -> [ReadRequest] {
     guard let json = content(of: push), let named = json["packageName"].string,
       push.packages.contains(named)
     else { return [] }
-    // One that two kinds name is named once; of a one-time product there is nothing to read.
+    // A purchase that both kinds name is requested once. For a one-time product there is nothing to read.
     for kind in ["subscriptionNotification", "voidedPurchaseNotification"] {
       guard json[kind]["productType"].integer != 2,
         let token = try? json[kind]["purchaseToken"].requireToken()

@@ -4,9 +4,9 @@ package import Tiers
 
 /// An object of Google Play, reduced to what coverage needs.
 package enum GoogleObject: StoreObject {
-  /// By the SHA-256 of its token in hexadecimal: the token itself is half a secret.
+  /// Identified by the SHA-256 of its token in hexadecimal, because the token itself is half a secret.
   case purchase(GooglePurchase)
-  /// By its order id.
+  /// Identified by its order id.
   case order(GoogleOrder)
 
   package var kind: ObjectKey.Kind {
@@ -17,31 +17,32 @@ package enum GoogleObject: StoreObject {
   }
 }
 
-/// A purchase as one read showed it: `SubscriptionPurchaseV2`.
+/// A purchase as shown by one read: `SubscriptionPurchaseV2`.
 ///
-/// Google has no as-of: the number of the read, `AsOf.readNumber`, orders its values.
+/// Google gives no as-of time. The number of the read, `AsOf.readNumber`, orders its values.
 package struct GooglePurchase: Mirrored {
   package let state: State
   /// Absent while the first payment is pending.
   package let startTime: Instant?
   package let items: [Item]
-  /// The purchase that this one replaces, by the digest of its token (`linkedPurchaseToken`).
+  /// The purchase that this one replaces (`linkedPurchaseToken`), by the digest of its token.
   package let replaces: String?
-  /// The expired purchase that this one, made outside the app, continues; vanishes once acknowledged.
+  /// The expired purchase that this one continues, if this one was made outside the app. Absent
+  /// once acknowledged.
   package let continues: String?
-  /// `obfuscatedExternalAccountId`: the account that our client named at the purchase.
+  /// `obfuscatedExternalAccountId`: the account that our client set at the purchase.
   package let account: Identifier?
   package let isAcknowledged: Bool
-  /// Made by a licence tester: never counts as production.
+  /// Whether a licence tester made it. It never counts as production.
   package let isTest: Bool
-  /// Cancelled because another purchase replaced it.
+  /// Whether it was cancelled because another purchase replaced it.
   package let isCanceledByReplacement: Bool
-  /// When access had ended, of a purchase that the read shows without it; nil where it has access
-  /// or does not tell.
+  /// When access ended, if the read shows the purchase without access; nil if it has access or the
+  /// time is unknown.
   package let ended: Instant?
-  /// When the store ends its pause by itself, of a paused one.
+  /// When the store will end the pause of a paused purchase by itself.
   package let resumes: Instant?
-  /// When its buyer cancelled it; nil where that was not its buyer, or nobody.
+  /// When its buyer cancelled it; nil if no one did, or someone else.
   package let canceled: Instant?
 
   package init(
@@ -67,10 +68,10 @@ package struct GooglePurchase: Mirrored {
   /// `subscriptionState`, without its prefix `SUBSCRIPTION_STATE_`.
   package enum State: Hashable, Sendable {
     case pending, active, paused, inGracePeriod, onHold, canceled, expired, pendingPurchaseCanceled
-    /// Unspecified, or a value this decoder does not know: gives no access, raises an alarm.
+    /// Unspecified, or a value that this decoder does not know: gives no access, raises an alarm.
     case other(String)
 
-    /// Google's word for it, without the prefix.
+    /// Google's name for it, without the prefix.
     package var text: String {
       switch self {
       case .pending: "PENDING"
@@ -101,11 +102,11 @@ package struct GooglePurchase: Mirrored {
     package let expiryTime: Instant?
     package let autoRenews: Bool
     package let isFreeTrial: Bool
-    /// What paid for it; nil where nothing did.
+    /// The order that paid for it; nil if none did.
     package let latestOrderID: String?
-    /// It goes with the renewal, and is owned until then.
+    /// Whether it ends with the renewal. It is owned until then.
     package let isLeaving: Bool
-    /// The product that comes in its place with the renewal.
+    /// The product that replaces it with the renewal.
     package let nextProductID: String?
 
     package init(
@@ -126,7 +127,7 @@ package struct GooglePurchase: Mirrored {
 
   package var rank: Int { 0 }
 
-  /// Whether the customer ever got it; what was never granted replaces nothing.
+  /// Whether the customer ever got it. A purchase that was never granted replaces nothing.
   package var wasGranted: Bool {
     switch state {
     case .pending, .pendingPurchaseCanceled, .other: false
@@ -134,7 +135,7 @@ package struct GooglePurchase: Mirrored {
     }
   }
 
-  /// What comes in the place of an item with the renewal; it may stand beside it, not owned yet.
+  /// The item that replaces another one with the renewal. It may be listed next to it, not owned yet.
   var deferred: Item? {
     items.compactMap { $0.nextProductID }.first.map { next in
       items.first { $0.productID == next && $0.expiryTime == nil }
@@ -142,7 +143,7 @@ package struct GooglePurchase: Mirrored {
     }
   }
 
-  /// Paid for and not yet acknowledged; a pending one must not be.
+  /// Whether it is paid for and not yet acknowledged. A pending purchase must not be acknowledged.
   package var needsAcknowledgement: Bool {
     guard !isAcknowledged else { return false }
     switch state {
@@ -154,16 +155,16 @@ package struct GooglePurchase: Mirrored {
 
 /// One charge of a purchase: the `Order` of `orders.get`.
 package struct GoogleOrder: Mirrored {
-  /// The purchase it pays for, by the digest of its token.
+  /// The purchase that it pays for, by the digest of its token.
   package let purchase: String
   package let state: State
-  /// When it was made; like `total` unknown of what was stored before it was read.
+  /// When it was made. Like `total`, unknown if it was stored before this member was read.
   package let created: Instant?
-  /// What it charged, taxes included.
+  /// The amount charged, including taxes.
   package let total: Money?
-  /// What its first line bills.
+  /// The product and time that its first line bills.
   package let line: Line?
-  /// What went back of it.
+  /// What was refunded of it.
   package let refunds: [Refund]
 
   package init(
@@ -178,7 +179,7 @@ package struct GoogleOrder: Mirrored {
     self.refunds = refunds
   }
 
-  /// A product, and the time that it was billed for as far as that is told.
+  /// A product, and the time that was billed, as far as it is given.
   package struct Line: Hashable, Sendable {
     package let productID: String
     package let basePlanID: String?
@@ -195,7 +196,7 @@ package struct GoogleOrder: Mirrored {
 
   package struct Refund: Hashable, Sendable {
     package let at: Instant
-    /// Taxes included; nil where it cannot be read.
+    /// Including taxes; nil if it cannot be read.
     package let total: Money?
 
     package init(at: Instant, total: Money?) {
@@ -219,7 +220,7 @@ package struct GoogleOrder: Mirrored {
 }
 
 extension GoogleObject {
-  /// Reads alone order its values, so that none stands above another.
+  /// Only reads order its values, so none ranks above another.
   package var rank: Int { 0 }
 
   package func links(from key: ObjectKey) -> [Link] {

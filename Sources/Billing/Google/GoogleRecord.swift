@@ -2,9 +2,9 @@ package import Base
 package import Subscriptions
 package import Tiers
 
-/// Everything Google Play told of one purchase: itself, what replaced it, and its orders.
+/// Everything that Google Play reported about one purchase: itself, its replacements, and its orders.
 ///
-/// The product of its mirrors' semilattices, so it joins as they do.
+/// It is the product of its mirrors' semilattices, so it joins as they do.
 package struct GoogleRecord: StoreRecord {
   /// The digest of the purchase's token.
   package let id: String
@@ -15,7 +15,7 @@ package struct GoogleRecord: StoreRecord {
 
   package init(id: String) { self.id = id }
 
-  /// Joins one object as a delivery shows it.
+  /// Joins one object as shown by a delivery.
   @discardableResult
   package mutating func insert(
     _ object: GoogleObject, id: String, asOf: AsOf, delivery: Int64
@@ -36,7 +36,7 @@ package struct GoogleRecord: StoreRecord {
     for (id, mirror) in other.orders { orders[id, default: Mirror()].merge(mirror) }
   }
 
-  /// Only two values of one read can disagree, and Google gives none; kept for the law's sake.
+  /// Only two values of one read can disagree, and Google gives none. This is kept only for the mirrors' law.
   package var isDirty: Bool { purchase.isDirty || orders.values.contains { $0.isDirty } }
 
   package func coverage(policy: Policy, catalogue: Catalogue) -> Coverage {
@@ -50,13 +50,13 @@ package struct GoogleRecord: StoreRecord {
       })
   }
 
-  /// From when on a purchase that was really granted stands in its place; nil: none does.
+  /// When a purchase that was really granted replaced it; nil: none did.
   private var supersededAt: Instant? {
     successors.values.flatMap { $0.contents }.filter { $0.replaces == id && $0.wasGranted }
       .compactMap { $0.startTime }.min()
   }
 
-  /// What the purchase is while nothing is owed.
+  /// The state of the purchase while it gives no access.
   package func labelWithoutAccess(hadAccess: Bool) -> Label {
     if supersededAt != nil { return .superseded }
     let labels = purchase.contents.map { content -> Label in
@@ -85,7 +85,7 @@ package struct GoogleRecord: StoreRecord {
     return accounts.count == 1 ? .account(account, by: "purchase") : .contested
   }
 
-  /// Its orders tell only until when they were paid.
+  /// The purchase's own end, because orders only say until when they paid.
   package var end: Instant? { purchase.contents.first?.end }
 
   package var pause: Pause? {
@@ -94,7 +94,8 @@ package struct GoogleRecord: StoreRecord {
     }
   }
 
-  /// The store takes it back three days later unless somebody acknowledges it.
+  /// Since when it waits for acknowledgement. The store refunds it three days later unless it is
+  /// acknowledged.
   package var unacknowledgedSince: Instant? {
     purchase.contents.filter { $0.needsAcknowledgement }.compactMap { $0.startTime }.min()
   }
@@ -104,7 +105,7 @@ package struct GoogleRecord: StoreRecord {
 }
 
 extension GooglePurchase {
-  /// When the last of what it holds ends; nil while nothing is owned.
+  /// The latest end of its items; nil while nothing is owned.
   var end: Instant? { items.compactMap { $0.expiryTime }.max() }
 
   fileprivate var willRenew: Bool {

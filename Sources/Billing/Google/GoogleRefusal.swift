@@ -1,24 +1,24 @@
 internal import JWS
 
-/// Why something is not believed to be pushed by our own Pub/Sub subscription.
+/// Why something is not accepted as a push of our own Pub/Sub subscription.
 package enum GoogleRefusal: Error, Hashable, Sendable {
-  /// No `Authorization: Bearer`.
+  /// There is no `Authorization: Bearer`.
   case missingToken
   case tooLong
   case malformed
   case critHeader
-  /// Another algorithm than RS256, whatever key it is said to be of.
+  /// An algorithm other than RS256, whatever key it names.
   case algorithm
-  /// No key of that id, and the key set was read lately.
+  /// There is no key of that id, and the key set was read recently.
   case unknownKey
-  /// The key set could not be read in time, and what there is lacks the key: nothing is proven, so
-  /// the sender must come again.
+  /// The key set could not be read in time, and the last one does not have the key. Nothing is
+  /// proven, so the sender must come again.
   case keysUnavailable
   case badSignature
   case wrongIssuer
-  /// Not exactly our audience; a list of audiences is none.
+  /// Not exactly our audience. A list of audiences is not accepted.
   case wrongAudience
-  /// Signed by Google, for another service account than that of our subscription.
+  /// Signed by Google, but for a service account other than our subscription's.
   case wrongEmail
   case emailUnverified
   case expired

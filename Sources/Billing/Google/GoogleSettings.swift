@@ -1,7 +1,7 @@
 package import Configuration
 
 extension GoogleConfiguration {
-  /// Its settings, a row each.
+  /// Google Play's settings, one row each.
   package enum Keys {
     package static let packages = Setting<[String]>(
       "COFFER_GOOGLE_PACKAGE", for: [.billing, .command], .meaning("Google Play is off"),

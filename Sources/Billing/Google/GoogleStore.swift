@@ -7,16 +7,16 @@ package import Stores
 package import Subscriptions
 package import Tiers
 
-/// Google Play, as the ledger knows it.
+/// Google Play, as the ledger sees it.
 ///
-/// A purchase that is not acknowledged three days after it was made is refunded and revoked. Who
-/// reads is told 24, 48 and 60 hours after the purchase that it still is not.
+/// A purchase that is not acknowledged within three days is refunded and revoked. Operators are
+/// alerted 24, 48 and 60 hours after a purchase that still is not.
 package struct GoogleStore: Store {
   package typealias Record = GoogleRecord
 
-  /// Nil where Google Play is off.
+  /// Nil if Google Play is off.
   private let verifier: GoogleVerifier?
-  /// One for each app, the oldest first; empty where none is ever asked.
+  /// One for each app, the oldest first. Empty if none is ever asked.
   let apis: [GoogleAPI]
 
   package init() { self.init(verifier: nil) }
@@ -26,12 +26,12 @@ package struct GoogleStore: Store {
     self.apis = apis
   }
 
-  /// The same of one app.
+  /// The same for one app.
   package init(verifier: GoogleVerifier?, api: GoogleAPI? = nil) {
     self.init(verifier: verifier, apis: [api].compactMap { $0 })
   }
 
-  /// As configured.
+  /// The store as configured.
   package init(
     _ configuration: GoogleConfiguration, transport: any ProviderTransport, clock: Clock
   ) throws(StoreSetupError) {
@@ -44,7 +44,7 @@ package struct GoogleStore: Store {
         GoogleTrust(
           packages: configuration.packages, audience: configuration.pushAudience,
           email: configuration.pushEmail),
-        // Not behind the circuit breaker of the API, whose failures say nothing of the key set.
+        // Not behind the API's circuit breaker, whose failures say nothing about the key set.
         keys: PushKeys(
           url: configuration.keysURL, transport: CurlTransport(deadline: PushKeys.readDeadline),
           clock: clock)),
@@ -76,9 +76,9 @@ package struct GoogleStore: Store {
     traits.announcesFirst = true
     traits.readsBySecret = true
     traits.isReadOneByOne = true
-    // The current order and those before it, of which one may have been charged back.
+    // The current order and those before it, one of which may have been charged back.
     traits.partsRead = 3
-    // Sixty days after their end.
+    // Google forgets purchases sixty days after their end.
     traits.forgets = true
     traits.orders = [.stopRenewal, .end, .refund, .extend]
     traits.extensionDaysMax = 365
@@ -95,7 +95,7 @@ package struct GoogleStore: Store {
     changedBy fact: Fact, _ links: any LinkReader
   ) throws -> [ObjectKey] {
     let purchase = fact.links.first { $0.kind == .part }?.target ?? fact.key
-    // What it continues ends where it begins.
+    // The purchase that it continues ends where it begins.
     return [purchase] + (try links.origins(of: .predecessor, to: purchase))
   }
 
@@ -106,10 +106,10 @@ package struct GoogleStore: Store {
       }
   }
 
-  /// No number of anybody else's is so long.
+  /// No other number is this long.
   private static let tokenByteCountMin = 60
 
-  /// A purchase's token.
+  /// The purchase of a token.
   package func purchase(
     named number: String, in environment: StoreEnvironment
   ) -> NamedPurchase? {
@@ -120,7 +120,7 @@ package struct GoogleStore: Store {
       object: token.objectKey, subscription: token.objectKey, secret: token.secret)
   }
 
-  /// The token itself is what an app knows a purchase by.
+  /// An app knows a purchase by the token itself.
   package func keys(named text: String) -> [ObjectKey] {
     let ids = isID(text) ? [text, text.uppercased(), text.lowercased()] : []
     let named = ids.flatMap { id in
@@ -133,7 +133,7 @@ package struct GoogleStore: Store {
     [SearchTerm.normalized(Self.firstOrder(text))]
   }
 
-  /// An order without the number of its renewal: `GPA.1-2-3..4` renews `GPA.1-2-3`.
+  /// An order without its renewal number: `GPA.1-2-3..4` renews `GPA.1-2-3`.
   fileprivate static func firstOrder(_ id: String) -> String {
     id.split(separator: "..", maxSplits: 1).first.map(String.init) ?? id
   }
@@ -166,14 +166,14 @@ package struct GoogleStore: Store {
 
   package func parts(named keys: [ObjectKey]) throws(APIFailure) -> [Fact] {
     guard let api = apis.first else { throw Self.withoutAccount }
-    // One order of another package fails a whole batch, and no order says whose it is; what is not shown here is
-    // read with its purchase.
+    // One order of another package fails a whole batch, and no order names its package. What is
+    // missing here is read with its purchase.
     return apis.count > 1 ? [] : try api.orders(keys.map(\.id))
   }
 
   package let claimMember: String? = "token"
 
-  /// Nothing is believed of a token but that it is worth reading.
+  /// A token proves nothing except that it is worth a read.
   package func claimed(_ json: JSON, at now: Instant) throws -> ClaimedPurchase {
     guard let token = PurchaseToken(try json.requireString()) else {
       throw JSONError(code: .wrongType, path: json.path, message: "must be a purchase token")
@@ -210,7 +210,8 @@ package struct GoogleStore: Store {
     }
   }
 
-  /// No read looks at an older order by itself, and a refund that leaves the purchase is told nowhere else.
+  /// No read looks at an older order by itself, and a refund that does not end the purchase is
+  /// reported nowhere else.
   package func readReason(after order: StoreOrder) -> String? {
     if case .refund(let id, _, _) = order { ReadRequest.orderPrefix + id } else { nil }
   }
@@ -227,17 +228,17 @@ package struct GoogleStore: Store {
   static let withoutAccount = APIFailure.misconfigured(
     "there is no service account of Google Play")
 
-  /// The answer of the app that knows what is asked about, which is `package`'s where that is known.
+  /// The answer of the app that knows the object; the app of `package` is asked first, if that is known.
   ///
-  /// What is another app's is refused in words that Google does not document, so after any refusal the next
-  /// one is asked, and the first refusal is told. One app that we may not read hides nothing of the others,
-  /// and while it lasts nothing counts as unknown: what was asked about may be that app's.
+  /// Google does not document how it refuses objects of another app. So after any refusal the next app is
+  /// asked, and the first refusal is reported. An app that we may not read does not hide the others. While
+  /// there is one, nothing counts as unknown, because the object may belong to that app.
   private func asked<Answer>(
     _ package: String?, _ ask: (GoogleAPI) throws(APIFailure) -> Answer
   ) throws(APIFailure) -> Answer {
     var refusal: APIFailure?
     var misconfigured: APIFailure?
-    // The oldest has no qualifier, so it comes first where no package is known.
+    // The oldest app has no qualifier, so it comes first if no package is known.
     let named = apis.filter { $0.qualifier == package }
     for api in named + apis.filter({ $0.qualifier != package }) {
       do throws(APIFailure) { return try ask(api) } catch {
@@ -265,7 +266,7 @@ package struct GoogleStore: Store {
 extension GoogleObject: StoredObject {}
 
 extension [SearchTerm] {
-  /// A purchase is looked for by its first order, which every renewal's begins with.
+  /// A purchase is found by its first order, which every renewal's order begins with.
   fileprivate init(orders fact: Fact) {
     guard case .purchase(let purchase)? = fact.object.base as? GoogleObject else {
       self = []

@@ -4,7 +4,7 @@ internal import JSON
 internal import JWS
 internal import Stores
 
-/// Whom to believe, and about which apps.
+/// The sender to trust, and the apps to accept.
 package struct GoogleTrust: Sendable {
   let packages: [String]
   package let audience: String
@@ -16,7 +16,7 @@ package struct GoogleTrust: Sendable {
     self.email = email
   }
 
-  /// The same of one app.
+  /// The same for one app.
   package init(package: String, audience: String, email: String) {
     self.init(packages: [package], audience: audience, email: email)
   }
@@ -28,15 +28,15 @@ package struct PushSender: Sendable {
   /// The id of the key that signed its token.
   package let keyID: String
 
-  /// The push with that body, which its token does not cover: whoever holds the token may send any.
+  /// The push with that body. The token does not cover the body: anyone who holds the token may send any.
   package func push(_ body: [UInt8]) -> VerifiedPush {
     VerifiedPush(body: body, packages: packages)
   }
 }
 
-/// A push that our own Pub/Sub subscription made.
+/// A push made by our own Pub/Sub subscription.
 ///
-/// It does not prove that a message is new: Pub/Sub delivers each at least once.
+/// The message is not proven to be new: Pub/Sub delivers each at least once.
 package struct VerifiedPush: Sendable {
   package let body: [UInt8]
   /// The names of our apps' packages, the oldest first.
@@ -47,27 +47,26 @@ package struct VerifiedPush: Sendable {
     self.packages = packages
   }
 
-  /// One that was proven when it came, and kept since.
+  /// A push that was verified on arrival and stored since.
   ///
-  /// Warning: proves nothing of any other bytes.
+  /// Warning: proves nothing about any other bytes.
   init(uncheckedBody body: [UInt8], packages: [String]) {
     self.init(body: body, packages: packages)
   }
 }
 
-/// What the headers of a push prove, or will once the key that signed its token was read.
+/// What the headers of a push prove, or will prove once the key that signed its token has been read.
 package enum PushProof: Sendable {
   case proven(PushSender)
-  /// Takes what is to be done then; it is done once, on whichever thread.
+  /// Takes a callback for the result. It is called once, on any thread.
   case waiting(
     @Sendable (@escaping @Sendable (Result<PushSender, GoogleRefusal>) -> Void) -> Void)
 }
 
-/// Proves by its OpenID Connect token that a push comes from our own Pub/Sub subscription.
+/// Verifies by its OpenID Connect token that a push comes from our own Pub/Sub subscription.
 ///
-/// Everybody can have Google sign a token for any audience, so the service account's address is
-/// what counts. Any thread may call it.
-/// https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions
+/// Anyone can get a token from Google for any audience, so the service account's address is decisive. Any
+/// thread may call it. https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions
 package final class GoogleVerifier: Sendable {
   /// A notification has less than two thousand bytes.
   package static let bodyByteCountMax = 64 * 1024
@@ -75,12 +74,12 @@ package final class GoogleVerifier: Sendable {
   /// How far Google's clock may differ from ours.
   package static let leeway = Instant.Span.seconds(60)
   private static let issuers: Set = ["https://accounts.google.com", "accounts.google.com"]
-  /// Pub/Sub uses a token for an hour of deliveries.
+  /// Pub/Sub uses one token for an hour of deliveries.
   private static let knownCountMax = 64
 
   private let trust: GoogleTrust
   private let keys: PushKeys
-  /// Digests of tokens that were proven, until when they hold, and by which key.
+  /// Digests of verified tokens, with their expiry and the key that signed them.
   private let known = Locked<[[UInt8]: (until: Instant, keyID: String)]>([:])
 
   package init(_ trust: GoogleTrust, keys: PushKeys) {
@@ -88,8 +87,8 @@ package final class GoogleVerifier: Sendable {
     self.keys = keys
   }
 
-  /// `authorization` is the header's value. Never blocks; what no key could make good is refused at
-  /// once, and so is a token of a key that Google's set lately did not have.
+  /// `authorization` is the header's value. Never blocks. A token that no key could make valid is
+  /// refused at once, and so is one whose key was recently missing from Google's set.
   package func prove(
     authorization: String?, now: Instant
   ) throws(GoogleRefusal) -> PushProof {
@@ -122,8 +121,7 @@ package final class GoogleVerifier: Sendable {
     }
   }
 
-  /// A token as far as it can be judged without its key: its parts, the key's id, and until when it
-  /// would hold.
+  /// Checks a token as far as possible without its key. Returns its parts, the key's id, and its expiry.
   private func unproven(
     _ token: [UInt8], now: Instant
   ) throws(GoogleRefusal) -> (jws: CompactJWS, keyID: String, until: Instant) {
@@ -135,7 +133,7 @@ package final class GoogleVerifier: Sendable {
     guard let claims = try? JSON.parseForeign(jws.payload), claims.isObject else {
       throw .malformed
     }
-    // What no signature could make good is refused before a key is looked for.
+    // Refused before a key is looked up, because no signature could make it valid.
     let until = try judge(claims, now: now)
     guard let id = jws.header["kid"].string, isID(id) else { throw .unknownKey }
     return (jws, id, until)
@@ -157,7 +155,7 @@ package final class GoogleVerifier: Sendable {
     return until
   }
 
-  /// Byte for byte: equal strings of Swift's may differ in their characters.
+  /// Compares bytes, because equal Swift strings may differ in their characters.
   private static func isExactly(_ text: String, _ claim: JSON) -> Bool {
     claim.string?.utf8.elementsEqual(text.utf8) ?? false
   }
@@ -175,7 +173,7 @@ package final class GoogleVerifier: Sendable {
   }
 }
 
-/// Brings an answer and who waits for it together, whichever comes first.
+/// Connects an answer and its receiver, whichever comes first.
 private final class PushAnswer: Sendable {
   private struct State: Sendable {
     var value: Result<PushSender, GoogleRefusal>?

@@ -9,9 +9,9 @@ internal import Tiers
 extension Webhook {
   /// Real-time developer notifications, pushed by Pub/Sub.
   ///
-  /// A notification tells nothing of a purchase but that something happened to it: it asks for a
-  /// read. A token that no notification ever told can only come from a redelivery, the dead-letter
-  /// topic or the client, since no API lists tokens.
+  /// A notification only reports that something happened to a purchase, so it causes a read. A
+  /// token that no notification ever reported can only come from a redelivery, the dead-letter
+  /// topic or the client, because no API lists tokens.
   init(googlePlay verifier: GoogleVerifier) {
     self.init(
       bodyByteCountMax: GoogleVerifier.bodyByteCountMax, isDear: true,
@@ -82,7 +82,7 @@ extension DecodedDelivery {
       ])
   }
 
-  /// A purchase token that a client posted: it asks for a read like a notification does.
+  /// A purchase token posted by a client. It causes a read, as a notification does.
   init(claimed token: PurchaseToken, at now: Instant) {
     self.init(
       provider: .google, environment: .live, deliveryID: "client:\(token.objectKey.id)",
@@ -95,12 +95,12 @@ extension DecodedDelivery {
 }
 
 extension ReadRequest {
-  /// Begins the reason of a request that names one order of a purchase.
+  /// The prefix of the reason for a request that names one order of a purchase.
   static let orderPrefix = "order:"
 }
 
 extension WebhookRefusal {
-  /// While Google's keys cannot be had nothing is proven, so Pub/Sub is asked to come again.
+  /// While Google's keys are unavailable nothing is proven, so Pub/Sub is asked to come again.
   fileprivate init(_ refusal: GoogleRefusal) {
     let code = refusal.name.split(separator: "-").joined(separator: "_")
     let isUnproven = refusal == .keysUnavailable

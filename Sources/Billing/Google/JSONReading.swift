@@ -8,7 +8,7 @@ extension JSON {
     JSONError(code: .wrongType, path: path, message: message)
   }
 
-  /// In proto3 an empty text says as little as none.
+  /// In proto3 an empty text means the same as an absent one.
   func optionalID() throws(JSONError) -> String? {
     isAbsent || string == "" ? nil : try requireID()
   }
@@ -24,7 +24,7 @@ extension JSON {
     isAbsent || string == "" ? nil : try requireToken()
   }
 
-  /// A 64-bit number, which JSON of Google's writes as text; a number is taken, too.
+  /// A 64-bit number, which Google's JSON writes as text. A number is accepted, too.
   func requireLong() throws(JSONError) -> Int64 {
     if let text = string {
       guard let number = Int64(text) else { throw failure("must be a number") }
@@ -33,7 +33,7 @@ extension JSON {
     return try requireInteger()
   }
 
-  /// RFC 3339 in UTC, with up to nine digits of a second, of which three count.
+  /// RFC 3339 in UTC, with up to nine digits of a second, three of which count.
   func optionalTimestamp() throws(JSONError) -> Instant? {
     if isAbsent { return nil }
     guard let instant = Instant(foreign: try requireString()) else {
@@ -42,8 +42,8 @@ extension JSON {
     return instant
   }
 
-  /// `google.type.Money`: whole units, and billionths of one with the same sign. Nothing is owed because
-  /// of it, so one that cannot be read is none.
+  /// `google.type.Money`: whole units, and billionths of a unit with the same sign. It does not
+  /// affect access, so an unreadable one counts as none.
   var money: Money? {
     let text = self["units"]
     guard let currency = self["currencyCode"].string, isID(currency),
@@ -58,7 +58,7 @@ extension JSON {
         + String(repeating: "0", count: 9 - fraction.utf8.count) + fraction, currency: currency)
   }
 
-  /// Proto3 leaves false out.
+  /// Proto3 omits false.
   func optionalBool() throws(JSONError) -> Bool { isAbsent ? false : try requireBool() }
 
 }

@@ -1,11 +1,12 @@
 internal import JSON
 
-/// What answers tell of the buyer's person: nobody here reads it, and deliveries are kept for ever.
+/// The buyer's personal data in answers. It is removed, because nothing here reads it and
+/// deliveries are kept for ever.
 enum PersonalMembers {
-  /// Of a purchase: profile, names and e-mail address; of an order: where the buyer lives.
+  /// In a purchase: profile, names and e-mail address. In an order: where the buyer lives.
   private static let names: Set = ["subscribeWithGoogleInfo", "buyerAddress"]
 
-  /// The text of an object without them; all else stays byte for byte. `json` is that text, parsed.
+  /// The text of an object without these members; the rest stays byte for byte. `json` is the parsed text.
   static func removed(from text: [UInt8], parsed json: JSON) -> [UInt8] {
     guard let members = json.members, members.contains(where: { names.contains($0.name) }) else {
       return text
@@ -15,7 +16,7 @@ enum PersonalMembers {
       + Array("}".utf8)
   }
 
-  /// One text for each member, names included, in their order. The object is known to be valid.
+  /// One text for each member including its name, in order. The object is known to be valid.
   private static func texts(ofMembersIn text: [UInt8]) -> [ArraySlice<UInt8>] {
     var texts: [ArraySlice<UInt8>] = []
     var (depth, start, index, isInString) = (0, 0, 0, false)

@@ -3,13 +3,13 @@ internal import JSON
 internal import Stores
 internal import Subscriptions
 
-/// Turns answers of the purchases API into facts of one read.
+/// Decodes answers of the purchases API into facts of one read.
 struct PurchaseDecoder {
   private(set) var facts: [Fact] = []
   private(set) var linked: [PurchaseToken] = []
   private(set) var notes: Set<GoogleNote> = []
-  /// Whose products are named with it before them, as ids of products are unique within a package alone; nil of the
-  /// oldest.
+  /// The package name in front of its products' ids, because these are unique only within a
+  /// package; nil for the oldest app.
   var package: String?
   private let asOf: AsOf
   private let now: Instant
@@ -17,7 +17,7 @@ struct PurchaseDecoder {
   /// A subscription has a handful of items.
   private static let itemCountMax = 50
 
-  /// `now` is when the answer was read.
+  /// `now` is the time at which the answer was read.
   init(readNumber: Int64, now: Instant, package: String? = nil) {
     self.package = package
     asOf = .readNumber(readNumber)
@@ -34,9 +34,10 @@ struct PurchaseDecoder {
 
   mutating func note(_ note: GoogleNote) { notes.insert(note) }
 
-  /// `SubscriptionPurchaseV2`. Its members about the buyer's person are never read.
+  /// Reads `SubscriptionPurchaseV2`. Its members with the buyer's personal data are never read.
   ///
-  /// Every purchase has a state and items; an answer without is none, and must not end what is known.
+  /// Every purchase has a state and items. An answer without them is not a purchase and must not
+  /// end what is known.
   mutating func readPurchase(_ json: JSON, of token: PurchaseToken) throws(JSONError) {
     let text = try json["subscriptionState"].requireID()
     let items = try self.items(json["lineItems"])
@@ -70,10 +71,10 @@ struct PurchaseDecoder {
     facts.append(Fact(key: token.objectKey, object: GoogleObject.purchase(content), asOf: asOf))
   }
 
-  /// When a purchase without access had ended, by the times of its items.
+  /// When a purchase without access ended, by the times of its items.
   ///
-  /// A hold begins with the first of them that was not paid for, and takes the others along. An end
-  /// that has not come yet is none.
+  /// A hold begins with the first item that was not paid for, and affects the others, too. An end
+  /// in the future does not count.
   private func ended(
     _ state: GooglePurchase.State, _ items: [GooglePurchase.Item]
   ) -> Instant? {
@@ -95,7 +96,7 @@ struct PurchaseDecoder {
     return named == token ? nil : named
   }
 
-  /// `Order`; nothing of one that pays for another purchase.
+  /// Reads an `Order`. One that pays for another purchase is ignored.
   mutating func readOrder(_ json: JSON, of token: PurchaseToken) throws(JSONError) {
     let id = try json["orderId"].requireID()
     if let named = try json["purchaseToken"].optionalToken(), named != token { return }
@@ -113,7 +114,7 @@ struct PurchaseDecoder {
         asOf: asOf))
   }
 
-  /// Nothing is owed because of it, so what cannot be read is left out.
+  /// The line does not affect access, so what cannot be read is left out.
   private func line(_ json: JSON) -> GoogleOrder.Line? {
     guard let product = json["productId"].string, isID(product) else { return nil }
     let details = json["subscriptionDetails"]
@@ -124,7 +125,7 @@ struct PurchaseDecoder {
       to: details["servicePeriodEndTime"].string.flatMap { Instant(foreign: $0) })
   }
 
-  /// The same of what went back: all of it at once, or a part at a time.
+  /// The same for refunds: everything at once, or one part at a time.
   private func refunds(_ json: JSON) -> [GoogleOrder.Refund] {
     let parts = ((try? json["partialRefundEvents"].requireArray()) ?? []).prefix(Self.itemCountMax)
       .filter { $0["state"].string == "PROCESSED_SUCCESSFULLY" }

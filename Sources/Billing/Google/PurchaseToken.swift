@@ -3,18 +3,19 @@ internal import Crypto
 package import Subscriptions
 internal import Tiers
 
-/// What names a purchase at Google Play: whoever holds it can ask for it, so it is kept sealed.
+/// The identifier of a purchase at Google Play. Anyone who holds it can ask for the purchase, so it
+/// is kept sealed.
 package struct PurchaseToken: Hashable, Sendable {
-  /// Several hundred characters in practice.
+  /// In practice it has several hundred characters.
   package static let byteCountMax = 2048
 
   let text: String
-  /// The app's package name, where the token is known to be another app's than the oldest.
+  /// The app's package name, if the token is known to belong to an app other than the oldest.
   var package: String?
-  /// The purchase as the ledger names it: by the token's SHA-256.
+  /// The purchase's key in the ledger, with the token's SHA-256 as its id.
   package let objectKey: ObjectKey
 
-  /// Nil unless it is visible ASCII of a sensible length.
+  /// Nil unless it is visible ASCII of an accepted length.
   package init?(_ text: String) {
     let bytes = Array(text.utf8)
     guard (1...Self.byteCountMax).contains(bytes.count), bytes.allSatisfy({ 0x21...0x7E ~= $0 })
@@ -26,7 +27,7 @@ package struct PurchaseToken: Hashable, Sendable {
 
   package var secret: Secret { Secret((package.map { $0 + " " } ?? "") + text) }
 
-  /// As `secret` has it.
+  /// Reads the form that `secret` has.
   init?(secret: Secret) {
     let words = String(decoding: secret.exposed, as: UTF8.self)
       .split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -34,7 +35,7 @@ package struct PurchaseToken: Hashable, Sendable {
     package = words.count == 2 ? words[0] : nil
   }
 
-  /// A purchase whose token is not told to whoever reads its answers again; it equals the token.
+  /// A purchase without its token, for reading its stored answers again. It equals the purchase's token.
   init(of key: ObjectKey) {
     text = ""
     objectKey = key

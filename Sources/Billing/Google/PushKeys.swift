@@ -5,20 +5,19 @@ internal import JSON
 package import ProviderAPI
 internal import Stores
 
-/// Google's keys that push tokens are signed with, read from its key set and kept for a while.
+/// Google's keys for signing push tokens, read from its key set and kept for a while.
 ///
-/// A thread of its own reads the set: first when a token needs it, then before it has had its time,
-/// and when a token names a key that is not in it, but for that at most once a minute: a forged key
-/// id costs nothing. What cannot be read is tried again, at growing intervals, and the last set
-/// serves for a day beyond its time. Whose key is not there waits without a thread, for `patience`
-/// at most. Any thread may use it.
+/// A thread of its own reads the set: first when a token needs it, then before the set expires, and when a
+/// token names a missing key. The last happens at most once a minute, so a forged key id costs nothing. A
+/// failed read is repeated at growing intervals, and the last set stays in use for a day beyond its expiry. A
+/// token whose key is missing waits without a thread, for `patience` at most. Any thread may use it.
 package final class PushKeys: Sendable {
   package static let refreshFloor = Instant.Span.seconds(60)
   package static let ageLimits = (min: Instant.Span.minutes(5), max: Instant.Span.hours(24))
-  /// How long a set serves beyond its time while its address does not answer.
+  /// How long a set stays in use beyond its expiry if its address does not answer.
   package static let staleMax = Instant.Span.hours(24)
-  /// How long a token waits for its key. With a read that begins just before its end it stays below
-  /// the ten seconds that Pub/Sub waits for an answer.
+  /// How long a token waits for its key. Together with a read that begins just before the end of
+  /// the wait, it is below the ten seconds that Pub/Sub waits for an answer.
   package static let patience = Instant.Span.seconds(5)
   /// The deadline that `transport` must keep.
   package static let readDeadline = Instant.Span.seconds(3)
@@ -44,7 +43,7 @@ package final class PushKeys: Sendable {
     case waits
   }
 
-  /// The key of that id; where it is not there, `done` gets it once the set was read.
+  /// The key of that id. If it is missing, `done` gets it once the set has been read.
   func key(
     _ id: String, done: @escaping @Sendable (Result<RSAPublicKey, GoogleRefusal>) -> Void
   ) -> Lookup {
@@ -52,14 +51,14 @@ package final class PushKeys: Sendable {
   }
 }
 
-/// The set, who waits for it, and the thread that reads it.
+/// The key set, the requests that wait for it, and the thread that reads it.
 private final class Reading: Sendable {
   private static let keyCountMax = 32
-  /// From a failed read to the next, doubled with each further failure.
+  /// The delay after a failed read, doubled with each further failure.
   private static let retryLimits = (
     min: Instant.Span.milliseconds(250), max: PushKeys.refreshFloor
   )
-  /// How long the thread sleeps at most, since a clock may be set.
+  /// The longest sleep of the thread, because a clock may be set.
   private static let sleepMax = Instant.Span.minutes(1)
 
   private let url: String
@@ -71,11 +70,11 @@ private final class Reading: Sendable {
 
   private struct State: Sendable {
     var keys: [String: RSAPublicKey] = [:]
-    /// When the set is read again although it still holds: a tenth of its time before its end.
+    /// When the set is read again although it is still valid: a tenth of its lifetime before its expiry.
     var refreshAt = Instant.distantPast
     var usableUntil = Instant.distantPast
     var lastRead = Instant.distantPast
-    /// Failures in a row, and when to try again after the last.
+    /// Failures in a row, and the time of the next attempt after the last one.
     var failureCount = 0
     var retryAt = MonotonicTime.now()
     var isAsked = false
@@ -87,7 +86,8 @@ private final class Reading: Sendable {
       now < usableUntil ? keys[id] : nil
     }
 
-    /// A read under way serves who comes during it: forged ids must not have it read on and on.
+    /// A read in progress serves requests that arrive during it. Otherwise forged ids could cause
+    /// one read after another.
     mutating func ask() { if !isReading { isAsked = true } }
   }
 
@@ -116,7 +116,7 @@ private final class Reading: Sendable {
       }
       let isPending = state.isReading || state.isAsked
       if !isPending, state.failureCount == 0, now < state.usableUntil,
-        // A clock that was set back must not hold up the next read.
+        // A clock that was set back must not delay the next read.
         (state.lastRead..<state.lastRead + PushKeys.refreshFloor).contains(now)
       {
         return .refused(.unknownKey)
@@ -135,7 +135,7 @@ private final class Reading: Sendable {
     return lookup
   }
 
-  /// The thread exists from the first key that was asked for.
+  /// The thread starts with the first request for a key.
   private func begin() {
     thread.withLock { thread in
       if thread == nil { thread = Thread { [self] in work() } }
@@ -162,7 +162,7 @@ private final class Reading: Sendable {
     }
   }
 
-  /// When there is something to do though nobody asks.
+  /// When the thread must act without a request.
   private func wake(_ state: State) -> MonotonicTime {
     let real = MonotonicTime.now()
     var moments = [real + Self.sleepMax]
@@ -214,7 +214,7 @@ private final class Reading: Sendable {
     }
   }
 
-  /// Answers whose key is there, whose is known not to be, and who waited long enough.
+  /// Answers requests whose key is there, whose key is known not to exist, and that have waited long enough.
   private func release(all: Bool) {
     let (now, real) = (clock.now(), MonotonicTime.now())
     let answers = state.withLock { state in
@@ -232,7 +232,7 @@ private final class Reading: Sendable {
         }
       }
       state.waiters = rest
-      // Whoever still waits does so for the next try.
+      // The remaining requests wait for the next attempt.
       if !rest.isEmpty { state.isAsked = true }
       return answers
     }
@@ -241,7 +241,7 @@ private final class Reading: Sendable {
 
   // MARK: the answer
 
-  /// RSA keys that may sign so, by id; others, and malformed ones, are passed over.
+  /// RSA keys that may sign push tokens, by id. Others, and malformed ones, are skipped.
   private static func keys(_ body: [UInt8]) -> [String: RSAPublicKey] {
     guard let json = try? JSON.parseForeign(body), let list = json["keys"].array else { return [:] }
     var keys: [String: RSAPublicKey] = [:]

@@ -5,12 +5,12 @@ internal import JSON
 internal import JWS
 internal import ProviderAPI
 
-/// The service account that may read purchases, and the access tokens it gets.
+/// The service account that may read purchases, and its access tokens.
 ///
-/// Any thread may use it: one asks for a token while the others wait for it.
+/// Any thread may use it: one requests a token while the others wait for it.
 package final class ServiceAccount: Sendable {
   private static let scope = "https://www.googleapis.com/auth/androidpublisher"
-  /// A token is not used in its last minutes, for requests take time and clocks differ.
+  /// A token is not used in its last minutes, because requests take time and clocks differ.
   private static let reserve = Instant.Span.seconds(225)
   private static let lifetime = Instant.Span.hours(1)
 
@@ -25,7 +25,7 @@ package final class ServiceAccount: Sendable {
     let until: Instant
   }
 
-  /// Reads the key file of the Google Cloud console; nil where it is not one, or its token address
+  /// Reads the key file of the Google Cloud console. Nil if it is not one, or if its token address
   /// is neither https nor on this machine.
   package init?(keyFile: Secret) {
     guard let json = try? JSON.parse(keyFile.exposed), json["type"].string == "service_account",
@@ -39,7 +39,7 @@ package final class ServiceAccount: Sendable {
     self.tokenURL = tokenURL
   }
 
-  /// The bearer token of a request made now; blocks while one is asked for.
+  /// The bearer token of a request made now. Blocks while one is requested.
   func token(
     at now: Instant, through transport: any ProviderTransport
   ) throws(APIFailure) -> Secret {
@@ -51,7 +51,7 @@ package final class ServiceAccount: Sendable {
     }
   }
 
-  /// Has the next request ask for a new one, unless another thread already did.
+  /// Makes the next request ask for a new token, unless another thread already did.
   func forget(_ text: Secret) {
     current.withLock { current in
       if current?.text.exposed == text.exposed { current = nil }
@@ -73,7 +73,7 @@ package final class ServiceAccount: Sendable {
       APIRequest(
         "POST", tokenURL, headers: [("Content-Type", "application/x-www-form-urlencoded")],
         body: Array("grant_type=\(grant)&assertion=\(assertion)".utf8)))
-    // Whatever it answers is about the account or the address, never about what a token is for.
+    // Any answer is about the account or the address, never about what a token is used for.
     if let failure = reply.transientFailure { throw failure }
     guard (200..<300).contains(reply.status) else {
       throw .misconfigured(

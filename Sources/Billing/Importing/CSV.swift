@@ -1,18 +1,18 @@
-/// Comma-separated values as RFC 4180 has them: fields in quotes may hold commas, lines and doubled
-/// quotes; lines end with LF or CRLF. A field is 4096 bytes at most. Blank lines and a byte order mark are passed over.
+/// Comma-separated values by RFC 4180: fields in quotes may hold commas, lines and doubled quotes; lines end
+/// with LF or CRLF. A field has at most 4096 bytes. Blank lines and a byte order mark are skipped.
 package enum CSV {
   package struct Record: Sendable {
-    /// Where it begins, from 1.
+    /// The line on which the record begins, from 1.
     package let line: Int
     package let fields: [String]
   }
 
-  /// What a number of a store's, or a name, is never longer than.
+  /// No store's number and no name is longer.
   static let fieldByteCountMax = 4096
-  /// What no list of ours has columns beyond.
+  /// No list of ours has more columns.
   static let fieldCountMax = 100
 
-  /// Throws one line on the first place that cannot be read, or where there are too many records.
+  /// Throws one line about the first place that cannot be read, or if there are too many records.
   package static func records(_ bytes: [UInt8], atMost countMax: Int) throws(ImportProblem)
     -> [Record]
   {
@@ -27,8 +27,8 @@ package enum CSV {
     return records
   }
 
-  /// One line of a file, ended. A spreadsheet runs a cell that begins like a formula, so such a one gets an
-  /// apostrophe before it, by which spreadsheets know text; `records` takes it off.
+  /// One line of a file, with its end. A spreadsheet runs a cell that begins like a formula. Such a
+  /// cell gets a leading apostrophe, which marks text in spreadsheets; `records` removes it.
   package static func line(_ fields: [String]) -> String {
     fields.map { field in
       let field = isFormula(field) ? "'" + field : field
@@ -42,8 +42,8 @@ package enum CSV {
   private static let special = Set(",\"\r\n".utf8)
   private static let apostrophe = UInt8(ascii: "'")
 
-  /// Whether a cell begins like a formula, apostrophes before it aside: so what was text stays apart from
-  /// what was marked as text.
+  /// Whether a cell begins like a formula, ignoring apostrophes before it. So a text that has one
+  /// of its own stays different from a marked text.
   private static func isFormula(_ field: some StringProtocol) -> Bool {
     guard let first = field.utf8.first(where: { $0 != apostrophe }) else { return false }
     return "=+-@\t\r".utf8.contains(first)
@@ -68,7 +68,7 @@ package enum CSV {
       let start = line
       var fields = [try field()]
       while place < bytes.count, !takeLineEnd() {
-        // What ends a field is a comma where it is no line's end.
+        // A field that does not end with its line ends with a comma.
         place += 1
         fields.append(try field())
         guard fields.count <= fieldCountMax else {
@@ -117,7 +117,7 @@ package enum CSV {
       return text.utf8.first == apostrophe && isFormula(text) ? String(text.dropFirst()) : text
     }
 
-    /// While it is read: what follows a quote that is never closed may be the whole file.
+    /// Checks a field while it is read, because an unclosed quote may run to the end of the file.
     private func requireShort(_ content: [UInt8], from line: Int) throws(ImportProblem) {
       guard content.count <= fieldByteCountMax else {
         throw failure(line, "a field is longer than \(fieldByteCountMax) bytes")

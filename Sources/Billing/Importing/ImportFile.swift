@@ -1,11 +1,11 @@
-/// A list of purchases and whose they are, by people who come from elsewhere.
+/// A list of purchases and their accounts, from operators who move from another system.
 package struct ImportFile {
   package struct Row: Sendable {
     package let line: Int
-    /// As an operator names it.
+    /// The account as an operator names it.
     package let account: String
     package let store: String
-    /// A number of the store's, of which some are secrets.
+    /// A number of the store's. Some of them are secrets.
     package let id: String
   }
 
@@ -13,12 +13,12 @@ package struct ImportFile {
 
   package static let rowCountMax = 100_000
 
-  /// Columns that must be there, in any order.
+  /// Required columns, in any order.
   private static let columns = ["account", "store", "id"]
-  /// What a report has beside them, so that it is a file like this once it is mended.
+  /// Further columns of a report, so that the report can be imported once it is fixed.
   private static let reported = ["line", "problem"]
 
-  /// Throws one line on whatever is no such list; nothing of it is taken then.
+  /// Throws one line if this is not such a list; nothing of it is used then.
   package init(_ bytes: [UInt8]) throws(ImportProblem) {
     let records = try CSV.records(bytes, atMost: Self.rowCountMax + 1)
     guard let header = records.first else { throw ImportProblem("it is empty") }
@@ -60,7 +60,7 @@ package struct ImportFile {
   }
 }
 
-/// The rows that came to nothing, and why: with the problems mended, a file to import.
+/// The rows that failed, and why. Once the problems are fixed, it is a file to import.
 struct ImportReport {
   private(set) var text = CSV.line(["line", "account", "store", "id", "problem"])
 

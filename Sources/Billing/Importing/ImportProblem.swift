@@ -1,4 +1,4 @@
-/// Why a list of purchases, or a row of it, comes to nothing: one line for whoever wrote it.
+/// Why a list of purchases, or a row of it, fails: one line for its author.
 package struct ImportProblem: Error, Equatable {
   package let text: String
 

@@ -4,28 +4,28 @@ package import Storage
 package import Stores
 package import Subscriptions
 
-/// A row of a list of purchases that can be followed.
+/// A row of a list of purchases that can be carried out.
 struct ImportWish: Sendable {
   let row: ImportFile.Row
   let account: Identifier
   let purchase: NamedPurchase
-  /// What its store said last, where it is asked in vain for now.
+  /// The store's last error, if its reads are failing at present.
   var lastError: String?
 }
 
-/// What the ledger says of a row, and what is done about it.
+/// What the ledger knows of a row, and what is done about it.
 package struct ImportSteps: Sendable {
   private let ledger: Ledger
   private let isSealed: Bool
   private let act: Act
 
-  /// What whoever runs an import brings to it.
+  /// What the caller of an import provides.
   package struct Act: Sendable {
-    /// Whose account is meant by a name; throws an `ImportProblem` where it is nobody's.
+    /// The account of that name; throws an `ImportProblem` if there is none.
     let account: @Sendable (_ name: String, Reader) throws -> Identifier
-    /// What the job is given that reads by a secret.
+    /// The payload of a job that reads by a secret.
     let payload: @Sendable (NamedPurchase, Transaction) throws -> [UInt8]?
-    /// Notes that a purchase is claimed for an account.
+    /// Records that a purchase is claimed for an account.
     let note: @Sendable (ObjectKey, Identifier, Instant, Transaction) throws -> Void
 
     package init(
@@ -39,7 +39,7 @@ package struct ImportSteps: Sendable {
     }
   }
 
-  /// `isSealed` says whether secrets can be kept.
+  /// `isSealed` is whether secrets can be stored.
   package init(ledger: Ledger, isSealed: Bool, _ act: Act) {
     self.ledger = ledger
     self.isSealed = isSealed
@@ -50,7 +50,7 @@ package struct ImportSteps: Sendable {
     "another account owns it; coffer subscription transfer gives it to this one"
   static let contested = "its store names two accounts as its purchaser"
 
-  /// The row as it can be followed, or why not.
+  /// The row in a form that can be carried out, or why it cannot be.
   func finding(
     of row: ImportFile.Row, at now: Instant, _ reader: Reader
   ) throws -> Result<(ImportWish, ClaimState), ImportProblem> {
@@ -92,7 +92,7 @@ package struct ImportSteps: Sendable {
     return purchase
   }
 
-  /// The subscription that a row is about, which may become another once it was read.
+  /// The subscription that a row is about, which can be another one after it was read.
   private func key(of wish: ImportWish, _ reading: any Queryable) throws -> ObjectKey? {
     let keys = try ledger.subscriptions(named: wish.purchase, reading: reading)
     guard keys.count < 2 else {
@@ -101,17 +101,17 @@ package struct ImportSteps: Sendable {
     return keys.first
   }
 
-  /// What became of a row.
+  /// The result of a row.
   enum Outcome {
     case given
     case failed(String)
-    /// Asked for; what its store said to that last.
+    /// The read is requested; with the store's last error.
     case awaited(String?)
-    /// It is to be claimed, or asked for again.
+    /// Still to be claimed, or to be requested again.
     case open
   }
 
-  /// What the ledger says of a row; what an earlier run came to in vain is asked again where `isNew`.
+  /// The row's outcome by the ledger. If `isNew`, what an earlier run requested in vain is requested again.
   func outcome(
     of wish: ImportWish, isNew: Bool, at now: Instant, _ reading: any Queryable
   ) throws -> Outcome {
@@ -132,7 +132,7 @@ package struct ImportSteps: Sendable {
     }
   }
 
-  /// Claims it, or has it read. What was seen of it may have changed since.
+  /// Claims the purchase or requests its read. Its state may have changed since it was looked at.
   func file(
     _ wish: ImportWish, at now: Instant, in transaction: Transaction
   ) throws -> Outcome {

@@ -5,12 +5,12 @@ package import Storage
 internal import Stores
 internal import Subscriptions
 
-/// One run over a list of purchases. All that it has to know of earlier runs is what the ledger says of
-/// each purchase, so that it can be repeated at any time.
+/// One run over a list of purchases. All that it needs to know of earlier runs is in the ledger, so
+/// it can be repeated at any time.
 package struct PurchaseImport {
   package struct Counts: Sendable {
     package var rows = 0
-    /// Their accounts' before the run.
+    /// Purchases that their accounts owned before the run.
     package var owned = 0
     package var given = 0
     package var toRead = 0
@@ -27,7 +27,7 @@ package struct PurchaseImport {
   private var wishes: [ImportWish] = []
 
   private static let sliceCount = 50
-  /// How many reads wait at a time: beyond them nothing is written down yet.
+  /// The most reads that wait at a time. While they wait, no more are written.
   private static let awaitedCountMax = 100
   private static let pause: useconds_t = 200_000
 
@@ -41,17 +41,17 @@ package struct PurchaseImport {
 
   // MARK: what would be done
 
-  /// How many rows `perform` is to settle, once they were checked.
+  /// The number of rows that `perform` must settle, known after `check`.
   package var wishCount: Int { wishes.count }
 
-  /// The rows that came to nothing, and those that wait still: a file to import once it is mended.
+  /// The rows that failed and those that still wait: a file to import once it is fixed.
   package var report: String {
     var report = ImportReport()
     for (row, problem) in problems { report.add(row, problem) }
     return report.text
   }
 
-  /// Looks at every row and changes nothing.
+  /// Checks every row and changes nothing.
   package mutating func check(tellingOf tell: (_ rowCount: Int) -> Void) throws {
     var seen: [ObjectKey: (line: Int, account: Identifier)] = [:]
     var rest = list.rows[...]
@@ -99,7 +99,8 @@ package struct PurchaseImport {
 
   // MARK: doing it
 
-  /// Follows what `check` found; returns once every row is settled, or nothing was for so long.
+  /// Carries out what `check` found. Returns once every row is settled, or once none was for the
+  /// time of `patience`.
   package mutating func perform(
     waiting patience: Instant.Span, tellingOf tell: (_ rowCount: Int) -> Void
   ) throws {
@@ -133,7 +134,8 @@ package struct PurchaseImport {
     problems.sort { $0.row.line < $1.row.line }
   }
 
-  /// One look at each, in one transaction; returns those that wait still, and how many do not.
+  /// Looks at each row once, in one transaction. Returns the rows that still wait, and the number
+  /// that do not.
   private mutating func advance(
     _ wishes: [ImportWish], isNew newCount: Int
   ) throws -> (awaited: [ImportWish], settledCount: Int) {

@@ -1,22 +1,22 @@
 package import Base
 package import Storage
 
-/// How jobs of one kind are done.
+/// The handler of jobs of one kind.
 package struct JobHandler: Sendable {
   package let kind: String
-  /// The lanes whose jobs it does; a kind may have a handler for each.
+  /// The lanes of the jobs that it handles. A kind may have several handlers for different lanes.
   package let lanes: ClosedRange<Int64>
-  /// How many of them run at once.
+  /// The most jobs that it runs at once.
   package let concurrencyMax: Int
-  /// Reads from the provider, outside any transaction and with deadlines of its own, and says what
-  /// is to be written. Runs on a thread of the runner.
+  /// Reads from the provider, outside any transaction and with its own deadlines, and returns what
+  /// to write. Runs on a thread of the runner.
   package let run: @Sendable (Lease) throws(JobFailure) -> JobResult
   private let failed: @Sendable (Lease, Instant, Transaction) throws -> Void
-  /// What is to be done once a job was given up; a crash may skip it.
+  /// Runs after a job has died; a crash may skip it.
   package let died: @Sendable (Lease) -> Void
 
-  /// `failed` may run more than once: it writes what a failed read says by itself, in the transaction
-  /// that notes the failure.
+  /// `failed` writes what a failed read itself means, in the transaction that records the failure.
+  /// It may run more than once.
   package init(
     _ kind: String, lanes: ClosedRange<Int64> = 0...0, concurrencyMax: Int = 2,
     failed: @escaping @Sendable (Lease, Instant, Transaction) throws -> Void = { _, _, _ in },
@@ -31,7 +31,7 @@ package struct JobHandler: Sendable {
     self.died = died
   }
 
-  /// Notes that a run failed; returns whether the job is dead.
+  /// Records that a run failed; returns whether the job is dead.
   package func fail(
     _ lease: Lease, _ failure: JobFailure, now: Instant, in transaction: Transaction
   ) throws -> Bool {
@@ -39,20 +39,20 @@ package struct JobHandler: Sendable {
     return try lease.retry(failure, now: now, in: transaction)
   }
 
-  /// Names the handler among those of a runner.
+  /// The handler's name among those of a runner.
   var name: String { "\(kind) \(lanes)" }
 }
 
-/// What a read found. The runner writes it in the one transaction that also commits the lease, so
+/// The result of a read. The runner writes it in the transaction that also commits the lease, so
 /// neither can be without the other.
 package struct JobResult: Sendable {
-  /// When the read began by the provider's clock; nil where it has none.
+  /// When the read began, by the provider's clock; nil if it has none.
   package let readBegan: Instant?
-  /// Answers what is to be done once the transaction is durable.
+  /// Returns what must run once the transaction is durable.
   private let write: @Sendable (Transaction) throws -> @Sendable () -> Void
 
-  /// `writes` may run more than once and may throw a `JobFailure`, which undoes it; `committed`
-  /// gets its value once that is durable, for counting and logging: a crash may skip it.
+  /// `writes` may run more than once. It may throw a `JobFailure`, which undoes it. `committed`
+  /// gets its value once that is durable, for counting and logging; a crash may skip it.
   package init<Value: Sendable>(
     readBegan: Instant?, writes: @escaping @Sendable (Transaction) throws -> Value,
     committed: @escaping @Sendable (Value) -> Void = { (_: Value) in }
@@ -64,7 +64,7 @@ package struct JobResult: Sendable {
     }
   }
 
-  /// The same, written inside `body`, which calls what it is given exactly once.
+  /// The same result, written inside `body`, which calls its second parameter exactly once.
   package func written(
     inside body: @escaping @Sendable (Transaction, () throws -> Void) throws -> Void
   ) -> JobResult {
@@ -82,13 +82,13 @@ package struct JobResult: Sendable {
     self.write = write
   }
 
-  /// Writes what was found and commits the lease; one transaction holds both.
+  /// Writes the result and commits the lease, in one transaction.
   ///
-  /// Returns whether the job is settled, and what is to be done once that is durable.
+  /// Returns whether the job is settled, and what must run once that is durable.
   package func commit(
     _ lease: Lease, now: Instant, in transaction: Transaction
   ) throws -> (isSettled: Bool, committed: @Sendable () -> Void) {
-    // A reader that comes back after its object was forgotten: its number counts no more.
+    // The object was forgotten before its reader came back, so the number no longer counts.
     guard try Jobs.find(lease.kind, lease.object, reading: transaction) != nil else {
       return (true, {})
     }

@@ -1,6 +1,6 @@
 internal import Base
 
-/// What the runner counts of one kind of jobs.
+/// The runner's metrics of one kind of jobs.
 final class JobMetrics: Sendable {
   let open: Metrics.Gauge
   let dead: Metrics.Gauge

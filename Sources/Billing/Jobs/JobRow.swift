@@ -1,13 +1,13 @@
 internal import Base
 internal import Storage
 
-/// How a job's state lies in the table.
+/// The state of a job as a row of the table.
 struct JobRow {
   let kind: String
   let object: String
   var state: JobState
 
-  /// What `init(_:)` reads, in its order.
+  /// The columns that `init(_:)` reads, in its order.
   static let columns = """
     kind, object, payload, requested, issued, committed, settle_after_ms, confirmations, due_ms,
     held_until_ms, lease_until_ms, attempts, refusals, dead, last_error, next_due_ms,
@@ -49,7 +49,7 @@ struct JobRow {
     ) { try JobRow($0) }
   }
 
-  /// Keeps a job that was not there; false where it is.
+  /// Inserts a new job. Returns false if it exists.
   func insert(in transaction: Transaction) throws -> Bool {
     try transaction.execute(Self.insertion, values: values) > 0
   }
@@ -73,7 +73,7 @@ struct JobRow {
       """, values: values)
   }
 
-  /// In the order of `columns`.
+  /// The values in the order of `columns`.
   private var values: [SQLValue] {
     [
       .text(kind), .text(object), .blob(state.payload), .integer(state.requested),

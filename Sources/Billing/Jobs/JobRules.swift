@@ -1,21 +1,21 @@
 package import Base
 internal import Crypto
 
-/// How long jobs wait and when they are given up.
+/// How long jobs wait and when they are dead.
 package enum JobRules {
-  /// A reader that has not come back by then is taken for crashed; longer than any read takes.
+  /// A reader that is not back within this time counts as crashed. It is longer than any read takes.
   package static let leaseTime = Instant.Span.minutes(2)
-  /// From a settling read to the one that confirms it, once replicas have caught up.
+  /// The time from a settling read to the one that confirms it, after replicas have caught up.
   package static let confirmationDelay = Instant.Span.minutes(1)
-  /// What is asked of a job while it runs, by itself or by others, waits so long after its end, and
-  /// so does what failed: no job can keep a thread busy, whatever it asks for.
+  /// What is requested of a job while it runs, by itself or by others, waits this long after its
+  /// end. So does a failed job. So no job can keep a thread busy, whatever it requests.
   package static let pauseMin = Instant.Span.milliseconds(500)
   /// The longest wait after the first failure; it doubles with each further one.
   package static let backoffBase = Instant.Span.seconds(1)
   package static let backoffMax = Instant.Span.minutes(15)
   /// The longest wait that a provider can impose.
   package static let retryAfterMax = Instant.Span.hours(1)
-  /// So many refusals in a row and the job is dead.
+  /// After this number of refusals in a row the job is dead.
   package static let refusalCountMax: Int64 = 20
 
   static let errorByteCountMax = 300
@@ -24,7 +24,7 @@ package enum JobRules {
   static func backoff(attempt: Int64) -> Instant.Span {
     let doublings = min(max(attempt - 1, 0), 20)
     let longest = min(backoffMax.milliseconds, backoffBase.milliseconds << doublings)
-    // OpenSSL's generator, since a simulation replaces it by a seed.
+    // OpenSSL's generator, because a simulation replaces it by a seed.
     var source = RandomSource()
     return .milliseconds(Int64.random(in: pauseMin.milliseconds...longest, using: &source))
   }

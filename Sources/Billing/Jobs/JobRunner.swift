@@ -1,11 +1,11 @@
 package import Base
 package import Storage
 
-/// The threads that run due jobs: each leases one, lets its handler read, and commits facts and
+/// The threads that run due jobs. Each leases a job, lets its handler read, and commits facts and
 /// lease together.
 ///
-/// It looks for due jobs a few times a second by the clock it was given, since that clock may jump,
-/// and at once where a run has ended. A run that crashes or hangs costs its lease, nothing else.
+/// It looks for due jobs a few times a second by the given clock, which may jump, and at once after
+/// a run has ended. A run that crashes or hangs costs only its lease.
 package final class JobRunner: Sendable {
   /// How long an idle thread waits before it looks again, in real time.
   private static let pollSpan = Instant.Span.milliseconds(150)
@@ -21,7 +21,7 @@ package final class JobRunner: Sendable {
 
   private struct State {
     var isStopped = false
-    /// Grows with each run that ends, so that none is missed between a look and a wait.
+    /// Grows with each run that ends, so that no end is missed between a look and a wait.
     var wakes = 0
     var running: [String: Int] = [:]
     var failedLooks = 0
@@ -50,8 +50,8 @@ package final class JobRunner: Sendable {
     }
   }
 
-  /// Leases nothing more, lets what runs finish, and joins the threads; the handlers' own deadlines
-  /// bound how long that takes. May be called again.
+  /// Leases nothing more, lets running jobs finish, and joins the threads. The handlers' own
+  /// deadlines bound how long that takes. May be called again.
   package func stop() {
     state.signal { $0.isStopped = true }
     let ended = threads.withLock { threads in
@@ -72,7 +72,8 @@ package final class JobRunner: Sendable {
     }
   }
 
-  /// Runs one job, of the lane that waits longest among those that may run; false without one.
+  /// Runs one job, of the lane that has waited longest among those that may run. Returns false if
+  /// there is none.
   private func runNext() -> Bool {
     do {
       let now = clock.now()
@@ -84,13 +85,13 @@ package final class JobRunner: Sendable {
       }
       var failure: (any Error)?
       for (handler, _) in due.sorted(by: { $0.1 < $1.1 }) where reserve(handler) {
-        // A kind whose jobs cannot be leased keeps no other from being done.
+        // A kind whose jobs cannot be leased does not keep the others from running.
         do { if try runOne(of: handler, now: now) { return true } } catch { failure = error }
       }
       if let failure { throw failure }
       state.withLock { $0.failedLooks = 0 }
     } catch {
-      // One line, not one for each look of each thread while the database is away.
+      // Logged once, not for each look of each thread while the database is unavailable.
       let count = state.withLock { state in
         state.failedLooks += 1
         return state.failedLooks
@@ -109,7 +110,7 @@ package final class JobRunner: Sendable {
     }
   }
 
-  /// Needs a reserved place and gives it back.
+  /// Needs a reserved place and releases it.
   private func runOne(of handler: JobHandler, now: Instant) throws -> Bool {
     var hasRun = false
     defer { release(handler, wakes: hasRun) }
@@ -124,7 +125,7 @@ package final class JobRunner: Sendable {
     return true
   }
 
-  /// After a run another thread may go on that found this kind's places taken.
+  /// After a run, wakes other threads that found this kind's places taken.
   private func release(_ handler: JobHandler, wakes: Bool) {
     state.signal { state in
       state.running[handler.name, default: 1] -= 1
@@ -151,7 +152,7 @@ package final class JobRunner: Sendable {
     duration.observe(MonotonicTime.now().seconds(since: began))
   }
 
-  /// The facts and the lease, in one transaction; true when the job is settled.
+  /// Commits the facts and the lease in one transaction. Returns true if the job is settled.
   private func commit(_ result: JobResult, _ lease: Lease) throws(JobFailure) -> Bool {
     do {
       let now = clock.now()
@@ -188,7 +189,7 @@ package final class JobRunner: Sendable {
         handler.died(lease)
       }
     } catch {
-      // The lease runs out by itself; that is the retry.
+      // The lease runs out by itself, which leads to the retry.
       Log.warning(
         "job.cannot_wait",
         ["kind": lease.kind, "object": lease.object, "reason": "\(error)"])
@@ -214,17 +215,17 @@ package final class JobRunner: Sendable {
     }
   }
 
-  /// Counting goes through every open job, so it waits longer where there are more: it takes a
-  /// fiftieth of one processor at most.
+  /// When to count again. Counting reads every open job, so it is done less often if there are
+  /// more. It takes at most a fiftieth of one processor.
   private static func nextMeasure(_ began: MonotonicTime) -> MonotonicTime {
     let took = MonotonicTime.now().nanoseconds - began.nanoseconds
     return .now() + max(gaugeSpan, .milliseconds(Int64(took / 1_000_000) * 50))
   }
 
-  /// What the provider was told of the run, by which its side and ours are put together.
+  /// The id that the provider got with the run, by which its records and ours can be matched.
   private static var trace: String { TraceContext.current?.id ?? "-" }
 
-  /// Keeps the gauges current, whatever the other threads wait for.
+  /// Updates the gauges, even while the other threads wait.
   private func measure() {
     var began: MonotonicTime
     repeat {

@@ -1,39 +1,39 @@
 internal import Base
 
-/// The row of one job and the steps it can take; each step is a pure function of the row.
+/// The row of one job and the steps that it can take. Each step is a pure function of the row.
 struct JobState: Equatable {
   var payload: [UInt8]?
   /// The read of this number, or a later one, settles the job.
   var requested: Int64 = 0
   var issued: Int64 = 0
   var committed: Int64 = 0
-  /// A read that began earlier, by the provider's clock, does not settle.
+  /// A read that began earlier, by the provider's clock, does not settle the job.
   var settleAfter: Instant?
   /// Further reads after the one that settles.
   var confirmations: Int64 = 0
-  /// Set exactly while the job is open; while it is leased, when what is being read was due.
+  /// Set exactly while the job is open. While it is leased: when the requests that are being read were due.
   var due: Instant?
-  /// While it is leased, when what was asked for since is due.
+  /// While it is leased: when the requests since then are due.
   var nextDue: Instant?
-  /// When the oldest request that no read has settled was first due, however often it was put off.
+  /// When the oldest request that no read has settled was first due, even if it was put off since.
   var unsettledSince: Instant?
-  /// The provider wants no request before.
+  /// The provider wants no request before this time.
   var heldUntil: Instant?
   var leaseUntil: Instant?
   var attempts: Int64 = 0
   var refusals: Int64 = 0
-  /// When the failures began that no kept answer has ended.
+  /// When the failures began that no stored answer has ended.
   var failingSince: Instant?
-  /// 0 for what was told, else its place among what clients alone say exists.
+  /// 0 unless only clients report the object; then its place among such objects.
   var lane: Int64 = 0
   var isDead = false
   var lastError: String?
-  /// Of the request that asked first for what is not settled.
+  /// The trace of the first request that is not settled.
   var trace: TraceContext?
-  /// Whether all who ask are content with less than a whole read.
+  /// Whether all requests accept less than a whole read.
   var isShallow = false
 
-  /// Asks for more than every read that has begun.
+  /// Requests a read later than every one that has begun.
   mutating func request(
     payload: [UInt8]?, due wanted: Instant, settleAfter end: Instant?, confirmations count: Int64,
     lane wantedLane: Int64, trace asking: TraceContext? = nil, isShallow wantsLess: Bool = false
@@ -50,7 +50,7 @@ struct JobState: Equatable {
     wait(until: wanted)
   }
 
-  /// Counts the reads up to `number` as committed; what was asked for is still to be read.
+  /// Counts the reads up to `number` as committed. What was requested must still be read.
   mutating func pass(through number: Int64) {
     guard number > issued else { return }
     let isSettled = requested <= committed
@@ -64,7 +64,7 @@ struct JobState: Equatable {
     return leaseUntil.map { $0 <= now } ?? true
   }
 
-  /// Begins a read; the number is spent, whatever becomes of it.
+  /// Begins a read. Its number is used up, whatever its result.
   mutating func lease(at now: Instant) {
     if leaseUntil != nil {
       attempts += 1
@@ -76,8 +76,8 @@ struct JobState: Equatable {
     leaseUntil = now + JobRules.leaseTime
   }
 
-  /// A read is over and its facts are kept. One whose lease has run out is as good, for what was
-  /// requested before it began, but leaves the lease of its successor alone.
+  /// Ends a read whose facts are stored. If its lease has run out, it still settles what was
+  /// requested before it began, but leaves its successor's lease alone.
   mutating func commit(readNumber: Int64, readBegan: Instant?, at now: Instant) {
     let isHolder = holds(readNumber)
     if isHolder {
@@ -93,7 +93,7 @@ struct JobState: Equatable {
     }
     let since = unsettledSince
     (due, nextDue, unsettledSince, isDead) = (nil, nil, nil, false)
-    // Also where a successor has the lease, which noted that this reader did not come back in time.
+    // Also if a successor has the lease, which recorded that this reader did not come back in time.
     (failingSince, lastError) = (nil, nil)
     if let settleAfter {
       let gap = readBegan.map { settleAfter - $0 } ?? JobRules.confirmationDelay
@@ -110,19 +110,19 @@ struct JobState: Equatable {
     }
   }
 
-  /// What was asked for before the read is settled, what was asked since is not.
+  /// The requests before the read are settled, those since are not.
   private mutating func takeUpRest(at now: Instant) {
     unsettledSince = nextDue ?? unsettledSince
     due = max(nextDue ?? now, now + JobRules.pauseMin)
     nextDue = nil
   }
 
-  /// A read failed. Without the lease it is nobody's business any more.
+  /// Records that a read failed. Without the lease it changes nothing.
   mutating func fail(readNumber: Int64, _ failure: JobFailure, at now: Instant) {
     guard holds(readNumber) else { return }
     let asked = nextDue
     (leaseUntil, nextDue) = (nil, nil)
-    // A predecessor that came late has settled it meanwhile.
+    // A predecessor that came back late has settled it meanwhile.
     guard let due else { return }
     let isSettled = asked.map { due >= $0 } ?? false
     attempts += 1
@@ -134,34 +134,35 @@ struct JobState: Equatable {
     case .refused:
       heldUntil = nil
       refusals += 1
-      // News that came during the read revives the dead, so it keeps alive.
+      // A request during the read would revive a dead job, so it keeps this one alive.
       if refusals >= JobRules.refusalCountMax, asked == nil {
         (isDead, self.due) = (true, nil)
         return
       }
     }
     let again = now + JobRules.backoff(attempt: attempts)
-    // Where that predecessor wants to be confirmed, the read that confirms is not to come sooner.
+    // If that predecessor's read must be confirmed, the confirming read must not come sooner.
     let next = asked.map { isSettled ? $0 : min(again, $0) } ?? again
     self.due = max(next, now + JobRules.pauseMin, heldUntil ?? .distantPast)
   }
 
-  /// Whether nothing was ever kept of it and nobody but clients, before this read, told of it.
+  /// Whether nothing was ever stored of the object, and only clients reported it before this read.
   func canBeForgotten(after readNumber: Int64) -> Bool {
     lane > 0 && holds(readNumber) && requested <= readNumber && committed == 0
   }
 
-  /// An operator wants it read now, whatever it waits for.
+  /// Makes the job due now for an operator, whatever it waits for.
   mutating func revive(at now: Instant) {
     (isDead, attempts, refusals, heldUntil) = (false, 0, 0, nil)
     (lane, isShallow) = (0, false)
     if requested <= committed { requested = issued + 1 }
-    // A read under way that began after the request is what is wanted.
+    // A read under way that began after the request is enough.
     guard leaseUntil == nil || requested > issued else { return }
     wait(until: now)
   }
 
-  /// An operator gives up what it died or waits for: it counts as settled, until it is requested again.
+  /// Drops, for an operator, what the job died of or waits for. It counts as settled until it is
+  /// requested again.
   mutating func drop() {
     (due, nextDue) = (nil, nil)
     (isDead, attempts, refusals, confirmations, requested) = (false, 0, 0, 0, committed)
@@ -175,7 +176,7 @@ struct JobState: Equatable {
     wait(until: time)
   }
 
-  /// Has what is requested be due then, or earlier where it is already.
+  /// Makes what is requested due at `time`, unless it is due earlier.
   private mutating func wait(until time: Instant) {
     unsettledSince = min(unsettledSince ?? time, time)
     if leaseUntil != nil {

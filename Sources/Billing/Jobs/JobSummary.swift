@@ -10,16 +10,16 @@ package struct JobSummary: Sendable, Equatable {
   package let kind: String
   package let object: String
   package let state: State
-  /// When it is read next; nil where it is not.
+  /// When it is read next; nil if no read is due.
   package let due: Instant?
   /// When the oldest request that no read has settled was first due; failures do not move it.
   package let unsettledSince: Instant?
-  /// When the failures began that no kept answer has ended.
+  /// When the failures began that no stored answer has ended.
   package let failingSince: Instant?
   package let leaseUntil: Instant?
   package let attempts: Int
   package let refusals: Int
-  /// The numbers of reads: asked for, given out, and kept.
+  /// The numbers of the reads requested, issued and committed.
   package let requested: Int64
   package let issued: Int64
   package let committed: Int64
@@ -41,14 +41,14 @@ package struct JobSummary: Sendable, Equatable {
   }
 }
 
-/// How many jobs of one kind are in which state.
+/// The number of jobs of one kind in each state.
 package struct JobCounts: Sendable, Equatable {
   package let kind: String
   /// Waiting or running.
   package let open: Int
   package let dead: Int
-  /// When the open job that waits longest was or is first due: how late the kind is, however
-  /// often its jobs failed since.
+  /// When the open job that has waited longest was or is first due. It shows how late the kind is,
+  /// even if its jobs have failed since.
   package let unsettledSince: Instant?
   /// When the first of its open jobs was or is due.
   package let earliestDue: Instant?
@@ -65,8 +65,8 @@ package struct JobCounts: Sendable, Equatable {
 }
 
 extension Jobs {
-  /// Dead jobs first, then open ones as they are due; settled ones are not listed. `last` is where the
-  /// page before ended.
+  /// Dead jobs first, then open ones in the order in which they are due; settled ones are not
+  /// listed. `last` is the last job of the previous page.
   package static func list(
     _ reader: some Queryable, limit: Int, onlyDead: Bool = false, after last: JobSummary? = nil
   ) throws -> [JobSummary] {
@@ -81,7 +81,7 @@ extension Jobs {
     }
     guard !onlyDead, dead.count < limit else { return dead }
     let open = last.flatMap { $0.state == .dead ? nil : $0 }
-    // The index alone says which, so that not every open job's row is read and sorted.
+    // The index alone selects the jobs, so that not every open job's row is read and sorted.
     return dead
       + (try reader.rows(
         """
@@ -96,7 +96,7 @@ extension Jobs {
       ) { JobSummary(try JobRow($0)) })
   }
 
-  /// One job, settled or not; nil where it was never requested.
+  /// One job, settled or not; nil if it was never requested.
   package static func find(
     _ kind: String, _ object: String, reading reader: some Queryable
   ) throws -> JobSummary? {
@@ -114,7 +114,7 @@ extension Jobs {
     ) { try $0.text(0) } != nil
   }
 
-  /// What the reader of one job is given; nil where there is none.
+  /// The payload for the job's reader; nil if there is none.
   package static func payload(
     _ kind: String, _ object: String, reading reader: some Queryable
   ) throws -> [UInt8]? {
@@ -123,7 +123,7 @@ extension Jobs {
     ) { try $0.optionalBlob(0) } ?? nil
   }
 
-  /// Counts by kind, of kinds that have an open or a dead job.
+  /// Counts by kind, for kinds that have an open or a dead job.
   package static func counts(_ reader: some Queryable) throws -> [JobCounts] {
     let open = try reader.rows(
       """
@@ -148,7 +148,7 @@ extension Jobs {
     }
   }
 
-  /// How many jobs of a kind were given up.
+  /// The number of dead jobs of a kind.
   package static func deadCount(_ kind: String, reading reader: some Queryable) throws -> Int {
     Int(
       try reader.first(
@@ -156,8 +156,8 @@ extension Jobs {
       ) { try $0.integer(0) } ?? 0)
   }
 
-  /// An operator wants it read now: a dead job lives again, a waiting one waits no longer, a
-  /// settled one is read once more. False where there is no such job.
+  /// Makes a job due now, for an operator. A dead job is revived, a waiting one waits no longer,
+  /// and a settled one is read again. Returns false if there is no such job.
   package static func revive(
     _ kind: String, _ object: String, now: Instant, in transaction: Transaction
   ) throws -> Bool {
@@ -167,8 +167,8 @@ extension Jobs {
     return true
   }
 
-  /// An operator gives up a dead job, which counts as settled then; one that waits where `isWaitingToo`.
-  /// False where it is neither.
+  /// Drops a dead job for an operator, so that it counts as settled; also a waiting one if
+  /// `isWaitingToo`. Returns false if it is neither.
   package static func drop(
     _ kind: String, _ object: String, isWaitingToo: Bool = false, in transaction: Transaction
   ) throws -> Bool {
@@ -180,7 +180,7 @@ extension Jobs {
     return true
   }
 
-  /// Revives dead jobs of a kind, at most so many; returns how many there were.
+  /// Revives at most `limit` dead jobs of a kind; returns how many it revived.
   package static func reviveDead(
     _ kind: String, limit: Int, now: Instant, in transaction: Transaction
   ) throws -> Int {

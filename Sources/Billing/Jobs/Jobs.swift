@@ -3,21 +3,19 @@ package import Storage
 
 /// The durable queue of objects to read from their providers, one job for each kind and object.
 ///
-/// A read takes its number before it begins, so that a request that arrives meanwhile asks for a
-/// later one and is not lost. A request never is: it ends by a committed read or waits, dead,
-/// for the operator. All steps are re-runnable: no effect but through the transaction.
+/// A read takes its number before it begins. So a request that arrives meanwhile asks for a later
+/// read and is not lost. No request is ever lost: it ends with a committed read, or waits in a dead
+/// job for the operator. All steps are re-runnable: they act only through the transaction.
 package enum Jobs {
-  /// Asks for a read that begins from now on.
+  /// Requests a read that begins from now on.
   ///
-  /// `payload`, where given, replaces the job's; the caller seals it and bounds it. `settleAfter`
-  /// is the end of the event's as-of, by the provider's clock: an earlier read does not settle it,
-  /// nor one that cannot say when it began. After the settling read, `confirmations` more follow, a
-  /// minute apart. A dead job revives.
+  /// `payload`, if given, replaces the job's; the caller seals and bounds it. `settleAfter` is the end of the
+  /// event's as-of, by the provider's clock. An earlier read does not settle it, nor does one that cannot say
+  /// when it began. After the settling read, `confirmations` more follow, a minute apart. A dead job revives.
   ///
-  /// `lane` is 0 unless a client alone says that there is something to read; of those the lower
-  /// lanes are leased first. `trace` is of the request that asks, where somebody waits for the read.
-  /// `isShallow`: what belongs to the object was compared just now, and is left out unless somebody else
-  /// asks for a whole read meanwhile.
+  /// `lane` is 0 unless only a client says that there is something to read. Of such jobs, the lower lanes are
+  /// leased first. `trace` is that of the request, if someone waits for the read. `isShallow`: what belongs
+  /// to the object was compared just now. It is left out unless someone requests a whole read meanwhile.
   package static func request(
     _ kind: String, _ object: String, payload: [UInt8]? = nil, due: Instant,
     settleAfter: Instant? = nil, confirmations: Int = 0, lane: Int = 0,
@@ -36,12 +34,12 @@ package enum Jobs {
     }
     let new = requested(JobRow(kind: kind, object: object, state: JobState()))
     if try new.insert(in: transaction) { return }
-    // On PostgreSQL another transaction made it between the two statements.
+    // On PostgreSQL another transaction may have made it between the two statements.
     guard let row = try JobRow.locked(kind, object, in: transaction) else { return }
     try requested(row).store(in: transaction)
   }
 
-  /// Gives out no read number up to `number`: another Coffer has.
+  /// Skips the read numbers up to `number`, because another Coffer has issued them.
   package static func pass(
     _ kind: String, _ object: String, through number: Int64, in transaction: Transaction
   ) throws {
@@ -59,10 +57,10 @@ package enum Jobs {
     try passed(row).store(in: transaction)
   }
 
-  /// Begins reads of jobs of one kind, the lower lanes and then the longest due first; run them once
-  /// this is committed.
+  /// Begins reads of jobs of one kind: the lower lanes first, then those that have been due
+  /// longest. Run them once this is committed.
   ///
-  /// What another reader holds is left alone until that lease runs out.
+  /// A job that another reader holds is left alone until that lease runs out.
   package static func lease(
     _ kind: String, lanes: ClosedRange<Int64> = 0...Int64.max, limit: Int, now: Instant,
     in transaction: Transaction
@@ -70,7 +68,7 @@ package enum Jobs {
     let objects = try due(kind, lanes: lanes, limit: limit, now: now, reading: transaction)
       .map(\.object)
     var leases: [Lease] = []
-    // In one order, so that two runners do not wait for each other in a circle.
+    // In a fixed order, so that two runners never wait for each other.
     for object in objects.sorted() {
       // On PostgreSQL another runner may have taken it between the two statements.
       guard var row = try JobRow.locked(kind, object, in: transaction),
@@ -84,17 +82,17 @@ package enum Jobs {
     return leases
   }
 
-  /// When the job that `lease` would take first was due; nil while none can be leased.
+  /// When the job that `lease` would take first was due; nil if none can be leased.
   package static func earliestDue(
     _ kind: String, lanes: ClosedRange<Int64>, now: Instant, reading reader: some Queryable
   ) throws -> Instant? {
     try due(kind, lanes: lanes, limit: 1, now: now, reading: reader).first?.due
   }
 
-  /// What can be leased, in that order.
+  /// The jobs that can be leased, in the order of `lease`.
   ///
-  /// Lane by lane: asked for several at once, an index goes through all that is due later as well,
-  /// which is a job for each subscription.
+  /// They are queried lane by lane. For several lanes at once, an index would also go through
+  /// everything that is due later, which is a job for each subscription.
   private static func due(
     _ kind: String, lanes: ClosedRange<Int64>, limit: Int, now: Instant,
     reading database: some Queryable

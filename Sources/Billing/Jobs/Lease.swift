@@ -1,21 +1,21 @@
 package import Base
 package import Storage
 
-/// One read under way: what to read, and the read number its result bears.
+/// One read under way: what to read, and the read number of its result.
 package struct Lease: Sendable {
   package let kind: String
   package let object: String
-  /// As the caller of `Jobs.request` sealed it.
+  /// The payload as the caller of `Jobs.request` sealed it.
   package let payload: [UInt8]?
   package let readNumber: Int64
   package let settleAfter: Instant?
   /// Failed runs in a row before this one.
   package let attempts: Int
-  /// 0 where somebody else than a client told of the object.
+  /// 0 unless only clients reported the object.
   package let lane: Int
   /// Whether it follows a read that never came back.
   package let isRepeated: Bool
-  /// Which the run belongs to; nil where nobody's request asked for it.
+  /// The trace that the run belongs to; nil if no request asked for it.
   package let trace: TraceContext?
   /// Whether what belongs to the object may be left out.
   package let isShallow: Bool
@@ -33,11 +33,11 @@ package struct Lease: Sendable {
     self.isRepeated = isRepeated
   }
 
-  /// The read is over; call it in the transaction that keeps its facts. True when the job is
-  /// settled: nothing more is to be read.
+  /// Ends the read. Call it in the transaction that stores its facts. Returns true if the job is
+  /// settled: nothing more must be read.
   ///
-  /// `readBegan` is by the provider's clock, nil where it has none. A lease that ran out commits as
-  /// well, harmlessly.
+  /// `readBegan` is by the provider's clock, nil if it has none. A lease that ran out can also be
+  /// committed, without harm.
   @discardableResult
   package func commit(
     readBegan: Instant?, now: Instant, in transaction: Transaction
@@ -48,8 +48,8 @@ package struct Lease: Sendable {
     return row.state.due == nil && !row.state.isDead
   }
 
-  /// There is nothing to be read: the job goes, with its row. Refused, false, where something was
-  /// ever kept of the object, or somebody else than a client told of it, before or meanwhile.
+  /// Deletes the job, because there is nothing to read. Returns false and deletes nothing if anything was
+  /// ever stored of the object, or if anyone other than a client reported it, before or meanwhile.
   package func forget(in transaction: Transaction) throws -> Bool {
     guard let row = try JobRow.locked(kind, object, in: transaction),
       row.state.canBeForgotten(after: readNumber)
@@ -59,8 +59,8 @@ package struct Lease: Sendable {
     return true
   }
 
-  /// The read failed; the job waits to be tried again, or died of it (true). A read whose lease ran out
-  /// changes nothing, and of what its successor did it is not told.
+  /// Records that the read failed. The job waits for a retry, or has died of it (true). A read
+  /// whose lease ran out changes nothing, and does not learn what its successor did.
   @discardableResult
   package func retry(
     _ failure: JobFailure, now: Instant, in transaction: Transaction

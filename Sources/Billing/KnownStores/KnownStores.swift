@@ -8,21 +8,21 @@ package import Stores
 internal import Stripe
 internal import Subscriptions
 
-/// The one list of stores: a store joins in by its line here.
+/// The only list of stores. A store is added by its line here.
 private let knownStores: [any Store.Type] = [
   StripeStore.self, AppleStore.self, GoogleStore.self, BTCPayStore.self,
 ]
 
 extension StoreList {
-  /// Every store that there is, switched off.
+  /// All known stores, switched off.
   package static let known = StoreList(knownStores.map { $0.init() })
 
-  /// Every store that there is, these as they are set up.
+  /// All known stores. The given ones are as set up; the others are switched off.
   package static func known(with configured: any Store...) -> StoreList {
     StoreList(known.map { store in configured.first { $0.provider == store.provider } ?? store })
   }
 
-  /// Every store that there is, as configured; `transport` makes the way to one store's API.
+  /// All known stores, as configured. `transport` returns the transport to one store's API.
   package init(
     _ configurations: [any StoreConfiguration],
     transport: (String) -> any ProviderTransport, clock: Clock
@@ -37,6 +37,6 @@ extension StoreList {
 }
 
 extension SettingsTable {
-  /// The settings of an installation, those of every store among them.
+  /// The settings of an installation, including those of every store.
   package static let coffer = SettingsTable(stores: knownStores.map { $0.configuration })
 }

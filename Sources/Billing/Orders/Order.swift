@@ -4,53 +4,52 @@ internal import Storage
 package import Stores
 package import Subscriptions
 
-/// What an operator ordered of a store about one subscription: `OrderRunner` has it done, once.
+/// An operator's order to a store about one subscription. `OrderRunner` carries it out once.
 package struct Order: Sendable {
-  /// The number of the entry in the audit log of billing that asked for it, which is its name everywhere.
+  /// The number of the entry in the audit log of billing that asked for it. It names the order everywhere.
   package let number: Int64
   package let subscription: ObjectKey
-  /// What the store is asked, the same each time.
+  /// The request to the store, the same each time.
   package let request: StoreOrder
-  /// How many refunds were known of the payment, for a refund.
+  /// For a refund: the number of refunds of the payment that were known.
   let knownRefundCount: Int64
-  /// When the subscription ended, as far as was known.
+  /// The end of the subscription, as far as it was known.
   let knownEnd: Instant?
   package let state: State
   package let asked: Instant
-  /// When the store was asked last; nil before the first time.
+  /// When the store was last asked; nil before the first time.
   let tried: Instant?
-  /// The read that tells what became of a doubted one; nil until it is asked for.
+  /// The read that decides about a doubted order; nil until it is requested.
   let readNumber: Int64?
-  /// What the store said last, or what was read instead; nil before its first answer.
+  /// The store's last answer, or what was read instead; nil before the first answer.
   package let answer: String?
-  /// The entry that says what came of it; nil while that is open.
+  /// The entry that records the result; nil while the order is open.
   package let closing: AuditEntry.Name?
 
   package enum State: String, Sendable {
     /// The store is asked until it answers.
     case open
-    /// It may have been done without our hearing of it. The store is asked no more: what is read next tells.
+    /// The store may have done it, but its answer was lost. It is not asked again; the next read decides.
     case doubted
     case done, failed
 
     package var isClosed: Bool { self == .done || self == .failed }
   }
 
-  /// For so long after it was asked for the store is asked for it: an order must not be done when nobody thinks of
-  /// it any more, and Stripe tells the same order from another for a day.
-  /// https://docs.stripe.com/api/idempotent_requests
+  /// The time in which the store is asked. An order must not be carried out when no one remembers it. Stripe
+  /// recognizes a repeated order for only a day. https://docs.stripe.com/api/idempotent_requests
   package static let askingSpan = Instant.Span.hours(23)
-  /// No store takes longer to do what it was asked.
+  /// No store takes longer to do what it was asked to do.
   static let doingSpan = Instant.Span.minutes(1)
 
-  /// What people call it.
+  /// The order's name for people.
   package var name: AuditEntry.Name { AuditEntry.Name(.billing, number) }
 
   package static let job = "order"
-  /// The jobs' name of it.
+  /// The name of the order's job.
   var object: String { String(number) }
 
-  /// Whether what is known of the subscription shows that it was done.
+  /// Whether the subscription, as it is known, shows that the order was done.
   func isShown(by record: any StoreRecord) -> Bool {
     switch request {
     case .stopRenewal, .end: return !record.willRenew

@@ -9,11 +9,12 @@ package import Stores
 package import Subscriptions
 internal import Tiers
 
-/// What an operator wishes of a store, before it is known whether it may be.
+/// An operator's request to a store, before it is known whether it is allowed.
 package enum OrderWish: Sendable {
   case stopRenewal
   case end
-  /// Of the payment of that id, or the last one that cost something; so much in its currency, or all that is left.
+  /// The payment of that id, or the last one that cost something. The amount is in its currency;
+  /// nil is all that is left.
   case refund(payment: String?, amount: String?)
   case extend(days: Int64, because: ExtensionCause)
 
@@ -27,16 +28,16 @@ package enum OrderWish: Sendable {
   }
 }
 
-/// Why nothing is ordered.
+/// Why no order is placed.
 package struct OrderRefusal: Error {
   package let kind: Kind
   package let text: String
 
   package enum Kind: Sendable {
-    /// No store takes that.
+    /// No store accepts this.
     case invalid
     case refused
-    /// There is no key of the store's API.
+    /// No key of the store's API is configured.
     case unconfigured
   }
 
@@ -45,29 +46,29 @@ package struct OrderRefusal: Error {
   }
 }
 
-/// An order that may be given: made, shown and placed in one transaction that has the ledger's lock, so that what it
-/// was decided by still holds when it is placed.
+/// An order that may be placed. It is made, shown and placed in one transaction that holds the
+/// ledger's lock, so that its grounds still hold when it is placed.
 package struct OrderPlan: Sendable {
   package let subscription: ObjectKey
-  /// Whose subscription it is.
+  /// The account that owns the subscription.
   package let account: Identifier?
-  /// What is before, and what is once the store did it: objects of the same members.
+  /// The state before, and after the store has done it: objects with the same members.
   package let before: JSONValue
   package let after: JSONValue
   let kind: StoreOrder.Kind
-  /// Of a refund: the payment, how much of it, and how many refunds of it were known.
+  /// For a refund: the payment, its part to refund, and the number of known refunds of it.
   var payment: String?
   var amount: Money?
   var knownRefundCount: Int64?
-  /// Of an extension: how many days, why, and when the subscription ends as far as is known.
+  /// For an extension: the days, the cause, and the subscription's end as far as it is known.
   var days: Int64?
   var cause: ExtensionCause?
   var knownEnd: Instant?
 }
 
 extension OrderPlan {
-  /// Throws an `OrderRefusal` where the store cannot, what is known speaks against it, or one of its kind is
-  /// under way.
+  /// - Throws: An `OrderRefusal` if the store cannot do it, if what is known contradicts it, or if
+  ///   an order of its kind is under way.
   package init(
     _ wish: OrderWish, of key: ObjectKey, _ store: any Store, _ ledger: Ledger,
     at now: Instant, in transaction: Transaction
@@ -78,7 +79,7 @@ extension OrderPlan {
       throw OrderRefusal(
         .refused, "nothing is known of \(key): coffer subscription read has its store asked")
     }
-    // Another amount, or other days, would come beside it as well.
+    // An order with another amount, or other days, would be carried out in addition to it.
     if let other = try OrderRows.open(wish.kind, about: key, reading: transaction) {
       throw OrderRefusal(
         .refused,
@@ -121,14 +122,16 @@ extension OrderPlan {
     }
   }
 
-  /// Has it done from the end of the transaction on; `entry` is what the audit log says of it.
+  /// Places the order, which is carried out after the end of the transaction. `entry` is its entry
+  /// in the audit log.
   package func place(as entry: AuditEntry, in transaction: Transaction) throws {
     try OrderRows.insert(self, number: entry.name.number, at: entry.at, in: transaction)
     try Jobs.request(
       Order.job, String(entry.name.number), due: entry.at, in: transaction)
   }
 
-  /// What the store did not tell yet of an order that it did, is given twice by the next one.
+  /// Refuses an order while the result of the last one is not known from the store yet. It would be
+  /// carried out twice.
   private static func checkShown(
     _ kind: StoreOrder.Kind, _ key: ObjectKey, payment: String? = nil, _ record: any StoreRecord,
     at now: Instant, in transaction: Transaction
@@ -165,7 +168,7 @@ extension OrderPlan {
     of id: String?, _ amount: String?, _ bill: Bill
   ) throws(OrderRefusal) -> (PaymentRefund, part: Money?) {
     let paid = bill.payments.filter { $0.state == .paid }
-    // What costs nothing, as a trial, is no payment that anybody wants back.
+    // A payment of nothing, such as a trial's, is never the one to refund.
     let last = paid.first { $0.amount.flatMap { MoneySum($0) }.map { !$0.isZero } ?? true }
     guard let payment = id == nil ? last : paid.first(where: { $0.object.id == id }) else {
       throw OrderRefusal(

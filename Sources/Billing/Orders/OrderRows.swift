@@ -5,7 +5,7 @@ internal import Stores
 package import Subscriptions
 internal import Tiers
 
-/// Orders as they lie in the table.
+/// Orders as rows of the table.
 package enum OrderRows {
   private static let columns = """
     number, subscription, kind, payment, amount, currency, days, cause, known_refunds, known_end_ms, state,
@@ -22,7 +22,7 @@ package enum OrderRows {
       let request = try request(
         kind, payment: row.optionalText(3), amount: row.optionalText(4),
         currency: row.optionalText(5), days: row.optionalInteger(6), cause: row.optionalText(7),
-        // A restored database may give a number again.
+        // A restored database may assign a number again.
         name: "\(number)-\(asked.milliseconds)", knownEnd: knownEnd)
     else {
       throw DatabaseError.statement("the order \(number) is of another version of the program")
@@ -59,7 +59,7 @@ package enum OrderRows {
       "SELECT \(columns) FROM billing.orders WHERE number = $1", .integer(number), row: order)
   }
 
-  /// Those of them that are orders, by their numbers.
+  /// The orders among these numbers, by their numbers.
   package static func find(
     _ numbers: [Int64], reading reader: some Queryable
   ) throws -> [Int64: Order] {
@@ -73,7 +73,7 @@ package enum OrderRows {
     return orders
   }
 
-  /// The one of that kind about a subscription that is not closed.
+  /// The subscription's order of that kind that is not closed.
   static func open(
     _ kind: StoreOrder.Kind, about subscription: ObjectKey, reading reader: some Queryable
   ) throws -> Order? {
@@ -84,7 +84,7 @@ package enum OrderRows {
       """, .text(subscription.description), .text(kind.rawValue), row: order)
   }
 
-  /// The newest of that kind about a subscription, and about a payment of it, that was done.
+  /// The newest order of that kind that was done, about a subscription and a payment of it.
   static func done(
     _ kind: StoreOrder.Kind, about subscription: ObjectKey, payment: String?,
     reading reader: some Queryable
@@ -97,7 +97,7 @@ package enum OrderRows {
       """, .text(subscription.description), .text(kind.rawValue), .text(payment ?? ""), row: order)
   }
 
-  /// Those about a subscription, the newest first.
+  /// The orders about a subscription, newest first.
   package static func newest(
     about subscription: ObjectKey, limit: Int, reading reader: some Queryable
   ) throws -> [Order] {
@@ -122,21 +122,21 @@ package enum OrderRows {
       .instant(now))
   }
 
-  /// The store is about to be asked.
+  /// Records that the store is about to be asked.
   static func begin(_ order: Order, at now: Instant, in transaction: Transaction) throws {
     try transaction.execute(
       "UPDATE billing.orders SET tried_ms = $2 WHERE number = $1", .integer(order.number),
       .instant(now))
   }
 
-  /// What was answered, which leaves it open.
+  /// Records an answer that leaves the order open.
   static func note(_ answer: String, _ order: Order, in transaction: Transaction) throws {
     try transaction.execute(
       "UPDATE billing.orders SET answer = $2 WHERE number = $1", .integer(order.number),
       .text(answer))
   }
 
-  /// From now on a read decides: that one, once it is known which.
+  /// From now on a read decides. `number` is that read, once it is known.
   static func doubt(
     _ order: Order, because answer: String?, read number: Int64?, in transaction: Transaction
   ) throws {

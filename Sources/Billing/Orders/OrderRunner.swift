@@ -9,8 +9,8 @@ package import Storage
 package import Stores
 internal import Subscriptions
 
-/// Has stores do what operators ordered. Each order ends: by the store's answer, or, where that was lost, by what a
-/// read shows after it.
+/// Carries out operators' orders at stores. Each order ends by the store's answer or, if that was
+/// lost, by what a later read shows.
 package struct OrderRunner: Sendable {
   private let database: Database
   private let ledger: Ledger
@@ -52,7 +52,7 @@ package struct OrderRunner: Sendable {
     let (store, record, request) = try JobFailure.wrapping {
       let record = try database.read { try ledger.reading($0).subscription(key).record }
       let request = try ledger.storeRead(of: key, on: database, sealing: sealing)
-      // What comes of it may never be noted: that it was tried is.
+      // The result may never be recorded, so the attempt is recorded first.
       try database.write(for: nil) { try OrderRows.begin(order, at: now, in: $0) }
       return (try stores.store(of: key), record, request)
     }
@@ -60,7 +60,7 @@ package struct OrderRunner: Sendable {
       try store.perform(order.request, request, record)
     } catch {
       switch error {
-      // What is no answer of the store's says nothing of what was done.
+      // Without an answer from the store, it is unknown what was done.
       case .transient, .malformed:
         try JobFailure.wrapping {
           try database.write(for: nil) { try OrderRows.note("\(error)", order, in: $0) }
@@ -70,7 +70,7 @@ package struct OrderRunner: Sendable {
         }
         throw .transient(reason, retryAfter: retryAfter)
       case .misconfigured, .notFound, .gone, .refused:
-        // Of what was done before, and got no answer, a store says the same.
+        // A store also answers this if an earlier attempt, whose answer was lost, was carried out.
         guard order.tried != nil else { return closed(order, .failed, "\(error)") }
         return doubted(order, because: "\(error)")
       }
@@ -78,7 +78,7 @@ package struct OrderRunner: Sendable {
     return closed(order, .done, "done")
   }
 
-  /// It was not answered for so long that the same, sent again, could be another one.
+  /// The order got no answer for so long that the store could take a repeat for another order.
   private func expired(_ order: Order) throws(JobFailure) -> JobResult {
     guard order.tried != nil else {
       return closed(order, .failed, "it was not asked within \(Self.hours(Order.askingSpan))")
@@ -119,7 +119,7 @@ package struct OrderRunner: Sendable {
     return closed(order, .failed, "\(answer); a read shows that it was not done")
   }
 
-  /// Asks for the read, whose number is known only then.
+  /// Requests the read, whose number is known only afterwards.
   private func reading(_ order: Order) -> JobResult {
     let now = clock.now()
     return JobResult(readBegan: nil) { transaction in

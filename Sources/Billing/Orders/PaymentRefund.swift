@@ -3,17 +3,17 @@ internal import Report
 internal import Subscriptions
 internal import Tiers
 
-/// How much of a payment went back, and how much more may: as far as its store told.
+/// How much of a payment was refunded, and how much more can be, as far as its store reports it.
 struct PaymentRefund: Sendable {
   let payment: String
   let paid: Money
   private let paidSum: MoneySum
-  /// How many refunds are known that are of it, or may be, whatever became of them.
+  /// The number of known refunds that are of this payment, or may be, whatever their result.
   let count: Int
-  /// Nil where its store does not tell how much it was.
+  /// Nil if the store does not report how much was refunded.
   private let goneBackSum: MoneySum?
 
-  /// Nil where nothing tells how much was paid.
+  /// Nil if it is not known how much was paid.
   init?(of payment: Bill.Payment, _ bill: Bill) {
     guard let paid = payment.amount, let sum = MoneySum(paid) else { return nil }
     (self.payment, self.paid, paidSum) = (payment.object.id, paid, sum)
@@ -27,7 +27,7 @@ struct PaymentRefund: Sendable {
     count = Self.count(of: payment, bill)
   }
 
-  /// The same where nothing tells how much was paid.
+  /// The same count, also for a payment whose amount is not known.
   static func count(of payment: Bill.Payment, _ bill: Bill) -> Int {
     bill.reversals.count { reversal in
       reversal.kind == .refund && reversal.payment.map { $0 == payment.object } ?? true
@@ -36,7 +36,7 @@ struct PaymentRefund: Sendable {
 
   private var leftSum: MoneySum? { goneBackSum.map { paidSum - $0 } }
 
-  /// Why so much cannot go back, or without `part` all that is left; nil where nothing is known against it.
+  /// Why `part`, or all that is left if it is nil, cannot be refunded; nil if nothing is known against it.
   func refusal(of part: Money?) -> String? {
     guard !paidSum.isZero else { return "\(payment) cost nothing" }
     guard let left = leftSum, let gone = goneBackSum else { return nil }
@@ -46,7 +46,8 @@ struct PaymentRefund: Sendable {
     return "no more than \(money(left)) of \(payment) is left\(before)"
   }
 
-  /// What is before, and what is once `part` went back, or all that is left. `store` is what people call it.
+  /// The state before and after a refund of `part`, or of all that is left. `store` is the store's
+  /// name for people.
   func change(by part: Money?, at store: String) -> (before: JSONValue, after: JSONValue) {
     let sum = part.flatMap { MoneySum($0) } ?? leftSum
     let total = sum.flatMap { sum in goneBackSum.map { $0 + sum } }
@@ -75,7 +76,8 @@ struct PaymentRefund: Sendable {
 }
 
 extension Bill.Reversal {
-  /// Whether it took, or is about to take, money of a payment. Nobody has decided on an open dispute.
+  /// Whether the reversal took, or is about to take, money of the payment. An open dispute is not
+  /// decided yet.
   fileprivate func isGone(from payment: Coverage.Evidence) -> Bool {
     guard self.payment == payment else { return false }
     return switch (kind, state) {

@@ -1,8 +1,8 @@
 package import Base
 
-/// Why a provider's API gave no answer to use. The texts hold no URL, header, token or body.
+/// Why a provider's API gave no usable answer. The texts hold no URL, header, token or body.
 package enum APIFailure: Error, Equatable, Sendable {
-  /// Later it may work: 408, 429, 5xx, a timeout, no connection, or the circuit is open.
+  /// It may work later: 408, 429, 5xx, a timeout, no connection, or the circuit is open.
   case transient(String, retryAfter: Instant.Span?)
   /// A 4xx that repeating the request does not change.
   case refused(status: Int, String)
@@ -17,8 +17,8 @@ package enum APIFailure: Error, Equatable, Sendable {
 }
 
 extension APIFailure {
-  /// Whether it says something of what was asked for, and not of us, the way there or the store's day. Only
-  /// the store's own words may: a proxy's 404 would end what a client claimed.
+  /// Whether the failure is about the requested object, not about us, the network or a passing state of the
+  /// store. Only the store's own answer may be: a proxy's 404 would end what a client claimed.
   package var isAboutObject: Bool {
     switch self {
     case .notFound, .gone, .refused: true
@@ -26,7 +26,7 @@ extension APIFailure {
     }
   }
 
-  /// What has not the form of `store`'s errors is a wrong setting.
+  /// The failure of an answer that does not have the form of `store`'s errors: a setting is wrong.
   package static func stranger(inPlaceOf store: String, _ status: Int) -> APIFailure {
     .misconfigured("something else than \(store) answers \(status)")
   }
@@ -46,7 +46,7 @@ extension APIFailure: CustomStringConvertible {
     }
   }
 
-  /// What a purchase is read by was kept sealed, by a key that is none of those given.
+  /// The token that a purchase is read by is sealed with a key that is none of the configured ones.
   package static let sealedToken = misconfigured("the purchase's token is sealed under another key")
 
   private static let goneText = "the object is gone"
@@ -56,20 +56,20 @@ extension APIFailure: CustomStringConvertible {
 }
 
 extension APIFailure {
-  /// Who has to do something about it.
+  /// Who must act on it.
   package enum Cause: String, Sendable {
     /// The store, which may answer again by itself.
     case silence
     /// We: our key is refused, or a setting is wrong.
     case configuration
-    /// We: a key is missing with which what we ask by is sealed. The store was not asked.
+    /// We: the key is missing that a purchase's token is sealed with. The store was not asked.
     case sealing
-    /// Nobody: the store has given its answer, of this object.
+    /// No one: the store has given its answer about this object.
     case object
-    /// Whoever maintains this program: the answer is not what the store's documentation says.
+    /// The maintainers of this program: the answer differs from the store's documentation.
     case answer
 
-    /// Reads what `description` wrote, as it is kept with a job, also of long ago.
+    /// Reads what `description` wrote. A job keeps that text, perhaps since an old version.
     package init(told text: String) {
       self =
         if text == sealedToken.description {
@@ -85,7 +85,7 @@ extension APIFailure {
         }
     }
 
-    /// What the store has done since reads fail: stands behind its name.
+    /// What the store has done since reads began to fail. The text follows the store's name.
     package var deed: String {
       switch self {
       case .silence: "has not answered"
@@ -98,7 +98,7 @@ extension APIFailure {
   }
 }
 
-/// The failure that an answer is which cannot be read.
+/// Runs `work`, which reads an answer. Its error becomes `.malformed`.
 package func malformed<Value, Failure: Error>(
   _ work: () throws(Failure) -> Value
 ) throws(APIFailure) -> Value {

@@ -1,12 +1,12 @@
 package import Base
 package import HTTPMessages
 
-/// What a provider's API answered.
+/// An answer of a provider's API.
 package struct APIReply: Sendable {
   package let status: Int
   package let headers: Headers
   package let body: [UInt8]
-  /// The `Date` header: the provider's own clock; nil where it is missing or malformed.
+  /// The `Date` header, which is the provider's own clock; nil if it is missing or malformed.
   package let date: Instant?
   /// How long the exchange took, rounded up: the object was read at `date - elapsed` or later.
   package let elapsed: Instant.Span
@@ -19,7 +19,8 @@ package struct APIReply: Sendable {
     date = headers.text("date").flatMap { Instant(httpDate: $0) }
   }
 
-  /// The reply, if it says 2xx; else what its status means where the body says nothing better.
+  /// Returns the reply if its status is 2xx. Otherwise throws what the status means, for callers
+  /// that find nothing better in the body.
   package func successful() throws(APIFailure) -> APIReply {
     switch status {
     case 200..<300: return self
@@ -32,13 +33,13 @@ package struct APIReply: Sendable {
     }
   }
 
-  /// The failure that a status means which has nothing to do with the request: 408, 429, 5xx.
+  /// The failure of a status that has nothing to do with the request: 408, 429, 5xx.
   package var transientFailure: APIFailure? {
     guard status == 408 || status == 429 || status >= 500 else { return nil }
     return .transient("the provider answers \(status)", retryAfter: retryAfter)
   }
 
-  /// How long the provider wants to be left alone; nil where it does not say so understandably.
+  /// How long the provider wants no further requests; nil if it does not say so intelligibly.
   package var retryAfter: Instant.Span? {
     headers.text("retry-after").flatMap { RetryAfter.span($0, date: date) }
   }

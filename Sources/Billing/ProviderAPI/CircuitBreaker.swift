@@ -4,7 +4,7 @@ package import Base
 /// while, then one request probes.
 ///
 /// Only `.transient` failures count; any other answer shows that the provider is there. While the
-/// circuit is open, `send` throws `.transient` at once, with the time that is left.
+/// circuit is open, `send` throws `.transient` at once, with the remaining time.
 package final class CircuitBreaker: ProviderTransport {
   package static let failureCountMax = 5
   package static let cooldown = Instant.Span.seconds(30)
@@ -54,7 +54,7 @@ package final class CircuitBreaker: ProviderTransport {
     }
   }
 
-  /// Nil when the request may go; else how long to wait.
+  /// Nil if the request may be sent; otherwise how long to wait.
   private func holdBack() -> Instant.Span? {
     let now = clock.now()
     return state.withLock { state in

@@ -1,8 +1,8 @@
 package import Base
 internal import HTTPClient
 
-/// The real way to a provider: HTTPS by libcurl. Reads go over connections that are kept, all else over one of
-/// its own, and is sent once.
+/// Sends requests to a provider over HTTPS, with libcurl. Reads use connections that are kept open.
+/// Every other request uses its own connection, and is sent once.
 package final class CurlTransport: ProviderTransport {
   /// No read of one object is longer; lists are paged.
   package static let bodyByteCountMax = 4 << 20
@@ -32,7 +32,7 @@ package final class CurlTransport: ProviderTransport {
     return answer
   }
 
-  /// The client's sentences are constants and name neither address nor header.
+  /// The client's texts are constants and name neither address nor header.
   private static func failure(_ error: HTTPClientError) -> APIFailure {
     switch error {
     case .connect, .timeout, .tls, .failed: .transient(error.description, retryAfter: nil)

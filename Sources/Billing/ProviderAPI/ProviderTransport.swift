@@ -1,7 +1,7 @@
-/// The way to a provider's API and back.
+/// Sends requests to a provider's API.
 ///
-/// `send` blocks its thread until the reply is whole, at most until a deadline of its own. It
-/// answers every status but 408, 429 and 5xx, which are `.transient`. Any thread may call it.
+/// `send` blocks its thread until the whole reply is there, at most until its own deadline. It returns every
+/// status except 408, 429 and 5xx, which it throws as `.transient`. Any thread may call it.
 package protocol ProviderTransport: Sendable {
   func send(_ request: APIRequest) throws(APIFailure) -> APIReply
 }

@@ -2,14 +2,14 @@ internal import Base
 
 /// The `Retry-After` header (RFC 9110, section 10.2.3) as providers write it.
 enum RetryAfter {
-  /// Seconds, a date, or some stores' milliseconds since 1970; the latter two count from `date`, the
-  /// provider's own clock, and are nothing without it.
+  /// Reads seconds, a date, or some stores' milliseconds since 1970. The latter two count from
+  /// `date`, the provider's own clock, and mean nothing without it.
   static func span(_ text: String, date: Instant?) -> Instant.Span? {
     if let end = Instant(httpDate: text) { return remaining(end, date) }
     guard text.utf8.count <= 15, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }),
       let number = Int64(text)
     else { return nil }
-    // Nobody is told to wait 3,000 years: that is a moment, not a span.
+    // No provider asks for a wait of 3,000 years: such a number is a moment, not a span.
     if number >= 100_000_000_000 { return remaining(Instant(milliseconds: number), date) }
     return .seconds(number)
   }

@@ -8,18 +8,19 @@ package import Storage
 internal import Stores
 package import Subscriptions
 
-/// What an account takes along of the ledger when it moves to another Coffer: its subscriptions, the
-/// deliveries that tell of them, and what was decided.
+/// The part of the ledger that moves with an account to another Coffer: its subscriptions, the
+/// deliveries about them, and the decisions.
 package struct Belongings: Sendable {
   /// In ascending order.
   package let subscriptions: [ObjectKey]
-  /// Grants, quotas, and how the subscriptions became the account's; in their order.
+  /// Grants, quotas, and the decisions that made the subscriptions the account's; in their order.
   package let decided: [Decided]
-  /// In the order in which they came; those whose bodies were erased are not among them.
+  /// In the order of their arrival, without those whose bodies were erased.
   package let deliveries: [DeliverySummary]
-  /// Those whose bodies were erased with the account that they were of before.
+  /// The number of deliveries whose bodies were erased with an earlier owner.
   package let erasedCount: Int
-  /// Of which such told something: only their stores can tell it again. In ascending order.
+  /// The subscriptions that the erased deliveries were about. Only their stores can report this
+  /// again. In ascending order.
   package let erased: [ObjectKey]
 }
 
@@ -56,7 +57,7 @@ extension Ledger {
       erased: Set(erased.flatMap { told[$0] ?? [] }).sorted())
   }
 
-  /// The numbers of the deliveries that say something of subscriptions, and of which.
+  /// The numbers of the deliveries that say something about subscriptions, each with these subscriptions.
   private func deliveries(
     tellingOf subscriptions: [ObjectKey], reading reader: Reader
   ) throws -> [Int64: Set<ObjectKey>] {
@@ -93,8 +94,10 @@ extension Ledger {
       })
   }
 
-  /// What says the same where nobody knows that the account is gone whom a purchase's store, or the purchase
-  /// before it, names: a claim that came after its end would give way to it there. It keeps its id.
+  /// Returns a decision with the same effect at a Coffer that does not know of a deleted account.
+  ///
+  /// The purchase's store, or the purchase before it, may name that account. There, a claim made after the
+  /// deletion would give way to that account, so a transfer replaces it. The decision keeps its id.
   private func onItsOwn(_ decided: Decided, reading reader: Reader) throws -> Decided {
     guard case .claim(let account, let key) = decided.decision else { return decided }
     let subscription = try reading(reader).subscription(key)
@@ -106,8 +109,9 @@ extension Ledger {
       id: decided.id, at: decided.at, .transfer(account, key, note: note))
   }
 
-  /// The secret that a purchase is read by; nil where it needs none. Throws a `CryptoError` where the
-  /// keys do not open it.
+  /// The secret for reading a purchase; nil if it needs none.
+  ///
+  /// - Throws: A `CryptoError` if the keys do not open it.
   package func secret(
     of key: ObjectKey, _ sealing: SealingKeys, reading reader: Reader
   ) throws -> Secret? {
@@ -117,8 +121,8 @@ extension Ledger {
     return Secret(try sealing.open(payload, context: PreparedDelivery.payloadContext(key)))
   }
 
-  /// Keeps a delivery that another Coffer kept, as if it had come here then; what it was numbered as an
-  /// answer is not given to another one.
+  /// Records deliveries that another Coffer kept, as if they had arrived here at that time. Their
+  /// read numbers as answers are not given to other reads.
   package func takeIn(_ deliveries: [PreparedDelivery], in transaction: Transaction) throws {
     for delivery in deliveries {
       let kept = KeptMessage(
@@ -131,8 +135,8 @@ extension Ledger {
     _ = try record(deliveries, in: transaction)
   }
 
-  /// Why what another Coffer is said to have decided of an account is not taken in, in one sentence; nil
-  /// where it is as `belongings` tells it and could have been decided here.
+  /// Why decisions that another Coffer sent for an account are refused, in one sentence. Nil if
+  /// they are as `belongings` returns them and could have been made here.
   package func refusal(
     of decided: [Decided], with subscriptions: [ObjectKey], at now: Instant
   ) -> String? {
@@ -159,8 +163,8 @@ extension Ledger {
     Set(decided.filter { if case .grant = $0.decision { true } else { false } }.map(\.id))
   }
 
-  /// Keeps what another Coffer decided, under its ids, and derives what follows; what is here already
-  /// stays as it is.
+  /// Records another Coffer's decisions under their ids, and derives what follows. Decisions that
+  /// are already here stay as they are.
   package func takeIn(
     _ decided: [Decided], of account: Identifier, at now: Instant, in transaction: Transaction
   ) throws {
@@ -174,7 +178,7 @@ extension Ledger {
     try writeSchedule(of: account, at: now, in: transaction)
   }
 
-  /// Has a purchase read here from now on, by the secret that came with it.
+  /// Requests reads of a purchase here from now on, with the secret that came with it.
   package func takeIn(
     _ key: ObjectKey, payload: [UInt8], at now: Instant, in transaction: Transaction
   ) throws {
@@ -187,7 +191,7 @@ extension Decided {
     self.init(id: id, sequence: 0, at: at, decision: decision)
   }
 
-  /// As an archive tells it: `kind`, what it is about, and its content as it is kept.
+  /// The decision as stored in an archive: `kind`, its object, and its content as stored here.
   package var json: JSONValue {
     [
       "id": .string(id.description), "at_ms": .integer(at.milliseconds),
@@ -197,7 +201,7 @@ extension Decided {
     ]
   }
 
-  /// Reads what `json` wrote.
+  /// Reads what `json` returned.
   package init(_ json: JSON, of account: Identifier) throws {
     guard let id = Identifier(try json["id"].requireString()),
       let content = JSONValue(json["content"])

@@ -4,11 +4,13 @@ package import Storage
 internal import Subscriptions
 package import Tiers
 
-/// What another catalogue changes for accounts: found by deriving under it in memory, account by account.
+/// The differences that another catalogue makes for accounts, found by deriving under it in memory,
+/// account by account.
 ///
-/// Accounts that billing never heard of have the free plan and are not among them.
+/// Accounts unknown to billing have the free plan and are not included.
 package struct CatalogueDifference: Sendable {
-  /// The first moment, from now on, at which an account's cap differs, or else its plan or reason.
+  /// The first moment, from now on, at which an account's cap differs. If no cap differs, the first
+  /// at which its plan or reason does.
   package struct Change: Sendable {
     package let account: Identifier
     package let at: Instant
@@ -19,16 +21,17 @@ package struct CatalogueDifference: Sendable {
   package private(set) var accountCount = 0
   package private(set) var lossCount = 0
   package private(set) var gainCount = 0
-  /// Another plan's name or reason, the same caps.
+  /// Accounts whose plan or reason differs while the caps stay the same.
   package private(set) var renamedCount = 0
-  /// The first of each kind, at most as many as were asked for.
+  /// The first of each kind, at most as many as requested.
   package private(set) var losses: [Change] = []
   package private(set) var gains: [Change] = []
 
-  /// How many accounts one snapshot reads, so that none is held for long.
+  /// The number of accounts that one snapshot reads, so that no snapshot is open for long.
   private static let pageCount = 200
 
-  /// `listed` is how many of each kind are told; `told` gets the number of accounts after each page.
+  /// `listed` is the most changes of each kind to list. `told` receives the number of accounts
+  /// after each page.
   package init(
     from ledger: Ledger, to catalogue: Catalogue, of database: Database, at now: Instant,
     listed: Int, told: (Int) -> Void
@@ -63,7 +66,8 @@ package struct CatalogueDifference: Sendable {
     }
   }
 
-  /// The rules that would hold, with what was sold before: by keeping the catalogue and undoing it.
+  /// The rules that would be in force, including what was sold before. They are found by storing
+  /// the catalogue and rolling that back.
   private static func rules(
     _ ledger: Ledger, _ catalogue: Catalogue, _ database: Database, at now: Instant
   ) throws -> LedgerRules {
@@ -81,7 +85,7 @@ package struct CatalogueDifference: Sendable {
     }
   }
 
-  /// How many accounts there are to compare.
+  /// The number of accounts to compare.
   package static func accountCount(reading database: some Queryable) throws -> Int64 {
     try database.first("SELECT count(DISTINCT account_id) FROM billing.entitlements") { row in
       try row.integer(0)
@@ -99,7 +103,7 @@ package struct CatalogueDifference: Sendable {
     ) { row in try row.id(0) }
   }
 
-  /// Nil where nothing changes.
+  /// Nil if nothing changes.
   private static func change(
     of account: Identifier, _ ledger: Ledger, _ rules: LedgerRules, at now: Instant,
     _ reader: Reader

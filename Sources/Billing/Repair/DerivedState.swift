@@ -4,8 +4,8 @@ internal import Storage
 package import Subscriptions
 package import Tiers
 
-/// What is derived of some subscriptions and of the accounts that own them, to be compared with what is
-/// derived of them otherwise.
+/// The state derived for some subscriptions and for the accounts that own them, to be compared with
+/// another derivation.
 package struct DerivedState: Sendable {
   package struct Subscription: Sendable, Equatable {
     package let owner: Identifier?
@@ -14,9 +14,9 @@ package struct DerivedState: Sendable {
     package let intervals: [Coverage.Interval]
   }
 
-  /// Nil for what nothing was derived of.
+  /// Nil for a subscription without derived state.
   package private(set) var subscriptions: [ObjectKey: Subscription?] = [:]
-  /// Empty for accounts that billing never heard of.
+  /// Empty for accounts unknown to billing.
   package private(set) var schedules: [Identifier: [Schedule.Boundary]] = [:]
 
   init(
@@ -36,7 +36,7 @@ package struct DerivedState: Sendable {
     try readSchedules(of: subscriptions.values.compactMap { $0?.owner }, reading: database)
   }
 
-  /// Those of accounts that another state of the same subscriptions names.
+  /// Adds the schedules of accounts that another state of the same subscriptions names.
   mutating func readSchedules(
     of accounts: [Identifier], reading database: some Queryable
   ) throws {
@@ -51,13 +51,13 @@ package struct DerivedChange: Sendable {
   package let before: DerivedState
   package let after: DerivedState
 
-  /// The subscriptions of which something is another, ascending.
+  /// The subscriptions that differ, ascending.
   package var subscriptions: [ObjectKey] {
     after.subscriptions.keys.filter { before.subscriptions[$0] != after.subscriptions[$0] }
       .sorted()
   }
 
-  /// The accounts that may store otherwise at some time, ascending.
+  /// The accounts whose schedules differ at some time, ascending.
   package var accounts: [Identifier] {
     after.schedules.keys.filter { before.schedules[$0] != after.schedules[$0] }.sorted()
   }

@@ -5,19 +5,20 @@ internal import Stores
 package import Subscriptions
 internal import Tiers
 
-/// Whether what is stored still follows from the facts: comparing writes nothing, and nobody waits.
+/// Checks whether the stored state still follows from the facts. Comparing writes nothing and makes
+/// no one wait.
 extension Ledger {
-  /// What was compared, and what differs from what is derived anew.
+  /// The numbers of compared rows, and those that differ from a new derivation.
   package struct Drift: Sendable {
-    /// Of a page of so many all are listed.
+    /// The most that are listed of each kind. A page of at most this size is listed completely.
     package static let listedCountMax = 200
 
-    /// Of subscriptions.
+    /// The number of subscriptions.
     package private(set) var checkedCount: Int64 = 0
     package private(set) var checkedScheduleCount: Int64 = 0
-    /// Those that say something else than their facts; the first of them.
+    /// The first subscriptions that differ from their facts.
     package private(set) var subscriptions: [ObjectKey] = []
-    /// Those whose schedule does not follow from what they own; the first of them.
+    /// The first accounts whose schedules do not follow from what they own.
     package private(set) var accounts: [Identifier] = []
     package private(set) var differingCount: Int64 = 0
 
@@ -38,11 +39,11 @@ extension Ledger {
     }
   }
 
-  /// Why what is stored need not follow from the facts.
+  /// Why the stored state need not follow from the facts.
   package enum Incomparable: Sendable {
-    /// It was derived under rules that are not this program's.
+    /// It was derived under rules other than this program's.
     case otherRules
-    /// Not all of it is derived under the rules in force yet.
+    /// Some of it is not yet derived under the rules in force.
     case unfinished
   }
 
@@ -52,8 +53,8 @@ extension Ledger {
     return row.isApplied ? nil : .unfinished
   }
 
-  /// Compares the subscriptions behind one in the order of their keys, at most `limit`; the last key, nil
-  /// where these were the last.
+  /// Compares at most `limit` subscriptions after `last`, in the order of their keys. Returns the
+  /// last key, or nil if there are no more.
   package func compare(
     _ drift: inout Drift, after last: String, limit: Int, reading reader: Reader
   ) throws -> String? {
@@ -65,12 +66,12 @@ extension Ledger {
     return keys.count == limit ? keys.last : nil
   }
 
-  /// Looks for purchases that a store told of and that have no row, behind a key in the order of their keys,
-  /// among at most `limit`; the key to go on behind, nil where these were the last.
+  /// Looks for purchases that a store reported but that have no row, among at most `limit` keys
+  /// after `last`. Returns the key to continue after, or nil if there are no more.
   package func compareTold(
     _ drift: inout Drift, after last: String, limit: Int, reading reader: Reader
   ) throws -> String? {
-    // Keys of one kind of a store are a range: `;` comes behind `:`.
+    // Keys of one kind and store form a range: `;` comes after `:`.
     let ranges = stores.subscriptionPrefixes.map { ($0, $0.dropLast() + ";") }
     guard let (start, end) = ranges.sorted(by: <).first(where: { last < $0.1 }) else { return nil }
     let rows = try reader.rows(
@@ -87,8 +88,8 @@ extension Ledger {
     return rows.count == limit ? rows.last?.key : String(end)
   }
 
-  /// Compares what the accounts from one on own, and behind the last those from the first on, at most `limit`
-  /// subscriptions.
+  /// Compares at most `limit` subscriptions in the order of their owners: from `account` to the
+  /// last, then from the first.
   package func compare(
     _ drift: inout Drift, from account: Identifier, limit: Int, reading reader: Reader
   ) throws {
@@ -104,10 +105,10 @@ extension Ledger {
     try compare(&drift, keys, reading: reader)
   }
 
-  /// The accounts behind one of which anything may follow for what they store, in the order of their ids.
+  /// The accounts after `last` that may have a schedule, in the order of their ids.
   ///
-  /// Rows of a schedule may be missing, and others be left over: so it is whoever has one of them, owns
-  /// something, or was given something.
+  /// A schedule's rows may be missing or left over. So this includes every account that has such a
+  /// row, owns a subscription, or was given a grant or a quota.
   package func accounts(
     behind last: Identifier, limit: Int, reading reader: Reader
   ) throws -> [Identifier] {
@@ -126,7 +127,7 @@ extension Ledger {
     return Array(found.sorted().prefix(limit))
   }
 
-  /// Compares the schedules of accounts with what follows from what they own and were given.
+  /// Compares the schedules of accounts with what follows from their subscriptions and decisions.
   package func compare(
     _ drift: inout Drift, schedulesOf accounts: [Identifier], reading reader: Reader
   ) throws {
@@ -136,22 +137,24 @@ extension Ledger {
       let account = try reading.account(id)
       let schedule = Self.schedule(
         try coverages(of: id, reading, under: rules), account.decided, under: rules)
-      // Nothing is written for an account that was never owed anything.
+      // Nothing is written for an account that never had an entitlement.
       let stored = account.boundaries.isEmpty ? free : account.boundaries
       drift.add(id, schedule.boundaries == stored)
     }
   }
 
-  /// That a repair would leave an account less room than it has.
+  /// The refusal of a repair that would lower an account's cap.
   package struct Shrinkage: Error, Sendable {
     package let account: Identifier
-    /// The first caps that differ so, from now on.
+    /// The first pair of caps, from now on, of which the second is smaller.
     package let before: Int64
     package let after: Int64
   }
 
-  /// Derives a subscription again, and writes what follows from the facts. Throws `Shrinkage` where a cap
-  /// would become smaller, unless that is wanted. The rules must be the servers'.
+  /// Derives a subscription again and writes what follows from the facts. The rules must be those
+  /// of the servers.
+  ///
+  /// - Throws: `Shrinkage` if a cap would become smaller, unless `shrinks` allows that.
   package func repair(
     _ key: ObjectKey, shrinks: Bool, at now: Instant, in transaction: Transaction
   ) throws {
@@ -170,13 +173,14 @@ extension Ledger {
       try derive([key], stored, cause: .fact, entry: { _ in nil }, at: now, in: transaction) { _ in
       }
     }
-    // A label that was wrong for its time, and is right by now, is not written again: it is of now then.
+    // A label that was wrong for its time but is right now is not written again. So the row's time
+    // becomes now.
     try transaction.execute(
       "UPDATE billing.subscriptions SET updated_ms = $2 WHERE object = $1",
       .text(key.description), .instant(now))
   }
 
-  /// The same for the schedule of an account.
+  /// Does the same for the schedule of an account.
   package func repair(
     scheduleOf account: Identifier, shrinks: Bool, at now: Instant, in transaction: Transaction
   ) throws {
@@ -220,7 +224,7 @@ extension Ledger {
       var derived = SubscriptionRow(
         subscription, coverage, attention, rules: rules, at: row.updated,
         transitionCount: row.transitionCount)
-      // Programs of before do not write it.
+      // Older versions of the program do not write it.
       derived.rulesChange = row.rulesChange
       drift.add(key, derived.says(theSameAs: row))
     }

@@ -6,16 +6,18 @@ package import Storage
 package import Stores
 internal import Subscriptions
 
-/// A kept delivery that the decoder of today has read again.
+/// A stored delivery, decoded again by the current decoder.
 package struct RedecodedDelivery: Sendable {
   package let delivery: DeliverySummary
   package let decoded: DecodedDelivery
-  /// What each fact's content is stored as.
+  /// The stored form of each fact's content.
   fileprivate let contents: [String]
   private let terms: [SearchRow]
 
-  /// Throws a `CryptoError` or a `CompressionError` for what cannot be opened, and what the decoder
-  /// throws for what it cannot read.
+  /// Decodes a stored delivery again.
+  ///
+  /// - Throws: A `CryptoError` or a `CompressionError` if the delivery cannot be opened, and the
+  ///   decoder's error if it cannot be decoded.
   package init(
     _ delivery: DeliverySummary, of stores: StoreList, sealing: SealingKeys, search: SearchKey?,
     reading queryable: some Queryable
@@ -37,7 +39,7 @@ package struct RedecodedDelivery: Sendable {
     for term in terms { try term.write(in: transaction) }
   }
 
-  /// What the row says of it follows today's decoder.
+  /// Updates the delivery's row to the current decoder's result.
   fileprivate func writeRow(in transaction: Transaction) throws {
     try transaction.execute(
       """
@@ -48,28 +50,28 @@ package struct RedecodedDelivery: Sendable {
   }
 }
 
-/// What would hold without a delivery.
+/// The consequences if a delivery had never arrived.
 package struct Supposition: Sendable {
   package let change: DerivedChange
-  /// Why no subscription would be another; nil where one would.
+  /// Why no subscription would differ; nil if one would.
   package let unchanged: Unchanged?
 
   package enum Unchanged: Sendable, Equatable {
-    /// It tells of no object; what became of it.
+    /// The delivery is about no object; its disposition.
     case saysNothing(DecodedDelivery.Disposition)
-    /// Others, the newest first, told more of the same objects.
+    /// Other deliveries, newest first, report more about the same objects.
     case outdated(by: [String])
-    /// Others, the newest first, say the same.
+    /// Other deliveries, newest first, report the same.
     case saidAgain(by: [String])
-    /// What is bought in the sandbox gives nothing here.
+    /// Sandbox purchases grant nothing here.
     case sandbox
-    /// What it alone says decides on nothing that is owed.
+    /// What only this delivery reports has no effect on what is owed.
     case owesTheSame
   }
 }
 
 extension Ledger {
-  /// Joins again what a kept delivery says, in the place of what it said to the decoder of its time.
+  /// Joins a stored delivery again, in place of what its first decoder made of it.
   package func replay(
     _ again: RedecodedDelivery, at now: Instant, in transaction: Transaction
   ) throws -> DerivedChange {
@@ -89,10 +91,10 @@ extension Ledger {
       about: now, in: transaction)
   }
 
-  /// Takes away what one delivery says, and what only it says of links, and joins what others say of
-  /// the same objects: to be undone, as nothing is ever forgotten.
+  /// Removes what one delivery reports, and the links that only it reports, and joins what other deliveries
+  /// report about the same objects. The caller must roll this back, because nothing is ever forgotten.
   ///
-  /// `moment` is the time whose states are told.
+  /// The states returned are those at `moment`.
   package func suppose(
     without delivery: RedecodedDelivery, among others: [RedecodedDelivery], at now: Instant,
     about moment: Instant, in transaction: Transaction
@@ -127,7 +129,7 @@ extension Ledger {
     return Supposition(change: change, unchanged: reason)
   }
 
-  /// Whether all of its subscriptions are of the world that grants nothing.
+  /// Whether all subscriptions of the change are from the environment that grants nothing.
   private func isOfSandbox(_ change: DerivedChange, in transaction: Transaction) throws -> Bool {
     let keys = change.after.subscriptions.keys
     return try !keys.isEmpty
@@ -137,7 +139,7 @@ extension Ledger {
       }
   }
 
-  /// What is known of objects, and the deliveries that say it.
+  /// The stored contents of objects, and the deliveries that reported them.
   private func contents(
     of keys: [ObjectKey], in transaction: Transaction
   ) throws -> (contents: Set<String>, deliveries: Set<Int64>) {
@@ -156,7 +158,7 @@ extension Ledger {
 
   private static let toldIDCountMax = 3
 
-  /// The stores' ids of the newest of them.
+  /// The stores' ids of the newest of these deliveries.
   private func ids(of deliveries: Set<Int64>, in transaction: Transaction) throws -> [String] {
     try deliveries.sorted(by: >).prefix(Self.toldIDCountMax).compactMap { number in
       try transaction.first(
@@ -165,8 +167,8 @@ extension Ledger {
     }
   }
 
-  /// The deliveries that may speak of the same objects as this one, the newest first, itself left out;
-  /// at most `countMax`, and whether there are more.
+  /// The other deliveries that may be about the same objects as this one, newest first. Returns at
+  /// most `countMax`, and whether there are more.
   package func deliveries(
     beside delivery: DeliverySummary, countMax: Int, reading reader: Reader
   ) throws -> (deliveries: [DeliverySummary], areMore: Bool) {

@@ -4,18 +4,18 @@ internal import Ledger
 package import Storage
 internal import Subscriptions
 
-/// After a rotation of keys: what older ones have sealed is sealed by the first, so that they can go.
+/// Seals with the first key what older keys have sealed, so that these can be removed after a rotation.
 ///
-/// Slice by slice beside whoever writes; what was broken off finds the rest by itself.
+/// Works in slices while others write. After an interruption, the next run finds the rest by itself.
 package struct Resealing: Sendable {
-  /// How many were sealed anew.
+  /// The number of values that were sealed again.
   package private(set) var count: Int64 = 0
-  /// How many no key opens; they stay as they are.
+  /// The number of values that no key opens; they stay as they are.
   package private(set) var unopenedCount: Int64 = 0
   private let sealing: SealingKeys
   private let database: Database
 
-  /// How many numbers one transaction looks through, and how many bytes it seals at least before it ends.
+  /// How many numbers one transaction covers, and after how many sealed bytes it ends early.
   private static let sliceCount: Int64 = 500
   private static let sliceByteCount = 4 << 20
 
@@ -24,18 +24,18 @@ package struct Resealing: Sendable {
     self.sealing = sealing
   }
 
-  /// What shows that a server may still seal with another key than the first.
+  /// Evidence that a server may still seal with a key other than the first.
   package enum Obstacle: Sendable {
-    /// The newest delivery, of then, was sealed by another.
+    /// The newest delivery, received at this time, was sealed with another key.
     case newestDelivery(Instant)
-    /// One was that came not long ago, though a newer one was sealed by the first.
+    /// A recent delivery was sealed with another key, although a newer one was sealed with the first.
     case recentDelivery(Instant)
   }
 
-  /// A server that is not restarted seals something within so long, as a rule.
+  /// A server that was not restarted usually seals something within this time.
   package static let restartSpan = Instant.Span.minutes(10)
 
-  /// To be asked before anything is sealed anew, which takes the traces away.
+  /// Returns the obstacle, if any. Call it before resealing, which removes the evidence.
   package static func obstacle(
     to sealing: SealingKeys, at now: Instant, reading database: some Queryable
   ) throws -> Obstacle? {
@@ -58,14 +58,14 @@ package struct Resealing: Sendable {
     return nil
   }
 
-  /// How many numbers of deliveries there are to look through.
+  /// The highest delivery number, which is how many numbers `run` looks through.
   package static func total(reading database: some Queryable) throws -> Int64 {
     try database.first("SELECT id FROM billing.deliveries ORDER BY id DESC LIMIT 1") {
       try $0.integer(0)
     } ?? 0
   }
 
-  /// Deliveries, then what jobs are given; `told` gets the number that was reached.
+  /// Reseals deliveries, then the payloads of jobs. `told` receives the number reached so far.
   package mutating func run(told: (Int64) -> Void) throws {
     let end = try database.read { try Self.total(reading: $0) }
     var reached: Int64 = 0
@@ -164,7 +164,7 @@ package struct Resealing: Sendable {
         slice.unopenedCount += 1
         continue
       }
-      // A request that came in between has brought another.
+      // Nothing is updated if a request has replaced the payload in the meantime.
       slice.count += Int64(
         try transaction.execute(
           "UPDATE billing.jobs SET payload = $3 WHERE kind = $1 AND object = $2 AND payload = $4",
@@ -173,7 +173,7 @@ package struct Resealing: Sendable {
     return (slice, rows.count < sliceCount ? nil : rows.last?.0)
   }
 
-  /// Nil where no key opens it.
+  /// Nil if no key opens it.
   private static func opened(_ body: () throws -> [UInt8]) -> [UInt8]? {
     do { return try body() } catch { return nil }
   }

@@ -11,7 +11,7 @@ package struct MoneySum: Hashable, Sendable {
 
   package init() {}
 
-  /// Nil for what is larger than any money is.
+  /// Nil for amounts larger than any money.
   package init?(_ money: Money) {
     let isNegative = money.amount.hasPrefix("-")
     let texts = money.amount.drop { $0 == "-" }.split(separator: ".", maxSplits: 1)
@@ -48,7 +48,7 @@ package struct MoneySum: Hashable, Sendable {
         + padded.suffix(Self.digitCount), currency: currency)
   }
 
-  /// Exact.
+  /// The exact sum as text.
   var saved: String { String(parts) }
 
   /// Reads what `saved` wrote; nil for anything else.

@@ -2,7 +2,7 @@ package import Base
 
 /// A month of the calendar in UTC.
 package struct Month: Hashable, Sendable {
-  /// The first moment of it.
+  /// The month's first moment.
   package let start: Instant
 
   private init(start: Instant) { self.start = start }
@@ -15,19 +15,19 @@ package struct Month: Hashable, Sendable {
     self.start = start
   }
 
-  /// The one that a moment lies in.
+  /// The month of a moment.
   package init(of moment: Instant) {
     let number = moment.month
     let (year, month) = (String(number / 100), String(number % 100))
     func padded(_ text: String, _ width: Int) -> String {
       String(repeating: "0", count: max(0, width - text.utf8.count)) + text
     }
-    // Every month of four digits of a year has a first day.
+    // Every month of a four-digit year has a first day.
     start =
       Instant(rfc3339: "\(padded(year, 4))-\(padded(month, 2))-01T00:00:00Z") ?? .distantPast
   }
 
-  /// The first moment after it.
+  /// The first moment after the month.
   package var end: Instant { start.adding(calendarMonths: 1) }
 
   package func adding(_ count: Int64) -> Month {

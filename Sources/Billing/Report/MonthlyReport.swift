@@ -1,34 +1,34 @@
 package import Base
 package import Tiers
 
-/// The figures of one month and of the twelve before it, summed over subscribers one after another.
+/// The figures of a month and the twelve before it, summed over subscribers one after another.
 ///
-/// It holds a few numbers for each segment, however many subscribers there are.
+/// It holds a few numbers for each segment, whatever the number of subscribers.
 package struct MonthlyReport: Equatable, Sendable {
   package let month: Month
-  /// The twelve before it and itself, ascending.
+  /// The twelve months before it and the month itself, ascending.
   package let months: [Month]
-  /// Of the month, by segment.
+  /// Subscribers of the month, by segment.
   package internal(set) var segments: [Segment: Movement] = [:]
-  /// Of each of `months`, all segments together.
+  /// Subscribers of each of `months`, all segments together.
   package internal(set) var movements: [Movement]
   package internal(set) var trials: [Trials]
   package internal(set) var failures: [Failures]
-  /// Why those left that were lost in the month.
+  /// Why subscribers were lost in the month.
   package internal(set) var reasons: [CapReason: Int64] = [:]
-  /// Of the month, by currency and segment.
+  /// Revenue of the month, by currency and segment.
   package internal(set) var revenue: [String: [Segment: Revenue]] = [:]
-  /// Of each of `months`, by currency.
+  /// Revenue of each of `months`, by currency.
   package internal(set) var revenueOfMonths: [String: [Revenue]] = [:]
-  /// What came or went in the month and no store told how much it was.
+  /// Payments and reversals of the month whose amount no store reported.
   package internal(set) var untold = Untold()
-  /// When anything is first known of any of them.
+  /// The time of the first known event of any subscriber.
   package internal(set) var began: Instant?
 
-  /// Until when the month is counted, where it was not over; nil of a whole month.
+  /// The end of the count, if the month was not over; nil for a whole month.
   package let toDate: Instant?
 
-  /// Of the whole month, or, where it is not over at a moment, of what is before that moment.
+  /// A report on the whole month or, if it is not over at `moment`, on its part before that.
   package init(_ month: Month, at moment: Instant = .distantFuture) {
     self.month = month
     toDate = moment < month.end ? moment : nil
@@ -38,15 +38,15 @@ package struct MonthlyReport: Equatable, Sendable {
     failures = months.map { _ in Failures() }
   }
 
-  /// How subscribers came and went: `opening + new + returned + changedIn - changedOut - lost` is
-  /// `closing`.
+  /// The month's change of subscribers: `opening + new + returned + changedIn - changedOut - lost`
+  /// is `closing`.
   package struct Movement: Hashable, Sendable {
     package internal(set) var opening: Int64 = 0
-    /// Who never subscribed before.
+    /// Subscribers who had never subscribed before.
     package internal(set) var new: Int64 = 0
-    /// Who had been lost before.
+    /// Subscribers who had been lost before.
     package internal(set) var returned: Int64 = 0
-    /// Who came from another segment.
+    /// Subscribers who came from another segment.
     package internal(set) var changedIn: Int64 = 0
     package internal(set) var changedOut: Int64 = 0
     package internal(set) var lost: Int64 = 0
@@ -57,9 +57,9 @@ package struct MonthlyReport: Equatable, Sendable {
   package struct Trials: Hashable, Sendable {
     package internal(set) var opening: Int64 = 0
     package internal(set) var started: Int64 = 0
-    /// Who subscribed from it.
+    /// Trials that became subscriptions.
     package internal(set) var converted: Int64 = 0
-    /// Who did not.
+    /// Trials that did not.
     package internal(set) var ended: Int64 = 0
     package internal(set) var closing: Int64 = 0
   }
@@ -80,7 +80,7 @@ package struct MonthlyReport: Equatable, Sendable {
     package internal(set) var refundCount: Int64 = 0
     package internal(set) var refunded = MoneySum.zero
     package internal(set) var disputeCount: Int64 = 0
-    /// What was lost to the customers' banks.
+    /// Money lost to the customers' banks.
     package internal(set) var disputed = MoneySum.zero
 
     package init() {}
@@ -104,16 +104,16 @@ package struct MonthlyReport: Equatable, Sendable {
     package internal(set) var reversalCount: Int64 = 0
   }
 
-  /// What happens at it, or later, is not counted.
+  /// The end of the count. What happens at this moment, or later, is not counted.
   package var end: Instant { toDate ?? month.end }
 
-  /// All of a currency in the month.
+  /// The month's revenue in a currency.
   package func revenue(in currency: String) -> Revenue {
     revenueOfMonths[currency]?.last ?? Revenue()
   }
 
-  /// The currencies in which anything moved in these months: the one with most payments in the month
-  /// first.
+  /// The currencies in which anything moved in these months. The one with most payments in the
+  /// month comes first.
   package var currencies: [String] {
     revenueOfMonths.keys.sorted {
       (-revenue(in: $0).paymentCount, $0) < (-revenue(in: $1).paymentCount, $1)
@@ -129,7 +129,7 @@ package struct MonthlyReport: Equatable, Sendable {
     for booking in subscriber.bookings { add(booking) }
   }
 
-  /// Just before it a month closes.
+  /// The time just before which a month closes.
   private func close(of month: Month) -> Instant { min(month.end, end) }
 
   private func index(of moment: Instant) -> Int? {
@@ -208,7 +208,7 @@ package struct MonthlyReport: Equatable, Sendable {
       if booking.kind == .payment { untold.paymentCount += 1 } else { untold.reversalCount += 1 }
       return
     }
-    // A trial's invoice is none.
+    // The invoice of a trial is no payment.
     if sum.isZero { return }
     var revenue = Revenue()
     switch booking.kind {

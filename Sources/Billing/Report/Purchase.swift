@@ -8,7 +8,7 @@ package struct Purchase: Sendable {
   package let store: String
   package let coverage: Coverage
   package let bill: Bill
-  /// How its label changed, in the order in which that was noticed.
+  /// The changes of its label, in the order in which they were noticed.
   package let changes: [Change]
 
   package init(store: String, coverage: Coverage, bill: Bill, changes: [Change]) {
@@ -18,13 +18,13 @@ package struct Purchase: Sendable {
     self.changes = changes
   }
 
-  /// That its label became another.
+  /// A change of the label.
   package struct Change: Hashable, Sendable {
-    /// When that came true.
+    /// When the new label became true.
     package let at: Instant
-    /// When it was noticed; the same where time alone brought it.
+    /// When the change was noticed; the same time if time alone caused it.
     package let noticed: Instant
-    /// Nil where nothing was known of it before.
+    /// Nil if nothing was known of it before.
     package let before: Label?
     package let after: Label
 
@@ -36,8 +36,8 @@ package struct Purchase: Sendable {
     }
   }
 
-  /// When a trial ran. A store may tell of a paid period only, once there is one, as if there had been
-  /// no trial: what was noticed stays true.
+  /// The times of its trials. Once there is a paid period, a store may report only that, as if
+  /// there had been no trial. What was noticed before stays true.
   var trials: [Range<Instant>] {
     var trials: [Range<Instant>] = []
     for (index, change) in changes.enumerated() where change.after == .trialing {
@@ -56,6 +56,6 @@ package struct Purchase: Sendable {
 }
 
 extension Label {
-  /// Whether a payment failed, and may still come.
+  /// Whether a payment failed that may still arrive.
   package var isFailing: Bool { self == .grace || self == .onHold }
 }

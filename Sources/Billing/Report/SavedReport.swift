@@ -2,7 +2,7 @@ package import JSON
 internal import Base
 internal import Tiers
 
-/// The sums so far as a text, exact, for a report that is read on another day.
+/// The exact sums so far as text, for a report that continues on another day.
 extension MonthlyReport {
   package var saved: JSONValue {
     [
@@ -27,7 +27,7 @@ extension MonthlyReport {
     ]
   }
 
-  /// Reads what `saved` wrote. Throws a `JSONError` at what it cannot have written.
+  /// Reads the text of `saved`. Throws a `JSONError` if `saved` cannot have written it.
   package init(saved: JSON) throws {
     guard let month = Month(try saved["month"].requireString()) else {
       throw saved["month"].strange
@@ -67,13 +67,13 @@ extension MonthlyReport {
   }
 }
 
-/// What a report consists of.
+/// A part of a report.
 private protocol Saved {
   var saved: JSONValue { get }
   init(saved: JSON) throws
 }
 
-/// Numbers in an order that does not change.
+/// Numbers in a fixed order.
 private protocol Counted: Saved {
   init()
   static var counts: [WritableKeyPath<Self, Int64>] { get }

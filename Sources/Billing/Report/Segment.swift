@@ -1,10 +1,10 @@
 internal import Base
 
-/// What subscribers and money are told apart by.
+/// The store, plan and period by which a report splits subscribers and money.
 package struct Segment: Hashable, Sendable {
   /// The store's name.
   package let store: String
-  /// The plan's id; nil for money of which nothing tells what it bought.
+  /// The plan's id; nil for money if it is not known what it bought.
   package let plan: String?
   package let period: Period
 
@@ -21,14 +21,14 @@ extension Segment: Comparable {
   }
 }
 
-/// For how long at a time somebody pays.
+/// The length of time that a customer pays for at once.
 package enum Period: String, Hashable, Sendable, CaseIterable {
   case month, year
-  /// A part of either, or anything else.
+  /// A part of a month or year, or any other length.
   case other
 
-  /// A period to which its store gave days is longer than it was sold, and nothing else tells of them: so a
-  /// month reaches to where two begin, and a year to where two do.
+  /// A store can add days to a period without any other sign, so a period can be longer than it was
+  /// sold. A length below two months still counts as a month, and one below two years as a year.
   init(from start: Instant, to end: Instant) {
     let length = end - start
     if .days(27) <= length, length < .days(59) {

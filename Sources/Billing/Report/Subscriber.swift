@@ -2,15 +2,15 @@ package import Base
 internal import Subscriptions
 package import Tiers
 
-/// A purchase and those that continue it: what the report counts once, however often its store gave it
-/// another number.
+/// A purchase and those that continue it. The report counts them once, even if the store gave them
+/// several numbers.
 package struct Subscriber: Sendable {
   private let purchases: [Purchase]
   private let catalogue: Catalogue
   private let trials: [[Range<Instant>]]
   private let paid: [[Purchase.Paid]]
 
-  /// `catalogue` has every plan that their coverages name.
+  /// `catalogue` has every plan that the purchases' coverages name.
   package init(_ purchases: [Purchase], _ catalogue: Catalogue) {
     self.purchases = purchases
     self.catalogue = catalogue
@@ -28,9 +28,9 @@ package struct Subscriber: Sendable {
     }
   }
 
-  /// What somebody is at a moment.
+  /// The status of a subscriber at a moment.
   package enum Status: Hashable, Sendable {
-    /// Nothing is owed, or nothing but the leeway for a first payment.
+    /// Nothing is owed, except perhaps the leeway for a first payment.
     case none
     case trial
     case subscribed(Segment)
@@ -40,16 +40,16 @@ package struct Subscriber: Sendable {
     }
   }
 
-  /// That the status becomes another.
+  /// A change of the status.
   package struct Edge: Hashable, Sendable {
     package let at: Instant
     package let before: Status
     package let after: Status
-    /// Why nothing more is owed, where that is so.
+    /// Why nothing is owed any more, if the subscriber was lost.
     package let reason: CapReason?
   }
 
-  /// All of them before `end`, in their order.
+  /// All changes before `end`, in order.
   package func edges(before end: Instant) -> [Edge] {
     let moments = Set(
       purchases.flatMap { $0.coverage.intervals.flatMap { [$0.from, $0.to] } }
@@ -68,10 +68,10 @@ package struct Subscriber: Sendable {
     return edges
   }
 
-  /// Why a plan is owed where nothing has to be asked of what was before.
+  /// The reasons for a plan that do not depend on the previous status.
   private static let firmReasons: Set<CapReason> = [.subscribed, .contested, .courtesy]
 
-  /// Grace and leeway go on with what was before: they follow a period.
+  /// The status at a moment. Grace and leeway continue the previous status, because they follow a period.
   private func status(at moment: Instant, after before: Status) -> Status {
     var owed: [(purchase: Int, interval: Coverage.Interval)] = []
     for (index, purchase) in purchases.enumerated() {
@@ -94,7 +94,7 @@ package struct Subscriber: Sendable {
     }
   }
 
-  /// Additions count where there is nothing else.
+  /// The segment of what is owed. Additions count only if there is nothing else.
   private func segment(
     _ owed: [(purchase: Int, interval: Coverage.Interval)], at moment: Instant
   ) -> Segment {
@@ -102,14 +102,15 @@ package struct Subscriber: Sendable {
       let plan = catalogue.plan(id)
       return (plan?.isAddition ?? false ? 0 : 1, plan?.byteCount ?? 0, id)
     }
-    // Never empty: nobody asks what nothing is.
+    // `owed` is never empty: every caller checks that.
     let best = owed.max { rank($0.interval.planID) < rank($1.interval.planID) } ?? owed[0]
     return Segment(
       store: purchases[best.purchase].store, plan: best.interval.planID,
       period: period(of: best.interval.planID, best.purchase, at: moment))
   }
 
-  /// That of the newest payment for the plan which is a whole period, else of the first to come.
+  /// The period of the newest payment for the plan that covers a whole period, or of the first
+  /// payment to come.
   private func period(of plan: String?, _ purchase: Int, at moment: Instant) -> Period {
     let whole = paid[purchase].filter { $0.period != .other }
     let own = whole.filter { $0.plan == plan }
@@ -124,18 +125,18 @@ package struct Subscriber: Sendable {
 
   // MARK: money
 
-  /// Money that came or went.
+  /// Money that was received or that went back.
   package struct Booking: Sendable {
     package let kind: Kind
     package let at: Instant
     package let segment: Segment
-    /// Nil where the store did not tell.
+    /// Nil if the store did not report it.
     package let amount: Money?
 
     package enum Kind: Sendable { case payment, refund, dispute }
   }
 
-  /// What was paid, and what went back; nothing of what is still open.
+  /// What was paid and what went back, without anything still open.
   package var bookings: [Booking] {
     purchases.enumerated().flatMap { index, purchase in
       let payments = purchase.bill.payments.filter { $0.state == .paid }
@@ -164,12 +165,12 @@ package struct Subscriber: Sendable {
     if let from = payment.from ?? own?.from, let to = payment.to ?? own?.to {
       period = Period(from: from, to: to)
     }
-    // A part of a period is paid by who pays by the month or the year otherwise.
+    // A customer who pays for a part of a period normally pays by the month or the year.
     if period == .other { period = self.period(of: plan, index, at: payment.at) }
     return Segment(store: purchase.store, plan: plan, period: period)
   }
 
-  /// The largest plan that is owed because of it, else the one that its product means.
+  /// The largest plan that is owed because of the payment, otherwise the one of its product.
   private static func plan(
     of payment: Bill.Payment, _ purchase: Purchase, _ catalogue: Catalogue
   ) -> String? {
@@ -190,7 +191,7 @@ package struct Subscriber: Sendable {
 
   // MARK: payments that fail
 
-  /// That payments began to fail, or that this was over.
+  /// A moment at which payments began to fail, or stopped failing.
   package struct Failure: Sendable {
     package let at: Instant
     package let became: Became
@@ -198,7 +199,7 @@ package struct Subscriber: Sendable {
     package enum Became: Sendable { case failing, recovered, lost }
   }
 
-  /// By when each was noticed.
+  /// The failures, by the time when each was noticed.
   package var failures: [Failure] {
     purchases.flatMap { purchase in
       purchase.changes.compactMap { change -> Failure? in
@@ -211,13 +212,13 @@ package struct Subscriber: Sendable {
     }
   }
 
-  /// When anything is first known of it.
+  /// The time of the first known event.
   package var began: Instant? {
     (purchases.flatMap { $0.coverage.intervals.map(\.from) + $0.bill.payments.map(\.at) }).min()
   }
 }
 
 extension Money {
-  /// Whether it is nothing.
+  /// Whether the amount is zero.
   fileprivate var isZero: Bool { !amount.contains { $0 != "0" && $0 != "." && $0 != "-" } }
 }

@@ -3,44 +3,45 @@ package import JSON
 package import Subscriptions
 package import Tiers
 
-/// What a verified delivery or a provider's answer says, in one shape for every provider.
+/// The content of a verified delivery or of a provider's answer, in one shape for every provider.
 package struct DecodedDelivery: Sendable {
   package let provider: ObjectKey.Provider
-  /// Nil where it could not be read.
+  /// Nil if it could not be read.
   package let environment: StoreEnvironment?
-  /// Names the delivery at its provider, the same at every retry.
+  /// The provider's id of the delivery, the same at every retry.
   package let deliveryID: String
   package let type: String
   package let apiVersion: String?
-  /// The provider's id of the object it speaks of.
+  /// The provider's id of the object that the delivery is about.
   package let object: String?
   package let created: Instant?
   package let facts: [Fact]
   /// Objects to read again, and why.
   package let requests: [ReadRequest]
-  /// What the store asks of us before it decides on a refund.
+  /// The store's question to us before it decides on a refund.
   package let refundQuestion: RefundQuestion?
-  /// What the objects it speaks of may be looked for by, beside their ids.
+  /// Terms by which its objects can be found, in addition to their ids.
   package let terms: [SearchTerm]
   /// What the decoder noticed, as metrics labels.
   package let notes: Set<String>
   package let disposition: Disposition
-  /// Whether we asked for it.
+  /// Whether it answers a request of ours.
   package let isAnswer: Bool
-  /// Equal for deliveries that mean the same, beyond their facts.
+  /// Equal for deliveries with the same meaning, apart from their facts.
   package let meaning: JSONValue
 
-  /// What became of a delivery's objects.
+  /// How a delivery's objects were handled.
   package enum Disposition: String, Sendable, CaseIterable {
-    /// Merged into their mirrors.
+    /// Merged into the mirrors.
     case joined
-    /// Kept only: of no kind or connection that billing mirrors, or a reason to read again.
+    /// Stored only: it is of a kind or connection that billing does not mirror, or only a reason to
+    /// read again.
     case recorded
-    /// Of a connected account or another app, not ours.
+    /// Belongs to a connected account or another app, not to us.
     case foreign
-    /// Dated after its own arrival: kept, not merged, to be read again.
+    /// Dated after its own arrival: stored, not merged, and to be read again.
     case premature
-    /// Signed but not readable; an alarm, since a repaired decoder can still read it.
+    /// Signed but not readable. Raises an alarm, because a repaired decoder can still read it.
     case undecodable
   }
 
@@ -68,7 +69,7 @@ package struct DecodedDelivery: Sendable {
     self.meaning = meaning
   }
 
-  /// One answer may show an object twice, read a moment apart: what it showed last is what it says.
+  /// Keeps the last value of each object, because one answer may show an object twice, read a moment apart.
   private static func newest(_ facts: [Fact]) -> [Fact] {
     var places: [ObjectKey: Int] = [:]
     var newest: [Fact] = []
@@ -86,28 +87,29 @@ package struct DecodedDelivery: Sendable {
     return newest
   }
 
-  /// Beyond it one bogus stamp would outdate every true one.
+  /// Without this limit one bogus timestamp would outdate every true one.
   private static let clockDifferenceMax = Instant.Span.minutes(5)
 
-  /// Whether facts of that time may be merged when they arrive at `received`.
+  /// Whether facts of that time are too far in the future to be merged when they arrive at `received`.
   package static func isPremature(_ asOf: AsOf, received: Instant) -> Bool {
     asOf.from > received + clockDifferenceMax
   }
 
-  /// By the store's clock, the moment that a read must not have begun before.
+  /// The moment, by the store's clock, before which a read must not have begun.
   ///
-  /// A stamp from the future must not have it read until then.
+  /// A timestamp from the future does not delay the read until then.
   package func settledBy(received: Instant) -> Instant? {
     facts.map { $0.asOf.to }.max().map { min($0, received + Self.clockDifferenceMax) }
   }
 
-  /// What must be read because of how the facts were merged.
+  /// The reads that are needed because of how the facts were merged.
   ///
-  /// After an answer nothing: what a read leaves unsettled another one would, too. One that began too
-  /// early is repeated by its own job.
+  /// There are none after an answer: another read would leave the same questions open. A read that
+  /// began too early is repeated by its own job.
   ///
-  /// `unexplained` are subscriptions of which they say something that is not known: one read for a delivery that
-  /// says it first, of which the answer stands. `dangling` are facts that would change a subscription, of which none is known.
+  /// `unexplained` are subscriptions about which the facts say something unknown. The first
+  /// delivery that says it causes one read, and that read's answer stands. `dangling` are facts
+  /// that would change a subscription, but no known one.
   package func unsettled(
     _ dirty: [ObjectKey], unexplained: [ObjectKey],
     unknown: [(subscription: ObjectKey, object: ObjectKey)],

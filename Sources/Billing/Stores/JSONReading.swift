@@ -1,12 +1,12 @@
 package import JSON
 
-/// Whether a text can be an id of a store's: bounded, visible ASCII.
+/// Whether a text can be a store's id: 1 to 255 bytes of visible ASCII.
 package func isID(_ text: String) -> Bool {
   (1...255).contains(text.utf8.count) && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
 }
 
 extension JSON {
-  /// Whether nothing is said: the member is missing, or null.
+  /// Whether the member is missing or null.
   package var isAbsent: Bool { !exists || isNull }
 
   package func requireID() throws(JSONError) -> String {

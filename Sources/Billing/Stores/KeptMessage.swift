@@ -3,15 +3,15 @@ internal import JSON
 package import Subscriptions
 package import Tiers
 
-/// A kept delivery, opened to be decoded again; it was proven when it came.
+/// A stored delivery, opened to be decoded again. Its sender was verified when it arrived.
 package struct KeptMessage: Sendable {
   package let deliveryID: String
-  /// Nil where that could not be read.
+  /// Nil if it could not be read.
   package let environment: StoreEnvironment?
   package let received: Instant
-  /// Whether it was about another account, app or shop than ours.
+  /// Whether it was about an account, app or shop other than ours.
   package let isForeign: Bool
-  /// As it came; of an answer the transcript.
+  /// The body as it arrived; for an answer, the transcript.
   package let body: [UInt8]
 
   package init(
@@ -25,10 +25,10 @@ package struct KeptMessage: Sendable {
     self.body = body
   }
 
-  /// Beyond it a number was made up: nobody reads that often, and the next one must fit.
+  /// A larger number is made up: no object is read that often, and the next number must fit, too.
   private static let readNumberMax: Int64 = 1 << 53
 
-  /// Whose answer it is to which read; nil of what was not asked for.
+  /// The object and the number of the read that this answers; nil if it is not an answer.
   package var read: (key: ObjectKey, readNumber: Int64)? {
     guard deliveryID.hasPrefix("read:"), let colon = deliveryID.lastIndex(of: ":"),
       let number = Int64(deliveryID[deliveryID.index(after: colon)...]),
@@ -40,9 +40,9 @@ package struct KeptMessage: Sendable {
 }
 
 extension Store {
-  /// What a kept delivery says to the decoder of today.
+  /// The delivery as today's decoder reads it.
   ///
-  /// Throws what the decoder does, for what it cannot read either.
+  /// - Throws: The decoder's error, if it cannot read the delivery either.
   package func decoded(again kept: KeptMessage) throws -> DecodedDelivery {
     guard let (key, readNumber) = kept.read else { return try delivered(again: kept) }
     return DecodedDelivery(
@@ -51,7 +51,7 @@ extension Store {
 }
 
 extension DecodedDelivery {
-  /// What a read found; its number tells it from every other read of the object.
+  /// The result of a read. Its number distinguishes it from every other read of the object.
   package init(_ answer: StoreAnswer, to readNumber: Int64, of key: ObjectKey) {
     self.init(
       provider: key.provider, environment: key.environment,
@@ -60,7 +60,7 @@ extension DecodedDelivery {
       disposition: .joined, isAnswer: true, meaning: ["read": .integer(readNumber)])
   }
 
-  /// What the answer to a read is kept under.
+  /// The delivery id under which the answer to a read is stored.
   package static func answerID(to readNumber: Int64, of key: ObjectKey) -> String {
     "read:\(key):\(readNumber)"
   }

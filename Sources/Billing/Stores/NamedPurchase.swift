@@ -1,13 +1,13 @@
 package import Base
 package import Subscriptions
 
-/// What a number names that people have from a store: on a receipt, in its console.
+/// A purchase identified by a number that people have from a store, on a receipt or in its console.
 package struct NamedPurchase: Sendable {
-  /// The object of that number.
+  /// The object with that number.
   package let object: ObjectKey
-  /// What is read where nothing is known of the object; nil where the store cannot be asked for that.
+  /// The object to read if nothing is known of `object`; nil if the store cannot be asked for it.
   package let subscription: ObjectKey?
-  /// The number itself where whoever holds it may ask for the purchase.
+  /// The number itself, if knowing it allows anyone to ask for the purchase.
   package let secret: Secret?
 
   package init(object: ObjectKey, subscription: ObjectKey?, secret: Secret? = nil) {

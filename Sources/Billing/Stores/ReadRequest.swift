@@ -1,20 +1,20 @@
 package import Base
 package import Subscriptions
 
-/// An object to be read of its store again, and why.
+/// An object to be read again from its store, and why.
 package struct ReadRequest: Sendable {
-  /// What its job reads: a subscription, a purchase, or a payment whose invoice is unknown.
+  /// The object that the job reads: a subscription, a purchase, or a payment whose invoice is unknown.
   package let object: ObjectKey
   package let reason: String
-  /// What the reader needs to know and rows may not hold in clear: a purchase's token.
+  /// A value that the reader needs and that rows must not hold in clear: a purchase's token.
   package let secret: Secret?
-  /// Whether an object that was ever read needs no other read because of it.
+  /// Whether the request is satisfied if the object was ever read before.
   package let isFirstOnly: Bool
-  /// Whether a client alone says that there is something to read.
+  /// Whether only a client says that there is something to read.
   package let isClaim: Bool
-  /// Whether a read that was asked for this very reason before was enough.
+  /// Whether an earlier read for this very reason was enough.
   package let isOnce: Bool
-  /// How long to wait for what may tell as much by itself.
+  /// How long to wait for deliveries that may report the same by themselves.
   package let delay: Instant.Span
 
   package init(
@@ -33,19 +33,19 @@ package struct ReadRequest: Sendable {
   /// Other deliveries of the same change may be on their way.
   private static let settlingTime = Instant.Span.minutes(2)
 
-  /// A subscription names an object that nobody told of: one read, unless it is told soon.
+  /// A subscription names an object that no delivery has reported: one read, unless one reports it soon.
   static func unknown(_ object: ObjectKey, of subscription: ObjectKey) -> ReadRequest {
     ReadRequest(
       subscription, reason: "unknown_\(object.kind.rawValue):\(object.id)", isOnce: true,
       delay: settlingTime)
   }
 
-  /// A genuine delivery that cannot be read names that object.
+  /// A genuine delivery that cannot be decoded names the object.
   package static func undecodable(_ object: ObjectKey, secret: Secret? = nil) -> ReadRequest {
     ReadRequest(object, reason: "undecodable", secret: secret)
   }
 
-  /// The same about another object.
+  /// The same request for another object.
   package func about(_ other: ObjectKey) -> ReadRequest {
     ReadRequest(
       other, reason: reason, secret: secret, isFirstOnly: isFirstOnly, isClaim: isClaim,

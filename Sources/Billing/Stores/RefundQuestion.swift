@@ -2,11 +2,11 @@ package import Base
 package import Configuration
 package import Subscriptions
 
-/// What a store asks before it decides whether a customer gets his money back.
+/// A store's question before it decides whether a customer gets a refund.
 package struct RefundQuestion: Sendable {
-  /// What was paid with, by the store's own object of it.
+  /// The payment in question, as the store's own object.
   package let payment: ObjectKey
-  /// What the answer must carry so that the store takes it for one.
+  /// A value that the answer must carry so that the store accepts it.
   package let secret: Secret?
 
   package init(_ payment: ObjectKey, secret: Secret? = nil) {
@@ -15,13 +15,13 @@ package struct RefundQuestion: Sendable {
   }
 }
 
-/// All that a store is told of a customer, who agreed to it.
+/// Everything that is reported to a store about a customer, with the customer's consent.
 package struct RefundEvidence: Sendable {
-  /// How much of what was bought is in use, in thousandths of a percent, from 0 to 100,000.
+  /// How much of the purchase is in use, in thousandths of a percent, from 0 to 100,000.
   package let usedMilliunits: Int64
-  /// Whether everybody can try it without paying.
+  /// Whether everyone can try the product without paying.
   package let hasFreePlan: Bool
-  /// What the operator would have the store do.
+  /// The decision that the operator prefers.
   package let preference: RefundAnswers
 
   package init(usedMilliunits: Int64, hasFreePlan: Bool, preference: RefundAnswers) {

@@ -1,20 +1,20 @@
-// Its normal forms of Unicode are at hand only so.
+// The only access to Unicode's normal forms.
 @_spi(_Unicode) internal import Swift
 
 package import Subscriptions
 
-/// A text by which somebody may look for an object that has another name: an invoice's number, the
-/// e-mail address of who paid.
+/// A text by which people may search for an object with another name: an invoice's number, the
+/// payer's e-mail address.
 package struct SearchTerm: Hashable, Sendable {
   package let object: ObjectKey
-  /// In its normal form.
+  /// The text in its normal form.
   package let text: String
-  /// Whether it is about a person: then nothing but a code of it under a key is kept.
+  /// Whether it is about a person. If so, only a keyed code of it is stored.
   package let isPersonal: Bool
 
   private static let byteCountMax = 320
 
-  /// Nil for what nobody would look for: nothing, or a text longer than any address may be.
+  /// Nil if no one would search for it: it is empty, or longer than any address can be.
   package init?(_ text: String?, of object: ObjectKey, isPersonal: Bool = false) {
     let text = Self.normalized(text ?? "")
     guard (1...Self.byteCountMax).contains(text.utf8.count) else { return nil }
@@ -23,8 +23,8 @@ package struct SearchTerm: Hashable, Sendable {
     self.isPersonal = isPersonal
   }
 
-  /// Without case, without space at its ends or more than one between its words, and each letter with
-  /// its marks in one (NFC): some systems take them apart.
+  /// Lower case, without space at the ends and with single spaces between words. Each letter is
+  /// composed with its marks (NFC), because some systems decompose them.
   package static func normalized(_ text: String) -> String {
     var composed = String.UnicodeScalarView()
     composed.append(contentsOf: text.lowercased()._nfc)

@@ -6,61 +6,62 @@ package import ProviderAPI
 package import Subscriptions
 package import Tiers
 
-/// How a store joins in: everything that is peculiar to it, behind one door.
+/// A store's integration: everything that is specific to one store.
 ///
-/// One value for each store, whether this deployment deals with it or not: what is stored of its
-/// purchases is read and derived in any case. What needs settings is absent where they are.
+/// There is one value for each store, whether or not this deployment uses it, because stored
+/// purchases are read and derived in any case. Parts that need settings are absent without them.
 package protocol Store: Sendable {
   associatedtype Record: StoreRecord where Record.Object: StoredObject
   associatedtype Configuration: StoreConfiguration
 
-  /// Switched off: nothing is received, read or claimed.
+  /// A store that is switched off: nothing is received, read or claimed.
   init()
 
-  /// As configured; `transport` makes the way to its API.
+  /// A store as configured; `transport` sends the requests to its API.
   init(
     _ configuration: Configuration, transport: any ProviderTransport, clock: Clock
   ) throws(StoreSetupError)
 
   var provider: ObjectKey.Provider { get }
 
-  /// In what it differs from the others, as values.
+  /// The values in which it differs from other stores.
   var traits: StoreTraits { get }
 
-  /// Makes what is kept of its deliveries short; it opens whatever it ever made.
+  /// Compresses what is stored of its deliveries, and decompresses everything it ever compressed.
   var compressor: Compressor { get }
 
-  /// The subscriptions that a fact of this store can change; its links are written already.
+  /// The subscriptions that a fact of this store can change. The fact's links are already written.
   func subscriptions(changedBy fact: Fact, _ links: any LinkReader) throws -> [ObjectKey]
 
-  /// Whether a key may name a subscription by this id: one of the letters and the length of those that
-  /// the store gives.
+  /// Whether this text can be a subscription's id in a key: it has the letters and the length of
+  /// the store's own ids.
   func isSubscriptionID(_ text: String) -> Bool
 
-  /// What a number of the store's names that people have from it, told by its form alone; nil for what
-  /// is none. `environment` is whose it is taken for.
+  /// The purchase identified by a number that people have from the store; nil if the text is no such number.
+  /// The form of the text alone decides. `environment` is the one that the number is assumed to be from.
   func purchase(named number: String, in environment: StoreEnvironment) -> NamedPurchase?
 
-  /// The objects that a text names, known or not, as somebody copied it out of the store's own pages or
-  /// an app: by their ids, unless it is a secret that stands for one.
+  /// The objects that a text names, known or not, as copied from the store's own pages or an app.
+  /// The text is an id, or a secret that stands for one.
   func keys(named text: String) -> [ObjectKey]
 
-  /// Asks the store which subscriptions a customer bought with an order, by the number on the receipt; nil where
-  /// the text is no such number, or its orders have none that it tells otherwise.
+  /// Asks the store for the subscriptions that a customer bought with an order, by the number on the receipt.
+  /// Nil if the text is no such number, or if the store has no order numbers that only its API can resolve.
   ///
-  /// Throws `.misconfigured` where there is nothing to ask with.
+  /// - Throws: `.misconfigured` if the API is not configured.
   func subscriptions(boughtBy order: String) throws(APIFailure) -> [ObjectKey]?
 
-  /// The terms that a text may have been kept under.
+  /// The terms under which a text may have been stored.
   func terms(searchedBy text: String) -> [String]
 
-  /// How its deliveries are proven and decoded; nil where the store is off.
+  /// How its deliveries are verified and decoded; nil if the store is off.
   var webhook: Webhook? { get }
 
-  /// What a kept delivery of a webhook, or of a claim, says to the decoder of today.
+  /// A stored delivery of a webhook or a claim, as today's decoder reads it.
   func delivered(again kept: KeptMessage) throws -> DecodedDelivery
 
-  /// The same of an answer to a read: what it shows, without what it would have read next.
+  /// The same for an answer to a read: the objects that it shows, without the further reads that it
+  /// would cause.
   func answered(
     again kept: KeptMessage, to key: ObjectKey, readNumber: Int64
   ) throws -> StoreAnswer
@@ -70,49 +71,52 @@ package protocol Store: Sendable {
 
   /// Reads an object again from the store.
   ///
-  /// Throws `.misconfigured` where there is nothing to ask with.
+  /// - Throws: `.misconfigured` if the API is not configured.
   func read(_ request: StoreRead) throws(APIFailure) -> StoreAnswer
 
-  /// Parts of subscriptions as they are now, in few requests; what it does not give out is left out.
-  /// For stores with `traits.partsRead`.
+  /// Parts of subscriptions as they are now, in few requests. Parts that the store does not return
+  /// are left out. For stores with `traits.partsRead`.
   func parts(named keys: [ObjectKey]) throws(APIFailure) -> [Fact]
 
-  /// The lists in which it tells again what it told; none where it cannot be asked.
+  /// The lists in which the store repeats what it reported; empty if it cannot be asked.
   var listings: [StoreListing] { get }
 
   /// Reads one page of a list: a bounded number of requests.
   func page(_ request: StorePageRequest) throws(APIFailure) -> StorePage
 
-  /// What its signatures are proven by, where it is a certificate.
+  /// The certificates that verify its signatures, if it uses any.
   var certificates: [StoreCertificate] { get }
 
-  /// The member of a claim in which a device sends its purchase; nil where none can be claimed.
+  /// The member of a claim in which a device sends its purchase; nil if purchases of the store
+  /// cannot be claimed.
   var claimMember: String? { get }
 
-  /// What a device says that it bought.
+  /// The purchase that a device claims.
   ///
-  /// Throws a `JSONError` for what is no purchase, a `WebhookRefusal` for what the store did not sign.
+  /// - Throws: A `JSONError` if it is not a purchase, a `WebhookRefusal` if the store did not sign
+  ///   it.
   func claimed(_ json: JSON, at now: Instant) throws -> ClaimedPurchase
 
-  /// Tells the store that a purchase was delivered to its owner.
+  /// Reports to the store that a purchase was delivered to its owner.
   func acknowledge(
     _ request: StoreRead, _ record: any StoreRecord, for owner: Identifier
   ) throws(APIFailure)
 
-  /// Does what an operator orders, one of `traits.orders`. Doing it again changes nothing.
+  /// Carries out an operator's order, one of `traits.orders`. Repeating it changes nothing.
   func perform(
     _ order: StoreOrder, _ request: StoreRead, _ record: any StoreRecord
   ) throws(APIFailure)
 
-  /// The reason by which a read learns what such an order was about; nil where any read tells what became
-  /// of it.
+  /// The reason to give to a read so that it learns the result of such an order; nil if every read
+  /// shows the result.
   func readReason(after order: StoreOrder) -> String?
 
-  /// Whether what was read last shows what a notification announced at `moment`, whose reason to read it was;
-  /// nil where that announces nothing. `traits.announcesFirst` says that it is asked.
+  /// Whether the last read shows what a notification announced at `moment`. `reason` is the
+  /// notification's reason to read the object. Nil if the reason announces nothing. Called only if
+  /// `traits.announcesFirst` is set.
   func shows(_ reason: String, announced moment: Instant, _ record: any StoreRecord) -> Bool?
 
-  /// Tells the store what it asked before it decides on a refund. Telling it again changes nothing.
+  /// Answers the store's question before a refund. Answering again changes nothing.
   func answer(_ question: RefundQuestion, with evidence: RefundEvidence) throws(APIFailure)
 }
 
@@ -177,7 +181,7 @@ extension Store {
     throw .refused(status: 0, "\(traits.title) asks nothing before a refund")
   }
 
-  /// What it is, or what it is part of.
+  /// The subscription that the fact is, or is a part of.
   package func subscriptions(
     changedBy fact: Fact, _ links: any LinkReader
   ) throws -> [ObjectKey] {
@@ -187,7 +191,7 @@ extension Store {
 
   package static var configuration: any StoreConfiguration.Type { Configuration.self }
 
-  /// As it is configured among others, else switched off.
+  /// The store with its own one of the configurations; switched off if there is none.
   package static func configured(
     among configurations: [any StoreConfiguration],
     transport: (String) -> any ProviderTransport, clock: Clock
@@ -198,12 +202,12 @@ extension Store {
     return Self()
   }
 
-  /// A subscription of which nothing is known yet.
+  /// A subscription about which nothing is known yet.
   package func subscription(_ key: ObjectKey) -> Subscription {
     Subscription(key, Record(id: key.id))
   }
 
-  /// The content as a mirror's row holds it: equal contents give equal texts.
+  /// The content as stored in a mirror's row. Equal contents give equal texts.
   package func stored(_ object: AnyStoreObject) -> String {
     guard let object = object.base as? Record.Object else {
       preconditionFailure("the object is another store's")
@@ -217,74 +221,78 @@ extension Store {
   }
 }
 
-/// In what stores differ, as values that the ledger obeys.
+/// The values in which stores differ, and which control the ledger.
 package struct StoreTraits: Sendable {
-  /// What people call it, in the middle of a sentence.
+  /// The store's name for people, as used in the middle of a sentence.
   package let title: String
-  /// The kind of the objects that a subscription is named by.
+  /// The kind of the objects that identify a subscription.
   package var subscriptionKind = ObjectKey.Kind.subscription
-  /// The kinds of all its objects that have ids, that one among them.
+  /// The kinds of all its objects that have ids, including `subscriptionKind`.
   package var kinds: [ObjectKey.Kind]
-  /// What an id of a subscription begins with and nobody else's does; nil where nothing tells.
+  /// The prefix of a subscription's id that no other id has; nil if there is none.
   package var subscriptionIDPrefix: String?
-  /// What an id of a subscription looks like, in the middle of a sentence.
+  /// A description of a subscription's id, as used in the middle of a sentence.
   package var subscriptionIDForm = "an id"
-  /// An id of the right form that it never gave: what it says of it shows whether it answers us.
+  /// An id of the right form that the store never issued. The answer to it shows whether the store
+  /// accepts our requests.
   package var unknownID = ""
-  /// The kinds of the objects, named like the subscription, that show the subscription itself.
+  /// The kinds of the objects that have the subscription's id and show the subscription itself.
   package var shownBy: [ObjectKey.Kind]
-  /// Whether a purchase may continue another, whose owner it has then.
+  /// Whether a purchase may continue another one, and then has that one's owner.
   package var hasSuccessors = false
-  /// Whether its answers tell a time; else the number of a read is what orders them.
+  /// Whether its answers carry a time. Otherwise the number of the read orders them.
   package var hasClock = true
-  /// Whether it tells what each period was; else only how a purchase stands now, for all of its time.
+  /// Whether it reports each period. Otherwise it shows only how a purchase is now, for the whole
+  /// of its time.
   package var tellsPeriods = true
-  /// How many reads must confirm a read, because replicas may not have heard of a change.
+  /// How many further reads must confirm a read, because replicas may not know of a change yet.
   package var confirmationCount = 0
-  /// Whether it may answer for a while as it did before what it announced.
+  /// Whether its API may still return the old state for a while after it announced a change.
   package var announcesFirst = false
-  /// Whether its key opens one of its two worlds only.
+  /// Whether a key of its API is valid in only one of its two environments.
   package var hasOneEnvironment = false
   /// Whether an object is read by a secret that only deliveries and customers know.
   package var readsBySecret = false
-  /// Whether it forgets purchases long over: what was read last still holds.
+  /// Whether it forgets purchases that ended long ago. Then the last read remains valid.
   package var forgets = false
-  /// Whether no list shows how its subscriptions are, so that each must be read to know.
+  /// Whether no list shows the state of its subscriptions, so that each must be read.
   package var isReadOneByOne = false
-  /// How many of the newest parts a read looks at one by one, and `parts(named:)` many at once; 0: a
-  /// read shows all in one.
+  /// How many of the newest parts a read fetches one by one, and `parts(named:)` many at once; 0: a
+  /// read returns everything in one answer.
   package var partsRead = 0
-  /// What operators can have it do.
+  /// The orders that operators can give.
   package var orders: Set<StoreOrder.Kind> = []
-  /// Where its customers manage what they bought; nil where that is done here.
+  /// The page on which customers manage their purchases; nil if they do so on this server.
   package var managePage: String?
-  /// Whether customers manage what they bought by wishes to this server, at `/v1/<store>/…`.
+  /// Whether customers manage their purchases by requests to this server, at `/v1/<store>/…`.
   package var isManagedHere = false
-  /// The stores that customers may leave for this one, as their programmes allow; by the operator's word.
+  /// The stores from which customers may move to this one, as their programmes allow and the
+  /// operator has decided.
   package var takesOver: Set<String> = []
-  /// Whether what is bought ends by itself and belongs to no programme, so that anybody may leave.
+  /// Whether purchases end by themselves and belong to no programme, so that any customer may move away.
   package var isPrepaid = false
-  /// Whether a subscription is named by the account that pays for it, and is all that it ever pays there.
+  /// Whether a subscription's id is that of the account that pays, which then has only this one
+  /// subscription there.
   package var isNamedByAccount = false
-  /// Where that is done of which it does nothing here.
+  /// What to do instead of an order that the store does not support.
   package var orderAdvice = ""
-  /// Whether a payment goes back whole or not at all.
+  /// Whether a payment can only be refunded in full.
   package var refundsWholeOnly = false
-  /// How many days one order may give.
+  /// The most days that one order may give.
   package var extensionDaysMax: Int64 = 0
-  /// How long what it asks before a refund waits for an answer; nil: it never asks.
+  /// How long its question before a refund waits for an answer; nil: it never asks.
   package var refundAnswerSpan: Instant.Span?
-  /// Whether a purchase whose last period is not paid for ends as soon as nothing is to be billed any more.
+  /// Whether a purchase with an unpaid last period ends as soon as its renewal is stopped.
   package var endsUnpaidAtOnce = false
-  /// Whether ending a purchase gives its last payment back.
+  /// Whether ending a purchase refunds its last payment.
   package var refundsAtEnd = false
-  /// How long after a purchase the store takes it back unless it is acknowledged; nil: never.
+  /// The time after which the store refunds a purchase that is not acknowledged; nil: never.
   package var acknowledgementSpan: Instant.Span?
-  /// Hours after a purchase at which an operator hears that it is not acknowledged.
+  /// Hours after a purchase at which an operator is alerted that it is not acknowledged.
   package var acknowledgementAlarmHours: [Int64] = []
-  /// Whether its deliveries' ids begin with that of the webhook and a colon, as ours name them.
+  /// Whether its deliveries' ids, as we form them, begin with the webhook's id and a colon.
   package var deliveriesNameWebhook = false
-  /// What its decoders may note, as metrics labels.
+  /// The notes that its decoders may make, as metrics labels.
   package var notes: [String] = []
 
   package init(
@@ -296,7 +304,7 @@ package struct StoreTraits: Sendable {
   }
 }
 
-/// An object that can be kept in a row.
+/// An object that can be stored in a row.
 package protocol StoredObject: StoreObject {
   /// The content as JSON; equal contents give equal bytes.
   func stored() -> JSONValue
@@ -305,16 +313,16 @@ package protocol StoredObject: StoreObject {
   init(stored json: JSON, kind: ObjectKey.Kind) throws(JSONError)
 }
 
-/// What is stored about how objects hang together.
+/// Reads the stored links between objects.
 package protocol LinkReader {
-  /// The origins of such links to an object, ascending.
+  /// The origins of links of this kind to an object, ascending.
   func origins(of kind: Link.Kind, to target: ObjectKey) throws -> [ObjectKey]
 
-  /// What is known of an object, and of those that are linked to it by bridges, however far.
+  /// The facts of an object, and of all objects that are linked to it by bridges, directly or through others.
   func bridged(to key: ObjectKey) throws -> [Fact]
 }
 
-/// A certificate that a store's word leads to.
+/// A certificate that a store's signatures lead to.
 package struct StoreCertificate: Sendable {
   package let name: String
   package let notAfter: Instant
@@ -325,11 +333,11 @@ package struct StoreCertificate: Sendable {
   }
 }
 
-/// What a device says that it bought.
+/// A purchase as a device claims it.
 package struct ClaimedPurchase: Sendable {
   package let subscription: ObjectKey
   package let delivery: DecodedDelivery
-  /// Whether the store signed what came; else it must be read before anybody owns it.
+  /// Whether the store signed it. Otherwise it must be read before it gets an owner.
   package let isProven: Bool
 
   package init(subscription: ObjectKey, delivery: DecodedDelivery, isProven: Bool) {

@@ -2,11 +2,11 @@ internal import Configuration
 package import Subscriptions
 package import Tiers
 
-/// Every store there is, whether this deployment deals with it or not.
+/// All known stores, whether or not this deployment uses them.
 package struct StoreList: Sendable {
   private let stores: [any Store]
 
-  /// Traps on two of one name.
+  /// Traps if two stores have the same name.
   package init(_ stores: [any Store]) {
     precondition(Set(stores.map(\.provider)).count == stores.count, "a store is listed twice")
     self.stores = stores
@@ -16,23 +16,25 @@ package struct StoreList: Sendable {
     stores.first { $0.provider == provider }
   }
 
-  /// The store of an object; throws for a row of a store that this program does not know.
+  /// The store of an object.
+  ///
+  /// - Throws: If a row names a store that this program does not know.
   package func store(of key: ObjectKey) throws(UnknownStore) -> any Store {
     guard let store = self[key.provider] else { throw UnknownStore(provider: key.provider) }
     return store
   }
 
-  /// Where customers buy by wishes to this server; nil where they cannot.
+  /// The store at which customers buy by requests to this server; nil if there is none.
   package var seller: (any Store)? { stores.first { $0.traits.isManagedHere } }
 
-  /// Whether what is bought at one store may go on at the `seller`.
+  /// Whether a purchase at this store may continue at the `seller`.
   package func mayMigrate(from provider: ObjectKey.Provider) -> Bool {
     guard let seller, seller.provider != provider else { return false }
     return self[provider]?.traits.isPrepaid == true
       || seller.traits.takesOver.contains(provider.rawValue)
   }
 
-  /// What the keys of subscriptions begin with, and those of nothing else.
+  /// The prefixes that only keys of subscriptions have.
   package var subscriptionPrefixes: [String] {
     stores.flatMap { store in
       StoreEnvironment.allCases.map { environment in
@@ -44,14 +46,14 @@ package struct StoreList: Sendable {
     }
   }
 
-  /// A subscription of which nothing is known yet.
+  /// A subscription about which nothing is known yet.
   package func subscription(_ key: ObjectKey) throws(UnknownStore) -> Subscription {
     try store(of: key).subscription(key)
   }
 }
 
 extension StoreList {
-  /// What an operator names: by the key of a subscription, or by a number of its store's in the
+  /// The purchase that an operator names: by a subscription's key, or by a store's number in the
   /// environment that grants. Nil for anything else.
   package func purchase(
     named text: String, in environment: StoreEnvironment
@@ -64,7 +66,7 @@ extension StoreList {
     return stores.lazy.compactMap { $0.purchase(named: text, in: environment) }.first
   }
 
-  /// The same where its store is told beside it.
+  /// The same if the store is given, too.
   package func purchase(
     named text: String, of store: any Store, in environment: StoreEnvironment
   ) -> NamedPurchase? {
@@ -84,7 +86,7 @@ package struct UnknownStore: Error, CustomStringConvertible {
   package var description: String { "there is no store \(provider.rawValue)" }
 }
 
-/// A setting that has the right form and yet cannot be used, in one sentence.
+/// An error about a setting that has the right form but cannot be used, in one sentence.
 package struct StoreSetupError: Error, CustomStringConvertible {
   package let description: String
 

@@ -3,19 +3,19 @@ package import ProviderAPI
 package import Subscriptions
 package import Tiers
 
-/// A list that a store keeps of what it told, or of what there is, gone through page by page.
+/// A list that a store keeps of its reports or of its objects, read page by page.
 package struct StoreListing: Sendable, Equatable {
-  /// Kept in rows: the same for ever.
+  /// Stored in rows, so it must never change.
   package let name: String
   package let environment: StoreEnvironment
   package let content: Content
-  /// How far back the store remembers; nil: for ever.
+  /// How far back the list reaches; nil: without limit.
   package let memory: Instant.Span?
 
   package enum Content: Sendable, Equatable {
-    /// What webhooks were, or should have been, told.
+    /// What webhooks delivered, or should have delivered.
     case deliveries
-    /// What there is: an object that is known otherwise is read.
+    /// The existing objects. An object is read if it differs from what is known.
     case objects
   }
 
@@ -31,7 +31,7 @@ package struct StoreListing: Sendable, Equatable {
 }
 
 extension StoreListing {
-  /// Whether it no longer tells, by `now`, all that happened since then; nil: ever.
+  /// Whether the list at `now` no longer holds everything that happened since `since`; nil: since ever.
   package func isForgotten(since: Instant?, at now: Instant) -> Bool {
     guard let memory else { return false }
     return (since ?? .distantPast) < now - memory
@@ -39,8 +39,8 @@ extension StoreListing {
 
   private static let proofPrefix = "listed by "
 
-  /// How the proof of what a store's own list showed is named, as `Delivery.proof` is; `signature` is
-  /// the proof that the entry itself has, if it has one.
+  /// The name of the proof for an entry of a store's own list, in the form of `Delivery.proof`.
+  /// `signature` is the entry's own proof, if it has one.
   package static func proof(by store: String, _ signature: String? = nil) -> String {
     proofPrefix + "\(store)'s API" + (signature.map { ", \($0)" } ?? "")
   }
@@ -48,18 +48,17 @@ extension StoreListing {
   package static func isProof(_ proof: String) -> Bool { proof.hasPrefix(proofPrefix) }
 }
 
-/// Which page of a listing to read.
+/// The page of a listing to read.
 package struct StorePageRequest: Sendable {
   package let listing: StoreListing
-  /// What happened before is not asked for; nil: everything. Never before what the store remembers as of
-  /// `until`.
+  /// The start of what is requested; nil: everything. Never earlier than what the store remembers at `until`.
   package let since: Instant?
-  /// When the run began: what happens later is left to the next one.
+  /// When the run began. What happens later is left to the next run.
   package let until: Instant
-  /// Where the page before ended, as it said; nil: the first.
+  /// Where the previous page ended, as its answer said; nil: the first page.
   package let place: String?
 
-  /// A store's clock is not ours, and what was begun takes its time.
+  /// A store's clock differs from ours, and a run takes time.
   private static let margin = Instant.Span.days(1)
 
   package init(_ listing: StoreListing, since: Instant?, until: Instant, place: String?) {
@@ -70,7 +69,8 @@ package struct StorePageRequest: Sendable {
     self.place = place
   }
 
-  /// Whether the store no longer remembers, by `now`, how what is asked for began; some refuse to tell the rest.
+  /// Whether the store at `now` no longer remembers the start of what is requested. Some stores
+  /// then refuse the rest, too.
   package func isForgotten(at now: Instant) -> Bool {
     listing.isForgotten(since: since, at: now)
   }
@@ -79,15 +79,15 @@ package struct StorePageRequest: Sendable {
 /// A page of a listing.
 package struct StorePage: Sendable {
   package let items: [Item]
-  /// Where the next page begins; nil behind the last.
+  /// Where the next page begins; nil after the last.
   package let next: String?
 
   package enum Item: Sendable {
-    /// What a webhook would have brought, and its body.
+    /// What a webhook would have delivered, with its body.
     case delivery(Delivery, body: [UInt8])
-    /// What it shows of something, and what to read where something else is known of it.
+    /// An object, what the list shows of it, and what to read if something different is known.
     case object(ObjectKey, shown: [Fact])
-    /// Of that kind, and not to be read.
+    /// An entry of this kind that cannot be read.
     case unreadable
   }
 

@@ -1,17 +1,17 @@
 package import Base
 package import Tiers
 
-/// What a store is to do about a purchase.
+/// An operator's order to a store about a purchase.
 package enum StoreOrder: Sendable, Equatable {
-  /// Nothing is billed any more, nor what is owed; what was paid for goes on to its end.
+  /// Stops all billing, including what is still owed. What was paid for continues to its end.
   case stopRenewal
-  /// It ends now.
+  /// Ends the purchase now.
   case end
-  /// Money goes back: so much of a payment, or all that is left of it. The payment is named as `Bill`
-  /// names it; `name` is no other order's, by which a store tells the same one, sent again, from another.
+  /// Refunds an amount of a payment, or all that is left of it. The payment is named as in `Bill`. Every
+  /// order has its own `name`, by which a store recognises the same order if it is sent again.
   case refund(payment: String, amount: Money?, name: String)
-  /// Days are given: what is paid for ends so much later, and renews then. Nothing is done where it ends at
-  /// another moment than `knownEnd`, so that the same order, sent again, gives them once.
+  /// Extends what was paid for by some days; it renews at the new end. Nothing is done if it ends
+  /// at a moment other than `knownEnd`, so an order that is sent again gives the days only once.
   case extend(days: Int64, because: ExtensionCause, knownEnd: Instant?)
 
   package enum Kind: String, Sendable {
@@ -29,7 +29,7 @@ package enum StoreOrder: Sendable, Equatable {
   }
 }
 
-/// Why days are given, as far as a store asks.
+/// Why days are given, as far as a store asks for it.
 package enum ExtensionCause: String, Sendable, CaseIterable {
   case satisfaction, outage, other
 }

@@ -2,23 +2,23 @@ package import Base
 package import ProviderAPI
 package import Subscriptions
 
-/// What to read of a store, and what is known that a reader may need.
+/// What to read from a store, and what is known that a reader may need.
 package struct StoreRead: Sendable {
   package let key: ObjectKey
   /// The number of the read, ascending for each object.
   package let readNumber: Int64
-  /// What deliveries told of the object and rows may not hold in clear; nil where none did.
+  /// What deliveries reported of the object and rows must not hold in clear; nil if there is nothing.
   package let secret: Secret?
-  /// Whether the newest `StoreTraits.partsRead` parts that are known were compared with the store just
-  /// now, and need not be read.
+  /// Whether the newest `StoreTraits.partsRead` known parts were just compared with the store, so
+  /// that they need not be read.
   package let isShallow: Bool
   private let known: @Sendable () throws -> Known
 
-  /// What earlier deliveries and reads said of the object.
+  /// What earlier deliveries and reads said about the object.
   package struct Known: Sendable {
-    /// Why reads of it were asked for.
+    /// The reasons for which reads of it were requested.
     package let reasons: [String]
-    /// What belongs to it, the newest first.
+    /// The objects that belong to it, newest first.
     package let parts: [ObjectKey]
 
     package init(reasons: [String], parts: [ObjectKey]) {
@@ -38,21 +38,21 @@ package struct StoreRead: Sendable {
     self.known = known
   }
 
-  /// Asks the database.
+  /// Reads it from the database.
   package func readKnown() throws(APIFailure) -> Known {
     do { return try known() } catch { throw .transient("\(error)", retryAfter: nil) }
   }
 }
 
-/// What a store answered.
+/// A store's answer to a read.
 package struct StoreAnswer: Sendable {
   package let facts: [Fact]
-  /// Objects to read as well.
+  /// Further objects to read.
   package let requests: [ReadRequest]
-  /// What the objects may be looked for by, beside their ids.
+  /// Terms by which the objects can be found, in addition to their ids.
   package let terms: [SearchTerm]
   package let notes: Set<String>
-  /// Nothing in it was read before that, by the store's clock; nil where it tells none.
+  /// The earliest moment at which any of it was read, by the store's clock; nil if the store gives no time.
   package let began: Instant?
   /// Every answer as received, without secrets.
   package let transcript: [UInt8]

@@ -2,20 +2,19 @@ package import Base
 package import HTTPMessages
 package import HTTPServer
 
-/// How a store's deliveries are proven and read.
+/// How a store's deliveries are verified and read.
 package struct Webhook: Sendable {
-  /// Proves the sender, as far as the headers did not, and reads what was sent.
+  /// Verifies the sender, as far as the headers did not, and reads the body.
   package typealias Preparation = @Sendable ([UInt8], Instant) throws -> Delivery
 
   package let bodyByteCountMax: Int
-  /// Whether proving a sender takes public-key arithmetic, so that forgers are made to wait. An HMAC
-  /// costs less than telling them so, and whoever shares an address with them is heard.
+  /// Whether verifying a sender takes public-key arithmetic, so that forgers must wait. An HMAC
+  /// costs less than such a refusal, and genuine senders on a forger's address stay unaffected.
   package let isDear: Bool
-  /// What proves its deliveries and was agreed beforehand, as `Delivery.proof` names it: of a
-  /// webhook's secrets each.
+  /// The proofs agreed in advance, as `Delivery.proof` names them: one for each of a webhook's secrets.
   package let proofs: [String]
-  /// Refuses by the headers alone what no body can make genuine; may wait, without a thread, for
-  /// what the proof needs. What it throws, and what `Preparation` does, is a `WebhookRefusal`.
+  /// Refuses by the headers alone what no body can make genuine. It may wait, without a thread, for
+  /// what the proof needs. It and `Preparation` throw a `WebhookRefusal`.
   package let admit: @Sendable (RequestHead, Instant) throws -> Step<Preparation>
 
   package init(
@@ -30,25 +29,25 @@ package struct Webhook: Sendable {
 }
 
 extension Webhook {
-  /// How the proof by a secret is named, which gives nothing away.
+  /// The name of the proof by a secret. It does not reveal the secret.
   package static func proof(bySecret digest: String) -> String {
     "signed with the secret \(digest)"
   }
 }
 
-/// A genuine delivery: what it says, or why it cannot be read.
+/// A genuine delivery: its content, or why it cannot be read.
 package struct Delivery: Sendable {
   package enum Content: Sendable {
     case decoded(DecodedDelivery)
-    /// `id` and `type` are the delivery's where they can be read. `requests` ask for what it names all
-    /// the same: its store may send it once and tell again only who asks.
+    /// `id` and `type` are the delivery's, if they can be read. `requests` ask for the objects that
+    /// it names nevertheless, because its store may send it once and repeat it only on request.
     case undecodable(id: String?, type: String?, why: String, requests: [ReadRequest])
   }
 
   package let content: Content
-  /// Of its headers, what proved it: kept beside the body.
+  /// The headers that verified it, stored with the body.
   package let head: [UInt8]
-  /// Which secret or key proved it, in a few words that give nothing away.
+  /// The secret or key that verified it, in a few words that do not reveal it.
   package let proof: String
 
   package init(_ content: Content, head: [UInt8] = [], proof: String) {
@@ -59,7 +58,7 @@ package struct Delivery: Sendable {
 }
 
 extension Delivery {
-  /// The same, kept as one that cannot be read.
+  /// The same delivery, stored as one that cannot be read.
   package func unread(because why: String) -> Delivery {
     guard case .decoded(let decoded) = content else { return self }
     return Delivery(
@@ -68,11 +67,11 @@ extension Delivery {
   }
 }
 
-/// Why a delivery is not taken.
+/// Why a delivery is refused.
 package struct WebhookRefusal: Error {
-  /// Of a small set, whatever was delivered: it labels a counter.
+  /// One of a small set, whatever was delivered, because it labels a counter.
   package let reason: String
-  /// Whether nothing genuine stands behind it, so that its sender is made to wait.
+  /// Whether nothing about it is genuine, so that its sender must wait.
   package let isForgery: Bool
   package let problem: Problem
 

@@ -3,7 +3,7 @@ internal import JSON
 internal import Stores
 
 extension JSON {
-  /// The id in a field that holds an id or, where somebody asked for it, the whole object.
+  /// The id in a field that holds an id or, if the request asked to expand it, the whole object.
   var reference: String? {
     (string ?? self["id"].string).flatMap { isID($0) ? $0 : nil }
   }

@@ -4,18 +4,18 @@ internal import Stores
 internal import Subscriptions
 internal import Tiers
 
-/// The metadata key that we set on sessions and subscriptions we create.
+/// The metadata key that we set on sessions and subscriptions that we create.
 ///
-/// What a customer can write, such as a payment link's `client_reference_id`, is never read.
+/// Values that a customer can write, such as a payment link's `client_reference_id`, are never read.
 let accountMetadataKey = "coffer_account"
 
-/// Reads objects of one event or answer into facts: one shape for every API version.
+/// Decodes the objects of one event or answer into facts, in one shape for every API version.
 struct ObjectDecoder {
   let environment: StoreEnvironment
   let asOf: AsOf
-  /// The event's type; nil for an answer of the API, whose reader completes lists that are cut.
+  /// The event's type; nil for an answer of the API, whose reader completes lists that are cut short.
   let eventType: String?
-  /// Lines of invoices and items of subscriptions beyond those within them, by the object's id.
+  /// Lines of invoices and items of subscriptions that the object's own list leaves out, by the object's id.
   var rest: [String: [JSON]] = [:]
   private(set) var facts: [Fact] = []
   private(set) var notes: Set<StripeEvent.Note> = []
@@ -26,13 +26,13 @@ struct ObjectDecoder {
     self.eventType = eventType
   }
 
-  /// Reads an object and what it carries within; one that can concern no subscription is left out.
+  /// Reads an object and the objects inside it. An object that cannot concern a subscription is left out.
   mutating func read(_ json: JSON) throws(JSONError) {
     switch json["object"].string {
     case "subscription":
       try add(.subscription(StripeSubscription(json, rest: rest(of: json), &notes)), json)
       noteCut(json["items"])
-    // A preview of a coming invoice is no object yet, whether its id is null, absent or made up.
+    // A preview of a coming invoice is not an object yet, whether its id is null, absent or made up.
     case "invoice" where eventType != "invoice.upcoming": try readInvoice(json)
     case "invoice_payment": try add(.invoicePayment(StripeInvoicePayment(json)), json)
     case "charge": try readCharge(json)
@@ -48,13 +48,13 @@ struct ObjectDecoder {
   private mutating func readInvoice(_ json: JSON) throws(JSONError) {
     try add(.invoice(StripeInvoice(json, rest: rest(of: json))), json)
     noteCut(json["lines"])
-    // There only where an answer was asked to expand it.
+    // Present only if the request asked to expand it.
     try readList(json["payments"])
   }
 
-  /// Of a charge without an invoice only a refund matters, unless it was asked for.
+  /// Reads a charge. For a charge without an invoice only a refund matters, unless a read asked for it.
   ///
-  /// The list of its refunds is there until 2022.
+  /// API versions up to 2022 include the list of its refunds.
   private mutating func readCharge(_ json: JSON) throws(JSONError) {
     let content = try StripeCharge(json)
     if eventType == nil || content.invoice != nil || content.amountRefunded > 0 {
@@ -63,7 +63,7 @@ struct ObjectDecoder {
     try readList(json["refunds"])
   }
 
-  /// A list inside another object, which may be absent or cut short.
+  /// Reads a list inside another object. It may be absent or cut short.
   private mutating func readList(_ json: JSON) throws(JSONError) {
     guard json.isObject else { return }
     noteCut(json)
@@ -104,7 +104,7 @@ extension StripeSubscription {
       status: status,
       items: items.map { item in
         let (price, product) = readPrice(item)
-        // Metered items have none.
+        // Metered items have no quantity.
         return Item(
           id: item["id"].reference, price: price, product: product,
           quantity: item["quantity"].integer ?? 1)
@@ -126,7 +126,7 @@ extension StripeSubscription {
 }
 
 extension StripeSubscription.Pause {
-  /// Nil where nothing tells why, as before 2026-09-30.
+  /// Nil if no reason is given, as in versions before 2026-09-30.
   fileprivate init?(_ json: JSON) throws(JSONError) {
     guard let reason = json["subscription"]["type"].string.flatMap({ isID($0) ? $0 : nil }) else {
       return nil
@@ -142,7 +142,7 @@ extension StripeInvoice {
         code: .wrongType, path: json["status"].path, message: "must be a known status")
     }
     let data = try json["lines"]["data"].requireArray() + rest
-    // Since basil (2025-03-31) under `parent`, before at the top; a manual one names it in lines.
+    // Under `parent` since basil (2025-03-31), at the top before. A manual invoice names it in its lines.
     let subscription =
       json["parent"]["subscription_details"]["subscription"].reference
       ?? json["subscription"].reference ?? data.lazy.compactMap(readSubscription).first
@@ -169,7 +169,8 @@ extension StripeInvoice.Line {
     let (price, product) = readPrice(json)
     let amount = try json["amount"].requireInteger()
     let details = json["parent"]["invoice_item_details"]
-    // What a coupon made free is given back as nothing, and told by what it refers to alone.
+    // The credit of a line that a coupon made free has the amount zero. Only its reference to the
+    // credited items shows that it is a credit.
     let credited =
       details["proration_details"]["credited_items"].isObject
       || json["proration_details"]["credited_items"].isObject
@@ -192,7 +193,7 @@ extension StripeCheckoutSession {
   }
 }
 
-/// The price and product of an item or line, wherever its API version keeps them.
+/// The price and product of an item or line, in the place where its API version has them.
 private func readPrice(_ json: JSON) -> (price: String?, product: String?) {
   let details = json["pricing"]["price_details"]
   let price = details["price"].reference ?? json["price"].reference ?? json["plan"].reference
@@ -202,7 +203,7 @@ private func readPrice(_ json: JSON) -> (price: String?, product: String?) {
   return (price, product)
 }
 
-/// The subscription that a line bills, wherever its API version keeps it.
+/// The subscription that a line bills, in the place where its API version has it.
 private func readSubscription(_ line: JSON) -> String? {
   let parent = line["parent"]
   return parent["subscription_item_details"]["subscription"].reference

@@ -4,7 +4,7 @@ internal import Stores
 internal import Subscriptions
 
 extension StripeInvoicePayment {
-  /// Since basil (2025-03-31); a payment recorded from outside Stripe has no id that is refunded.
+  /// Exists since basil (2025-03-31). A payment recorded from outside Stripe has no id to refund by.
   init(_ json: JSON) throws(JSONError) {
     let payment = json["payment"]
     self.init(
@@ -24,7 +24,7 @@ extension StripeCharge {
 }
 
 extension StripeReversal {
-  /// As Stripe tells it; `status` reads its member of that name.
+  /// Reads Stripe's JSON; `status` reads the member of that name.
   fileprivate init(
     _ json: JSON, status: (JSON) throws(JSONError) -> State
   ) throws(JSONError) {
@@ -38,7 +38,7 @@ extension StripeReversal {
 }
 
 extension StripeReversal<StripeRefundStatus> {
-  /// A status of null is that of a refund nobody reported on yet.
+  /// A null status means that nothing has been reported about the refund yet.
   init(_ json: JSON) throws(JSONError) {
     try self.init(json) { (status) throws(JSONError) in
       status.isNull ? .pending : try State(status)

@@ -1,12 +1,12 @@
 internal import Base
 
-/// A `Stripe-Signature` header taken apart: when the delivery was signed, and the claimed codes.
+/// A parsed `Stripe-Signature` header: when the delivery was signed, and the claimed codes.
 ///
 /// Grammar: `t=<seconds>,v1=<64 hex digits>,…` (https://docs.stripe.com/webhooks#verify-manually).
-/// Unknown schemes are ignored, `v0` among them, or a forger could downgrade to one.
+/// Unknown schemes, including `v0`, are ignored; otherwise a forger could downgrade to one.
 struct SignatureHeader: Equatable {
   let signedAt: Instant
-  /// As received: these digits are what was signed.
+  /// The digits as received, which are what was signed.
   let signedAtDigits: [UInt8]
   /// Every well-formed `v1`, decoded; never empty.
   let codes: [[UInt8]]
@@ -27,7 +27,7 @@ struct SignatureHeader: Equatable {
         guard digits == nil else { throw .duplicateTimestamp }
         digits = Array(parts[1])
       } else if parts[0].elementsEqual("v1".utf8) {
-        // A code that is no code cannot match; Stripe's own libraries skip it too.
+        // A malformed code cannot match. Stripe's own libraries skip it, too.
         if let code = Hex.decode(parts[1]), code.count == Self.codeByteCount {
           codes.append(code)
         }
@@ -48,14 +48,14 @@ struct SignatureHeader: Equatable {
 /// Why a delivery does not prove that Stripe sent it.
 package enum SignatureRefusal: String, Error, Hashable, Sendable, CaseIterable {
   case missingHeader = "missing-header"
-  /// Too long, an element that is not one `key=value`, a time that is no number.
+  /// Too long, an element that is not one `key=value`, or a time that is not a number.
   case malformed
   case noTimestamp = "no-timestamp"
   case duplicateTimestamp = "duplicate-timestamp"
-  /// No well-formed `v1`.
+  /// There is no well-formed `v1`.
   case noSignature = "no-signature"
   case tooOld = "too-old"
   case inFuture = "in-future"
-  /// No code matches under any configured secret.
+  /// No code matches any configured secret.
   case mismatch
 }

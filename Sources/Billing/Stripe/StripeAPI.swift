@@ -5,15 +5,15 @@ package import Stores
 package import Subscriptions
 package import Tiers
 
-/// Reads from Stripe's API what deliveries did not tell, or told in contradictions.
+/// Reads from Stripe's API what deliveries did not report, or reported in contradictory ways.
 ///
-/// Reads what it is asked, and does what operators order. Every call blocks; the transport bounds each request in time and size, and here
-/// each answer is bounded in requests. Any thread may call it. https://docs.stripe.com/api
+/// It also carries out operators' orders. Every call blocks. The transport bounds each request in time and
+/// size, and each answer here is bounded in requests. Any thread may call it. https://docs.stripe.com/api
 package struct StripeAPI: Sendable {
-  /// The shape of what is read, whatever the account's own version is: the first that tells why a
-  /// subscription is paused is 2026-09-30.
+  /// The API version of reads, independent of the account's own version. 2026-09-30 is the first
+  /// that gives the reason for a subscription's pause.
   package static let version = "2026-10-28.endive"
-  /// The shape of what is asked for, which later versions took from.
+  /// The API version of changes, because later versions removed something from it.
   package static let orderVersion = "2025-03-31.basil"
   package static let standardBase = "https://api.stripe.com"
 
@@ -22,7 +22,7 @@ package struct StripeAPI: Sendable {
   package let environment: StoreEnvironment
   let transport: any ProviderTransport
 
-  /// `base` is without a slash at its end; `key` belongs to the environment.
+  /// `base` has no slash at its end; `key` belongs to the environment.
   package init(
     base: String = StripeAPI.standardBase, key: Secret, environment: StoreEnvironment,
     transport: any ProviderTransport
@@ -33,19 +33,19 @@ package struct StripeAPI: Sendable {
     self.transport = transport
   }
 
-  /// The subscription with all that its coverage and owner follow from.
+  /// Reads the subscription and everything that its coverage and owner depend on.
   ///
-  /// That is its customer where deleted, its checkout sessions and invoices, their payments, and the
-  /// refunds and disputes of those. About 30 requests for a monthly one, two more for each payment.
+  /// These are its customer if deleted, its checkout sessions and invoices, their payments, and the refunds
+  /// and disputes of those. A monthly subscription takes about 30 requests, and two more for each payment.
   package func record(of subscription: String) throws(APIFailure) -> StripeAnswer {
     var reading = StripeReading(self)
     try reading.readRecord(of: subscription)
     return reading.answer
   }
 
-  /// An object that somebody named, and the records of the subscriptions that it is about.
+  /// Reads a named object, and the records of the subscriptions that it concerns.
   ///
-  /// Of a kind without a subscription, such as a payment for something else, the object alone.
+  /// An object without a subscription, such as a payment for something else, is read alone.
   package func records(about key: ObjectKey) throws(APIFailure) -> StripeAnswer {
     var reading = StripeReading(self)
     switch key.kind {
@@ -72,7 +72,7 @@ package struct StripeAPI: Sendable {
 }
 
 extension StripeReading {
-  /// The subscription and all that hangs on it.
+  /// Reads the subscription and everything linked to it.
   fileprivate mutating func readRecord(of subscription: String) throws(APIFailure) {
     let object = try read("/v1/subscriptions/\(PercentEncoding.encode(subscription))")
     guard object["livemode"].bool == (api.environment == .live) else {
@@ -85,7 +85,7 @@ extension StripeReading {
     }
   }
 
-  /// Whose subscription a refund, a dispute or a charge concerns, and all of that.
+  /// Reads the subscriptions that a refund, a dispute or a charge concerns, with everything linked to them.
   fileprivate mutating func readRecords(paidBy payment: String) throws(APIFailure) {
     var (kind, id) = ("payment_intent", payment)
     if !payment.hasPrefix("pi_") {
@@ -115,14 +115,14 @@ extension StripeReading {
   }
 }
 
-/// What a read found, with what the provider said word for word.
+/// The result of a read, with the provider's answers word for word.
 package struct StripeAnswer: Sendable {
   package fileprivate(set) var facts: [Fact] = []
   package private(set) var terms: [SearchTerm] = []
   package fileprivate(set) var notes: Set<StripeEvent.Note> = []
-  /// No object is older than that: the read settles what happened before.
+  /// No object is older than this, so the read settles what happened before.
   package fileprivate(set) var began: Instant?
-  /// Every answer as received, in a JSON array with its request's target and its as-of interval.
+  /// Every answer as received, in a JSON array with its request's target and as-of interval.
   package var transcript: [UInt8] {
     Array("[".utf8) + parts.joined(separator: Array(",".utf8)) + Array("]".utf8)
   }

@@ -31,16 +31,16 @@ extension StripeStore {
 }
 
 extension JSONLimits {
-  /// As many answers as one read makes.
+  /// Enough for all answers of one read.
   fileprivate static let transcript = JSONLimits(byteCountMax: 1 << 30, valueCountMax: 1 << 24)
 }
 
-/// One answer of a read, as its transcript keeps it.
+/// One answer of a read, as stored in its transcript.
 private struct TranscriptPart {
   let asOf: AsOf
-  /// What it shows, one or a list.
+  /// The object or the list of objects that it shows.
   let objects: [JSON]
-  /// The object whose own list it goes on with; nil of any other answer.
+  /// The object whose own list it continues; nil for any other answer.
   let continued: String?
 
   init(_ json: JSON) throws(JSONError) {

@@ -3,7 +3,7 @@ package import Subscriptions
 internal import Tiers
 
 extension StripeRecord {
-  /// Where siblings disagree, what the first of them says.
+  /// The bill. If siblings disagree, the first of them counts.
   package var bill: Bill {
     Bill(
       items: subscription.contents.first.map { content in
@@ -25,7 +25,7 @@ extension StripeRecord {
         } + unexplained)
   }
 
-  /// The invoice that a payment intent or a charge paid; nil where nothing tells.
+  /// The invoice that a payment intent or a charge paid; nil if unknown.
   private func invoice(paidBy names: [String?]) -> Coverage.Evidence? {
     let names = Set(names.compactMap { $0 })
     let intents = names.union(names.compactMap { charges[$0]?.contents.first?.paymentIntent })
@@ -41,7 +41,7 @@ extension StripeRecord {
     return invoice.map { .init(.invoice, $0) }
   }
 
-  /// What charges say went back where no refund tells of it.
+  /// Refunded amounts of charges for which no refund is known.
   private var unexplained: [Bill.Reversal] {
     let told = Set(
       refunds.values.flatMap { $0.contents }.flatMap { [$0.charge, $0.paymentIntent] }
@@ -110,17 +110,17 @@ extension Bill.Reversal {
 }
 
 extension Money {
-  /// Where Stripe's smallest unit is not that of ISO 4217
+  /// Currencies whose smallest unit at Stripe is not that of ISO 4217
   /// (https://docs.stripe.com/currencies#special-cases).
   private static let exponents: [String: Int] = ["isk": 2, "mga": 0, "ugx": 2]
 
-  /// How Stripe counts it; nil where it has more digits than that.
+  /// The amount in Stripe's smallest units; nil if it has more digits than they can express.
   var stripeCount: Int64? {
     let code = currency.lowercased()
     return count(exponent: Self.exponents[code] ?? MinorUnits.exponent(of: code))
   }
 
-  /// Nil where the currency was not told.
+  /// Nil if the currency is unknown.
   fileprivate init?(stripe count: Int64, _ currency: String?) {
     guard let currency else { return nil }
     let exponent = Self.exponents[currency] ?? MinorUnits.exponent(of: currency)

@@ -2,30 +2,30 @@ internal import Base
 internal import Subscriptions
 internal import Tiers
 
-/// A period for which an invoice bills a plan: paid, or given all the same.
+/// A period for which an invoice bills a plan, paid or granted all the same.
 struct StripeBilled {
   var plan: Plan
-  /// What bills it again when it renews.
+  /// What bills the period again when it renews.
   let lineage: Lineage
-  /// As its line names it.
+  /// The item that its line names.
   let item: String?
   private(set) var from: Instant
   private(set) var to: Instant
-  /// The place of its invoice: whole invoices are dear to sort.
+  /// The index of its invoice, because whole invoices are expensive to sort.
   let index: Int
-  /// When its invoice was made.
+  /// When its invoice was created.
   let created: Instant
   let basis: Basis
-  /// Something that stands ended it early: whatever follows it, follows that.
+  /// Whether a line that is not taken back ended it early. Whatever follows then follows that line.
   private(set) var isReplaced = false
-  /// Owed again because what replaced it was taken back.
+  /// Whether it counts again because the line that replaced it was taken back.
   private(set) var isRevived = false
-  /// Taken back from then on.
+  /// If set, the period is taken back from then on.
   private(set) var reversal: StripeReversals.Reversal?
 
   enum Basis { case paid, courtesy, credit }
 
-  /// The item of the subscription, or the plan where no line tells of which item it is.
+  /// The subscription's item, or the plan if no line says which item it is.
   enum Lineage: Hashable {
     case item(String)
     case plan(String)
@@ -45,7 +45,7 @@ struct StripeBilled {
     self.basis = basis
   }
 
-  /// The same period of another item; or, from its end, only what follows it.
+  /// The same period with another item's plan; with `fromEnd`, only what follows its end.
   func billing(_ plan: Plan, fromEnd: Bool = false) -> StripeBilled {
     var other = self
     other.plan = plan
@@ -53,26 +53,27 @@ struct StripeBilled {
     return other
   }
 
-  /// The same, followed by something else.
+  /// The same period, followed by something else.
   func replaced() -> StripeBilled {
     var other = self
     other.isReplaced = true
     return other
   }
 
-  /// Most differ where they start; only few have to be told apart by more.
+  /// Most lines differ in their start; only few need more to be distinguished.
   private func isBefore(_ other: StripeBilled) -> Bool {
     if from != other.from { return from < other.from }
     return (created, to, plan.id, index) < (other.created, other.to, other.plan.id, other.index)
   }
 
-  /// Lines of one invoice that start together bill two items side by side.
+  /// Lines of one invoice with the same start bill two items in parallel.
   private func isLater(than other: StripeBilled) -> Bool {
     (from, created) > (other.from, other.created)
   }
 
-  /// Each up to the next of its own item that stands, be it billed again or given back; from the
-  /// last to the first, so that it is one pass. Credits have done their work then and are left out.
+  /// Cuts each line at the start of the next one of its own item that is not taken back, whether
+  /// that bills again or gives a credit. It goes from the last line to the first, so one pass is
+  /// enough. Credits are left out of the result.
   static func truncated(
     _ billed: [StripeBilled], _ reversal: (StripeBilled) -> StripeReversals.Reversal?
   ) -> [StripeBilled] {
@@ -81,7 +82,7 @@ struct StripeBilled {
     var any = Starts()
     var end = lines.endIndex
     while end > lines.startIndex {
-      // Those that start together and were billed together do not end each other.
+      // Lines with the same start that were billed together do not end each other.
       var start = end - 1
       while start > lines.startIndex, !lines[start].isLater(than: lines[start - 1]) { start -= 1 }
       for index in start..<end {
@@ -102,7 +103,7 @@ struct StripeBilled {
 
   /// Where the next line of each item starts, seen from the end of all lines.
   ///
-  /// The plan stands for the item wherever one of two lines names none.
+  /// The plan is used in place of the item if one of two lines names no item.
   private struct Starts {
     private var byItem: [String: Instant] = [:]
     private var namedByPlan: [String: Instant] = [:]

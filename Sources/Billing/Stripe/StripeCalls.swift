@@ -3,17 +3,17 @@ internal import HTTPMessages
 package import JSON
 package import ProviderAPI
 
-/// What flows have Stripe do, and what it says to that.
+/// The calls to Stripe that flows make, and their answers.
 extension StripeAPI {
   package typealias Form = [(name: String, value: String)]
 
-  /// What came of a call that Stripe has judged.
+  /// The result of a call that Stripe has decided on.
   package enum Outcome: Sendable {
     case answered(JSON)
     case refused(StripeRefusal)
   }
 
-  /// Has something done. Under one key it is done once, and refused where the form is another.
+  /// Makes a change. With the same key it is made once, and refused if the form differs.
   /// https://docs.stripe.com/api/idempotent_requests
   package func post(
     _ path: String, _ form: Form, key name: String
@@ -29,7 +29,7 @@ extension StripeAPI {
         ], body: Array(fields.joined(separator: "&").utf8)))
   }
 
-  /// Looks at something.
+  /// Reads an object or a list.
   package func get(_ path: String, _ query: Form = []) throws(APIFailure) -> Outcome {
     let fields = query.map {
       "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))"
@@ -38,7 +38,7 @@ extension StripeAPI {
     return try call(APIRequest("GET", base + target, headers: headers))
   }
 
-  /// Ends something; again it is not there.
+  /// Ends or deletes an object. When repeated, the object is not found.
   package func delete(_ path: String) throws(APIFailure) -> Outcome {
     try call(APIRequest("DELETE", base + path, headers: orderHeaders))
   }
@@ -69,8 +69,8 @@ extension StripeAPI {
   }
 }
 
-/// Why Stripe does not do something, in its own few words: never its texts, which may repeat what was
-/// sent. https://docs.stripe.com/api/errors
+/// Why Stripe refused a request, in its own codes. Its texts are left out, because they may repeat
+/// what was sent. https://docs.stripe.com/api/errors
 package struct StripeRefusal: Sendable, Equatable {
   package let status: Int
   package let type: String?
@@ -93,10 +93,10 @@ package struct StripeRefusal: Sendable, Equatable {
     parameter = word("param")
   }
 
-  /// The bank, or Stripe for it, says no to the card.
+  /// Whether the bank, or Stripe on its behalf, declined the card.
   package var isOfCard: Bool { type == "card_error" || status == 402 }
 
-  /// The bank asks the customer first.
+  /// Whether the bank asks the customer to confirm first.
   package var asksCustomer: Bool {
     switch code {
     case "authentication_required", "subscription_payment_intent_requires_action",

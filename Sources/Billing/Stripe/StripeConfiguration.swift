@@ -2,12 +2,12 @@ package import Base
 package import Configuration
 package import Tiers
 
-/// What the programs need to know about Stripe; there is none where Stripe is off.
+/// The programs' configuration of Stripe; there is none if Stripe is off.
 package struct StripeConfiguration: StoreConfiguration {
-  /// The endpoint's signing secrets, at least one; a delivery may be signed with any.
+  /// The endpoint's signing secrets, at least one. A delivery may be signed with any of them.
   package let webhookSecrets: [Secret]
   package let apiKey: Secret?
-  /// Without a slash at its end.
+  /// Has no slash at its end.
   package let apiURL: String
   package let environment: StoreEnvironment
   package let buying: StripeBuying
@@ -40,14 +40,15 @@ package struct StripeConfiguration: StoreConfiguration {
     environment = key?.environment ?? .live
   }
 
-  /// Plans are bought at Stripe by wishes to this server, which asks for the free days.
+  /// Refuses nothing: customers buy plans at Stripe by requests to this server, which asks Stripe
+  /// for the free days.
   package static func refusal(of product: Plan.Product, of plan: Plan) -> String? { nil }
 
   package static func isAsked(_ reader: SettingsReader) -> Bool {
     reader.has(Keys.apiKey)
   }
 
-  /// That of Stripe's key.
+  /// The environment of Stripe's key.
   package static func grantingEnvironment(
     reading reader: inout SettingsReader
   ) -> StoreEnvironment? {
@@ -55,13 +56,13 @@ package struct StripeConfiguration: StoreConfiguration {
   }
 }
 
-/// What is sold through Stripe's API, beyond the catalogue.
+/// Settings for sales through Stripe's API, in addition to the catalogue.
 package struct StripeBuying: Sendable {
-  /// Where Stripe's pages may send customers back to.
+  /// The origins to which Stripe's pages may send customers back.
   package var origins: [String] = []
   /// The configuration of the customer portal; nil: the account's default.
   package var portal: String?
-  /// What the page for buying also does.
+  /// What else Stripe's page for buying does.
   package var extras: Set<Extra> = []
   /// The stores whose subscriptions may be moved to Stripe.
   package var migratable: Set<String> = []
@@ -75,8 +76,8 @@ package struct StripeBuying: Sendable {
     case taxIDs = "tax_ids"
   }
 
-  /// What a page for buying is opened with beside what is bought. What a customer who exists enters there is
-  /// kept only where the form says so, which taxes need.
+  /// The fields of a page for buying, except for the purchase itself. What an existing customer
+  /// enters there is stored only if the form says so, and taxes need it.
   /// https://docs.stripe.com/api/checkout/sessions/create
   package var pageForm: [(name: String, value: String)] {
     var form: [(name: String, value: String)] = []
@@ -93,12 +94,12 @@ package struct StripeBuying: Sendable {
     return form
   }
 
-  /// What a subscription that is bought without a page is made with: it is taxed the same.
+  /// The fields of a subscription that is bought without a page. It is taxed in the same way.
   package var subscriptionForm: [(name: String, value: String)] {
     extras.contains(.automaticTax) ? [("automatic_tax[enabled]", "true")] : []
   }
 
-  /// Whether a page may send a customer back there.
+  /// Whether a page may send a customer back to this address.
   package func allows(_ address: String) -> Bool {
     guard address.utf8.count <= 2000, isPrintable(address) else { return false }
     return origins.contains { origin in

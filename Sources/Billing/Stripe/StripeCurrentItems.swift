@@ -2,15 +2,15 @@ internal import Base
 internal import Subscriptions
 internal import Tiers
 
-/// The items that a subscription's snapshot shows, and the plans they choose.
+/// The items in a subscription's snapshot, and the plans they choose.
 struct StripeCurrentItems {
-  /// By item; of items that name none, by plan.
+  /// The plans by item; by plan for items without an id.
   let plans: [StripeBilled.Lineage: Plan]
-  /// Every item sells a plan or is none of ours: what is not among them is gone.
+  /// Whether every item sells a plan or is not ours, so that an item that is missing is gone.
   private let isWhole: Bool
   private let asOf: AsOf?
   private let status: StripeSubscription.Status?
-  /// A schedule changes the items when a period ends, so that they say nothing of the one before.
+  /// Whether a schedule changes the items when a period ends. Then they say nothing about the period before.
   private let isScheduled: Bool
 
   init(_ snapshot: Mirror<StripeSubscription>.Observation?, _ catalogue: Catalogue) {
@@ -29,7 +29,7 @@ struct StripeCurrentItems {
     self.isWhole = isWhole && !plans.isEmpty
   }
 
-  /// Of its plans the largest that adds to nothing, and each that adds.
+  /// The largest plan that is not an addition, and every addition.
   var owed: [Plan] {
     let bases = plans.values.filter { !$0.isAddition }
     let largest = bases.max { ($0.byteCount, $0.id) < ($1.byteCount, $1.id) }
@@ -37,7 +37,7 @@ struct StripeCurrentItems {
     return [largest].compactMap { $0 } + additions
   }
 
-  /// The item that bills a plan, for lines that name none: the present one, else the newest.
+  /// The item that bills a plan, for lines that name no item: the present one, otherwise the newest.
   func homes(of invoices: [StripeFold.Invoice]) -> [String: String] {
     var homes: [String: (item: String, from: Instant)] = [:]
     for invoice in invoices {
@@ -58,14 +58,14 @@ struct StripeCurrentItems {
     return result
   }
 
-  /// The items choose the plans of the periods that run when the snapshot is from, of those billed in
-  /// advance, and of the last ones: what is chosen holds until it is chosen otherwise, or until a line that
-  /// was paid takes its place, and so does what bridges to the next payment. An item chooses its own plan,
-  /// and one that was never billed goes along with the others until it is, or takes the place of those that
-  /// are gone.
+  /// Applies the plans of the items to the periods that run at the snapshot's time, to those billed in
+  /// advance, and to the last ones. A choice holds until another choice or a paid line replaces it. So does
+  /// the time that bridges to the next payment. An item chooses its own plan. An item that was never billed
+  /// goes along with the others until it is billed, or takes the place of items that are gone.
   ///
-  /// While a payment is overdue they choose only for what is over: an upgrade whose proration stays unpaid
-  /// leaves the paid plan, also for the grace of a renewal. Neither do they once an upgrade's money went back.
+  /// While a payment is overdue, items choose only for periods that are over: an upgrade whose proration
+  /// stays unpaid leaves the paid plan in place, also for the grace of a renewal. Neither do they choose once
+  /// an upgrade was refunded.
   func chosen(_ billed: [StripeBilled], changeIsUnpaid: Bool) -> [StripeBilled] {
     let isOverdue = status == .pastDue
     guard status == .active || status == .trialing || isOverdue && !changeIsUnpaid, !plans.isEmpty
@@ -79,12 +79,12 @@ struct StripeCurrentItems {
     }
     let running = billed.filter { isChosen($0) }
     let gone = running.filter { plans[$0.lineage] == nil }
-    // An item of now whose money went back leaves in place what came before it.
+    // A present item that was refunded leaves in place what came before it.
     let refunded = running.filter { $0.reversal != nil && plans[$0.lineage] != nil }
     func isKept(_ line: StripeBilled) -> Bool {
       !isWhole || refunded.contains { $0.plan.isAddition == line.plan.isAddition }
     }
-    // What a schedule changed with the next period leaves the one before as it was.
+    // A schedule's change for the next period does not affect the period before.
     func stays(_ line: StripeBilled) -> Bool { isScheduled && isOver(line) }
     var result: [StripeBilled] = []
     for line in billed {
@@ -104,13 +104,13 @@ struct StripeCurrentItems {
     return result
   }
 
-  /// Whether the line's period was over when the snapshot was made.
+  /// Whether the line's period had ended when the snapshot was made.
   private func isOver(_ line: StripeBilled) -> Bool { asOf.map { line.to <= $0.from } ?? false }
 
-  /// Which lines of each item nothing that stands follows.
+  /// The lines of each item that no line follows, except for lines that were taken back.
   private struct Lasts {
     private let plans: [StripeBilled.Lineage: Plan]
-    /// The last line that stands, by item and of all.
+    /// The last line that was not taken back, by item and of all items.
     private var byLineage: [StripeBilled.Lineage: StripeBilled] = [:]
     private var any: StripeBilled?
 
@@ -124,15 +124,16 @@ struct StripeCurrentItems {
       }
     }
 
-    /// Of an item that is gone nothing at all may follow: it is not billed again.
+    /// The last line of the same item. For an item that is gone it is the last of all, because the
+    /// item is not billed again.
     private func last(of line: StripeBilled) -> StripeBilled? {
       plans[line.lineage] == nil ? any : byLineage[line.lineage]
     }
 
-    /// Whether nothing follows it.
+    /// Whether no line follows this one.
     func holds(_ line: StripeBilled) -> Bool { last(of: line).map { $0.from < line.to } ?? true }
 
-    /// Whether it may still run: what follows was billed in advance, or nothing does.
+    /// Whether it may still run: the line after it was billed in advance, or there is none.
     func runs(_ line: StripeBilled) -> Bool {
       last(of: line).map { $0.from < line.to || $0.created < line.to } ?? true
     }
@@ -142,9 +143,9 @@ struct StripeCurrentItems {
     asOf.map { $0.from >= min(line.from, line.created) } ?? false
   }
 
-  /// Whether an addition is no item any more, so that nothing follows its last period.
+  /// Whether an addition is no longer among the items, so that nothing follows its last period.
   ///
-  /// A plan is not asked: it may renew as another item.
+  /// This is not asked about other plans: they may renew as another item.
   func lacks(_ line: StripeBilled) -> Bool {
     line.plan.isAddition && isWhole && isNewer(than: line) && plans[line.lineage] == nil
   }

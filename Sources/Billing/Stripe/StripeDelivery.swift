@@ -18,7 +18,7 @@ extension DecodedDelivery {
       ])
   }
 
-  /// A thin event tells only where to look: what happened is read.
+  /// A thin event only names an object. What happened to it is read.
   package init(_ event: StripeThinEvent) {
     let isOurs = event.context == nil
     self.init(
@@ -51,17 +51,17 @@ extension DecodedDelivery {
 }
 
 extension ReadRequest {
-  /// Several thin events may tell of one change.
+  /// Several thin events may report one change.
   private static let settlingTime = Instant.Span.seconds(2)
 
-  /// Something happened to the object.
+  /// A request to read an object to which something happened.
   fileprivate static func happened(_ type: String, to object: ObjectKey) -> ReadRequest {
     ReadRequest(object, reason: type, delay: settlingTime)
   }
 }
 
 extension Fact {
-  /// What to read so that this fact is told again: its subscription, else the payment it names.
+  /// What to read so that this fact is reported again: its subscription, otherwise the payment that it names.
   fileprivate var readable: [ObjectKey] {
     if key.kind == .subscription { return [key] }
     let targets = links.filter { $0.origin == key }.map { $0.target }

@@ -1,14 +1,15 @@
-/// How a subscription stops renewing, by its status, for operators' orders and accounts' wishes alike.
+/// How a subscription stops renewing, by its status. The same for operators' orders and accounts' requests.
 package enum StripeEnding: Sendable {
-  /// With the period that is paid for.
+  /// At the end of the paid period.
   case withPeriod
-  /// Nothing is paid for: until the flag's period ended, Stripe would go on trying to collect what is owed.
+  /// At once, because no period is paid for. Until the end of the period, Stripe would continue to
+  /// collect what is owed.
   case atOnce
-  /// It has ended, or began never.
+  /// It has ended already, or never began.
   case over
 
-  /// A status of later versions ends with its period: ending at once might take what was paid for.
-  /// https://docs.stripe.com/billing/subscriptions/cancel
+  /// A status of later versions ends with its period, because ending at once might take away paid
+  /// time. https://docs.stripe.com/billing/subscriptions/cancel
   package init(status: String?) {
     switch status {
     case "past_due", "unpaid", "paused", "incomplete": self = .atOnce

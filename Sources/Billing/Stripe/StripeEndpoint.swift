@@ -2,8 +2,7 @@ internal import JSON
 package import ProviderAPI
 
 extension StripeEvent {
-  /// The event types without which something that was sold, given back or ended may go unnoticed
-  /// until a read.
+  /// The event types without which a sale, a refund or an end may go unnoticed until a read.
   package static let neededTypes = [
     "charge.dispute.closed", "charge.dispute.created", "charge.dispute.updated",
     "charge.refund.updated", "charge.refunded", "checkout.session.completed", "customer.deleted",
@@ -15,20 +14,20 @@ extension StripeEvent {
   ]
 }
 
-/// A webhook endpoint as Stripe has it.
+/// A webhook endpoint as configured at Stripe.
 package struct StripeEndpoint: Hashable, Sendable {
   package let url: String
   package let isEnabled: Bool
-  /// `*` is every one.
+  /// `*` stands for every type.
   package let events: Set<String>
 
-  /// Where `coffer-billing` takes Stripe's deliveries.
+  /// The path at which `coffer-billing` receives Stripe's deliveries.
   package static let path = "/webhooks/stripe"
 
   /// Whether it delivers to a `coffer-billing`.
   package var isOurs: Bool { isEnabled && url.hasSuffix(Self.path) }
 
-  /// The needed types that it does not send.
+  /// The needed types that the endpoint does not send.
   package var missing: [String] {
     events.contains("*") ? [] : StripeEvent.neededTypes.filter { !events.contains($0) }
   }

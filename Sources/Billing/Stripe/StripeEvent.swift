@@ -4,29 +4,29 @@ package import Stores
 package import Subscriptions
 package import Tiers
 
-/// A snapshot event, decoded: what it says about which object, as of when.
+/// A decoded snapshot event: what it says about which object, as of when.
 package struct StripeEvent: Hashable, Sendable {
   package let id: String
   package let type: String
   package let created: Instant
   package let environment: StoreEnvironment
-  /// Only for Connect: the account it belongs to, which is not ours.
+  /// Only for Connect: the account that the event belongs to, which is not ours.
   package let connectedAccount: String?
-  /// Under which version `data.object` was rendered; null in old events.
+  /// The API version of `data.object`; null in old events.
   package let apiVersion: String?
-  /// The id of `data.object`, of whatever kind it is.
+  /// The id of `data.object`, whatever its kind.
   package let objectID: String?
-  /// The object itself and what it carries within, where they can concern a subscription.
+  /// The object itself and the objects inside it, if they can concern a subscription.
   package let facts: [Fact]
-  /// What the object may be looked for by, beside its id.
+  /// Terms by which the object can be found, in addition to its id.
   package let terms: [SearchTerm]
   package let notes: Set<Note>
 
-  /// What a decoder noticed and an operator may want to know.
+  /// Something that a decoder noticed and an operator may want to know.
   package enum Note: String, Hashable, Sendable, CaseIterable {
-    /// Our metadata key holds something that is no account id; it is ignored.
+    /// Our metadata key has a value that is not an account id. It is ignored.
     case malformedAccount = "malformed_account"
-    /// A list inside the object was cut short, so the object must be read whole.
+    /// A list inside the object was cut short, so the whole object must be read.
     case listCutShort = "list_cut_short"
   }
 
@@ -48,11 +48,11 @@ package struct StripeEvent: Hashable, Sendable {
   }
 }
 
-/// Why a signed body is no event that we can use.
+/// Why a signed body is not an event that we can use.
 package enum StripeEventError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// API v2: it names an object but does not carry it; `StripeThinEvent` reads it.
+  /// An event of API v2, which names an object without its content. `StripeThinEvent` reads it.
   case thin
-  /// Signed, so it is recorded; `id` is the event's where it can be read.
+  /// Signed, so it is recorded. `id` is the event's, if it can be read.
   case undecodable(id: String?, JSONError)
 
   package var description: String {
@@ -64,7 +64,7 @@ package enum StripeEventError: Error, Equatable, Sendable, CustomStringConvertib
 }
 
 extension StripeEvent {
-  /// Reads a signed body. Tolerant of unknown members, kinds and versions, strict about JSON.
+  /// Reads a signed body. It accepts unknown members, kinds and versions, but only valid JSON.
   package init(_ delivery: VerifiedDelivery) throws(StripeEventError) {
     let json: JSON
     do { json = try JSON.parseForeign(delivery.body) } catch {
@@ -76,7 +76,7 @@ extension StripeEvent {
     }
   }
 
-  /// Reads an event as it is delivered, or listed.
+  /// Reads an event as delivered or listed.
   init(_ json: JSON) throws(JSONError) {
     guard try json["object"].requireString() == "event" else {
       throw JSONError(code: .wrongType, path: json["object"].path, message: "must be an event")
@@ -97,7 +97,7 @@ extension StripeEvent {
     notes = decoder.notes
   }
 
-  /// What asks for the object that an event names which cannot be read, of either shape.
+  /// Requests to read the object that an undecodable event of either shape names.
   static func requests(naming json: JSON) -> [ReadRequest] {
     let isThin = json["object"].string == "v2.core.event"
     let object = isThin ? json["related_object"] : json["data"]["object"]
@@ -113,7 +113,7 @@ extension StripeEvent {
     ]
   }
 
-  /// Objects that must be read again because this event cannot tell all of them.
+  /// Objects that must be read again because this event does not hold all of them.
   package var incompleteObjects: [ObjectKey] {
     notes.contains(.listCutShort) ? facts.prefix(1).map(\.key) : []
   }

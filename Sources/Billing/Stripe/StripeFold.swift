@@ -4,10 +4,13 @@ internal import Tiers
 
 /// Coverage of one Stripe subscription from one value of each of its objects.
 ///
-/// It holds no clock. In this order: lines of paid invoices give their periods, and so do those
-/// that are forgiven; a later line of the same item ends an earlier one; what was refunded or
-/// lost in a dispute goes; the snapshot's items choose the plans; trial, leeway and grace are
-/// added; the end of the subscription ends all that was paid before it.
+/// It does not depend on the current time. Its steps, in this order:
+/// - Lines of paid and of forgiven invoices give their periods.
+/// - A later line of the same item ends an earlier one.
+/// - Periods that were refunded, or lost in a dispute, are removed.
+/// - The snapshot's items choose the plans.
+/// - Trial, leeway and grace are added.
+/// - The end of the subscription ends everything that was paid before it.
 struct StripeFold {
   let id: String
   let snapshot: Mirror<StripeSubscription>.Observation?
@@ -15,12 +18,12 @@ struct StripeFold {
   let policy: Policy
   let catalogue: Catalogue
   let current: StripeCurrentItems
-  /// What was billed and is owed, or was until it was taken back.
+  /// The billed periods that count, or counted until they were taken back.
   let billed: [StripeBilled]
   let reversals: StripeReversals
-  /// When the subscription ended; nil while it lives.
+  /// When the subscription ended; nil if it has not.
   let endedAt: Instant?
-  /// Since when and why it is paused; nil where it is not, or where nothing tells.
+  /// Since when and why it is paused; nil if it is not paused, or if this is unknown.
   let pause: StripeSubscription.Pause?
 
   init(
@@ -53,9 +56,9 @@ struct StripeFold {
     let content: StripeInvoice
     /// Its lines that bill a plan of this subscription.
     let tierLines: [(line: StripeInvoice.Line, plan: Plan)]
-    /// Its lines that give unused time of a plan back.
+    /// Its lines that credit unused time of a plan.
     let credits: [(line: StripeInvoice.Line, plan: Plan)]
-    /// What its lines bill that the catalogue does not list.
+    /// Alarms for products in its lines that the catalogue does not list.
     let unlisted: [Coverage.Alarm]
 
     init(id: String, content: StripeInvoice, of subscription: String, catalogue: Catalogue) {
@@ -97,7 +100,7 @@ struct StripeFold {
     return Coverage(intervals: intervals, endings: endings(of: intervals), alarms: alarms)
   }
 
-  /// The part for which the customer's bank disputes the payment has that for its reason.
+  /// Gives the part of an interval in which the customer's bank disputes the payment the reason `contested`.
   private func contested(
     _ interval: Coverage.Interval, _ period: StripeBilled
   ) -> [Coverage.Interval] {
@@ -139,14 +142,15 @@ struct StripeFold {
       if snapshot.isForgiven(invoice.content, isPast: isPast, policy) {
         return invoice.tierLines.map { billed($0, index, .courtesy) }
       }
-      // Nothing more is awaited from whom an earlier invoice is overdue.
+      // No further payment is expected from a customer whose earlier invoice is overdue.
       guard invoice.content.isAwaited, let firstDue, snapshot.isInForce else { return [] }
       return invoice.tierLines.filter { $0.line.from < firstDue }
         .map { billed($0, index, .courtesy, until: firstDue) }
     }
   }
 
-  /// A zero line that starts in a trial announces the trial, which may end early; nobody paid.
+  /// Whether a line of zero only announces the trial in which it starts. The trial may end early,
+  /// and nothing was paid.
   private static func isOfTrial(
     _ line: StripeInvoice.Line, _ snapshot: StripeSubscription?
   ) -> Bool {
@@ -213,12 +217,12 @@ struct StripeFold {
 }
 
 extension StripeFold.Invoice {
-  /// A change within a period, whose payment was tried in vain.
+  /// Whether it is a change within a period whose payment was attempted and failed.
   fileprivate var isUnpaidChange: Bool {
     !content.isCycle && content.status == .open && content.isAttempted && !tierLines.isEmpty
   }
 
-  /// Unknown moments count as before: they must not open a period after an end.
+  /// An unknown time counts as before the end, so that it cannot open a period after it.
   func wasPaid(after end: Instant) -> Bool {
     content.paidAt.map { $0 > end } ?? false
   }

@@ -4,8 +4,8 @@ internal import Tiers
 
 /// When and why a subscription's periods end.
 extension StripeFold {
-  /// Its own word is the exact one; a deleted customer's only stands in until it is seen.
-  /// `canceled_at` proves nothing: it is when cancelling was asked for.
+  /// The subscription's own end is exact. The deletion of its customer stands in for it only until
+  /// the end is seen. `canceled_at` proves nothing: it is when cancelling was requested.
   static func endedAt(
     _ snapshot: Mirror<StripeSubscription>.Observation?, customerDeletedAt: Instant?
   ) -> Instant? {
@@ -13,14 +13,14 @@ extension StripeFold {
     return snapshot.content.endedAt ?? snapshot.asOf.from
   }
 
-  /// When it ended, or will by a cancellation with a date: no event is needed to end access.
+  /// When it ended, or will end by a dated cancellation. Access ends without a further event.
   var end: Instant? { endedAt ?? snapshot?.content.cancelAt }
 
   func ended(_ interval: Coverage.Interval) -> Coverage.Interval {
     end.map { interval.ending(at: $0) } ?? interval
   }
 
-  /// Why nothing follows, at every moment at which nothing does; the intervals come sorted.
+  /// The reason of each end that no interval follows. The intervals must be sorted.
   func endings(of intervals: [Coverage.Interval]) -> [Schedule.Ending] {
     var endings: [Schedule.Ending] = []
     var last: Instant?
@@ -33,7 +33,7 @@ extension StripeFold {
     if let last, last < .distantFuture {
       endings.append(ending(at: last, of: intervals, isLast: true))
     }
-    // What was taken back from its very start left no interval to end.
+    // A period that was taken back from its very start has no interval that could end.
     for line in billed {
       if let reversal = line.reversal, reversal.at <= line.from, line.from < line.to {
         endings.append(Schedule.Ending(at: reversal.at, reason: reversal.reason))

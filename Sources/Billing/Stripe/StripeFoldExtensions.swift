@@ -2,7 +2,7 @@ internal import Base
 internal import Subscriptions
 internal import Tiers
 
-/// What is owed beyond paid lines.
+/// Access beyond paid lines.
 extension StripeFold {
   var trial: [Coverage.Interval] {
     guard let content = snapshot?.content, let start = content.trialStart,
@@ -15,15 +15,14 @@ extension StripeFold {
     }
   }
 
-  /// The last period of one item, before grace and leeway look at where it ends.
+  /// The last period of one item, before grace and leeway extend its end.
   private struct Last {
     var end: Instant
     var plans: Set<Plan>
     var isTakenBack = false
   }
 
-  /// Grace or leeway after the last end of each item, never both and neither after an end or a
-  /// cancel.
+  /// Grace or leeway after the last end of each item. Never both, and neither after an end or a cancellation.
   var extensions: [Coverage.Interval] {
     guard endedAt == nil, snapshot != nil else { return [] }
     return lasts.flatMap { last in
@@ -50,8 +49,8 @@ extension StripeFold {
     return [interval(plan.id, lastEnd, lastEnd + policy.leeway, .leeway, .init(.subscription, id))]
   }
 
-  /// Where what was not taken back ends, for each item; none whose last period was taken back or
-  /// that gave way to another.
+  /// The end of each item's periods that were not taken back. Items whose last period was taken
+  /// back or replaced by another item are left out.
   private var lasts: [Last] {
     var lasts: [StripeBilled.Lineage: Last] = [:]
     func note(_ lineage: StripeBilled.Lineage, _ plan: Plan, _ end: Instant) {
@@ -77,7 +76,7 @@ extension StripeFold {
 
   enum PaymentStatus { case current, overdue, none }
 
-  /// What the status says about renewal; a payment newer than `past_due` outdates it.
+  /// The payment status that the subscription's status implies. A payment newer than `past_due` outdates it.
   var paymentStatus: PaymentStatus {
     guard let snapshot else { return .none }
     switch snapshot.content.status {
@@ -104,7 +103,7 @@ extension StripeFold {
 
   // MARK: Before the first payment
 
-  /// A day of leeway where the store calls it active and nobody told of any invoice yet.
+  /// Leeway for a subscription that the store calls active before any invoice is known.
   var firstLeeway: [Coverage.Interval] {
     guard let snapshot, snapshot.content.status == .active, endedAt == nil,
       let began = snapshot.content.began, snapshot.asOf.from < began + policy.leeway,
@@ -115,7 +114,7 @@ extension StripeFold {
     }
   }
 
-  /// Whether the store calls it active and names no invoice that anybody could have paid.
+  /// Whether the store calls the subscription active and names no invoice that could have been paid.
   var isWithoutInvoice: Bool {
     guard let content = snapshot?.content, content.status == .active, !current.plans.isEmpty else {
       return false
@@ -126,22 +125,23 @@ extension StripeFold {
 
   // MARK: The status `paused`
 
-  /// What of a billed period is owed while the subscription is paused.
+  /// The part of a billed period that counts while the subscription is paused.
   ///
-  /// Its unused time is given back where the pause was asked for; money that came after the pause
+  /// If the pause was requested, Stripe credits the unused time. Money that arrived after the pause
   /// began counts when the pause is over.
   func paused(_ interval: Coverage.Interval, _ period: StripeBilled) -> Coverage.Interval {
     guard let pause, let start = pause.at else { return interval }
     return pause.reason == .requested || isWaiting(period) ? interval.ending(at: start) : interval
   }
 
-  /// Paid after the pause began, so that it waits for the pause's end.
+  /// Whether the period was paid after the pause began, so that it waits for the pause's end.
   private func isWaiting(_ period: StripeBilled) -> Bool {
     guard let start = pause?.at else { return false }
     return invoices[period.index].wasPaid(after: start)
   }
 
-  /// The word for a pause that nothing known explains; the end of a trial explains one without any.
+  /// Stripe's reason for a pause if nothing known explains it. The end of a trial explains a pause
+  /// without a reason.
   var unknownPause: String? {
     guard let content = snapshot?.content, content.status == .paused else { return nil }
     switch content.pause?.reason {
@@ -164,8 +164,8 @@ extension StripeSubscription.Pause.Reason {
 }
 
 extension StripeSubscription {
-  /// Whether the seller forgave this renewal while the subscription stayed current: it is active, or it is
-  /// overdue because a later renewal failed (`isPast`).
+  /// Whether the seller forgave this renewal while the subscription stayed current: it is active,
+  /// or overdue because a later renewal failed (`isPast`).
   func isForgiven(_ invoice: StripeInvoice, isPast: Bool, _ policy: Policy) -> Bool {
     guard status == .active || status == .pastDue && isPast, invoice.isCycle else { return false }
     let byPause = collectionIsPaused && policy.courtesyForPausedCollection
@@ -174,7 +174,8 @@ extension StripeSubscription {
     case .draft: return byPause
     case .void: return byPause || policy.courtesyForVoided
     case .uncollectible:
-      // What nobody was asked for was written off by a pause of collection, also one that is over by now.
+      // An invoice without any request for payment was written off by a pause of collection, even
+      // if the pause is over now.
       let byFormerPause =
         !invoice.isAttempted && invoice.dueAt == nil && policy.courtesyForPausedCollection
       return byPause || invoice.isForgivenToUser
@@ -184,10 +185,10 @@ extension StripeSubscription {
 }
 
 extension StripeInvoice {
-  /// Sent to the customer, who may still pay it.
+  /// Whether it was sent to the customer, who may still pay it.
   var isAwaited: Bool { status == .open && dueAt != nil }
 
-  /// A renewal whose payment failed, or is overdue once its due date has passed.
+  /// Whether it is a renewal whose payment failed, or that is overdue once its due date has passed.
   var isFailing: Bool { isCycle && status == .open && (isAttempted || dueAt != nil) }
 
   var isGivenUp: Bool {
@@ -200,7 +201,8 @@ extension StripeInvoice {
   /// https://docs.stripe.com/api/invoices/object#invoice_object-status_details
   var isForgivenToUser: Bool { uncollectibleReason == "user_forgiven" }
 
-  /// Written off for a reason this decoder does not know: an alarm, and as without a reason.
+  /// Whether it was written off for a reason that this decoder does not know. This raises an alarm;
+  /// otherwise it counts as without a reason.
   var hasUnknownReason: Bool {
     switch uncollectibleReason {
     case nil, "user_forgiven", "max_payment_attempts", "payment_not_received",

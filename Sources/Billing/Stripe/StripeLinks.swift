@@ -1,10 +1,10 @@
 package import Subscriptions
 
 extension StripeObject {
-  /// How it hangs together with the objects it names; it is the one that `key` names.
+  /// The links between this object, which `key` names, and the objects that it names.
   ///
-  /// A payment is tied to its invoice both ways, whoever tells of it, because a record is found
-  /// from its subscription and a refund's subscription from its payment.
+  /// A payment and its invoice are linked both ways, whichever object reports it. A record is found
+  /// from its subscription, and a refund's subscription from its payment.
   package func links(from key: ObjectKey) -> [Link] {
     switch self {
     case .subscription(let content):
@@ -22,7 +22,7 @@ extension StripeObject {
     }
   }
 
-  /// The payment of a reversal that no known invoice was paid by.
+  /// The payment to search for if no known invoice was paid by it; nil unless the object is a reversal.
   package func searched(from key: ObjectKey) -> ObjectKey? {
     switch self {
     case .refund, .dispute: break
@@ -34,7 +34,7 @@ extension StripeObject {
 }
 
 extension StripeInvoice {
-  /// One without a subscription is about some other purchase, and so are its payments.
+  /// An invoice without a subscription is about some other purchase, and so are its payments.
   fileprivate func links(from key: ObjectKey) -> [Link] {
     guard let subscription else { return [] }
     return [Link(key, .bridge, of: key.sibling(.subscription, subscription))]
@@ -60,12 +60,12 @@ extension StripeCharge {
 }
 
 extension Link {
-  /// Either is found from the other, and what hangs on it.
+  /// Links two objects so that each, with what is linked to it, is found from the other.
   fileprivate static func both(_ a: ObjectKey, _ b: ObjectKey) -> [Link] {
     [Link(a, .bridge, of: b), Link(b, .bridge, of: a)]
   }
 
-  /// A refund or dispute names the payment intent, the charge, or both: then they are one payment.
+  /// A refund or dispute names the payment intent, the charge, or both. If both, they are one payment.
   fileprivate static func reversal(
     _ key: ObjectKey, paymentIntent: String?, charge: String?
   ) -> [Link] {

@@ -5,8 +5,8 @@ package import ProviderAPI
 package import Stores
 internal import Subscriptions
 
-/// What Stripe tells again: its events for thirty days, and every subscription as it is.
-/// https://docs.stripe.com/api/events/list, https://docs.stripe.com/api/subscriptions/list
+/// The lists in which Stripe repeats its reports: its events of thirty days, and every subscription as it is
+/// now. https://docs.stripe.com/api/events/list, https://docs.stripe.com/api/subscriptions/list
 extension StripeStore {
   package var listings: [StoreListing] {
     guard let api else { return [] }
@@ -30,7 +30,7 @@ extension StripeAPI {
   private static let limits = JSONLimits(
     byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 19)
 
-  /// Newest first: what happens meanwhile is on no page behind.
+  /// Newest first, so that events in the meantime do not appear on later pages.
   fileprivate func events(_ request: StorePageRequest) throws(APIFailure) -> StorePage {
     var query = [("created[lte]", String(request.until.seconds))]
     if let since = request.since { query.append(("created[gte]", String(since.seconds))) }

@@ -4,7 +4,7 @@ extension ObjectKey.Provider {
   package static let stripe = Self("stripe")
 }
 
-/// As Stripe names its objects.
+/// The names of Stripe's objects.
 extension ObjectKey.Kind {
   package static let invoice = Self("invoice")
   package static let customer = Self("customer")
@@ -13,6 +13,7 @@ extension ObjectKey.Kind {
   package static let charge = Self("charge")
   package static let invoicePayment = Self("invoice_payment")
   package static let checkoutSession = Self("checkout.session")
-  /// A payment intent or charge, as what ties refunds and disputes to invoices; no mirror.
+  /// A payment intent or charge, as the tie between invoices and their refunds and disputes. It has
+  /// no mirror.
   package static let payment = Self("payment")
 }

@@ -46,25 +46,25 @@ package struct StripeSubscription: Mirrored {
   package let items: [Item]
   package let cancelAtPeriodEnd: Bool
   package let cancelAt: Instant?
-  /// When cancelling was asked for; no proof of an end.
+  /// When cancelling was requested; no proof of an end.
   package let canceledAt: Instant?
-  /// When it ended; the proof of it.
+  /// When it ended; this is the proof of an end.
   package let endedAt: Instant?
   package let endedByFailedPayment: Bool
   package let trialStart: Instant?
   package let trialEnd: Instant?
   package let collectionIsPaused: Bool
-  /// When payments are asked for again, of one whose collection is paused until then.
+  /// When collection resumes, if it is paused until then.
   package let collectionResumes: Instant?
-  /// Why and since when its status is `paused`, as told since 2026-09-30.
+  /// Why and since when its status is `paused`, as reported since 2026-09-30.
   package let pause: Pause?
-  /// When it began; unknown of what was stored before this was read.
+  /// When it began; unknown if it was stored before this member was read.
   package let began: Instant?
-  /// The invoice that it says is its newest.
+  /// The invoice that it names as its newest.
   package let latestInvoice: String?
-  /// What changes it with its next period, to something smaller for one.
+  /// The schedule that changes it with its next period, for example to something smaller.
   package let schedule: String?
-  /// The account that our own metadata names.
+  /// The account in our own metadata.
   package let account: Identifier?
 
   package init(
@@ -98,22 +98,22 @@ package struct StripeSubscription: Mirrored {
   package enum Status: Hashable, Sendable {
     /// The first invoice is unpaid, for at most 23 hours.
     case incomplete
-    /// Those hours passed. Terminal.
+    /// The 23 hours passed. Terminal.
     case incompleteExpired
     case trialing
     case active
     /// The latest invoice failed and is being retried.
     case pastDue
-    /// Retries are exhausted and the subscription lives on without service.
+    /// Retries are exhausted, and the subscription continues without service.
     case unpaid
     /// Terminal.
     case canceled
-    /// A trial ended without a payment method, or somebody paused it.
+    /// A trial ended without a payment method, or the subscription was paused on request.
     case paused
-    /// A status this decoder does not know: gives no new access, raises an alarm.
+    /// A status that this decoder does not know: gives no new access, raises an alarm.
     case other(String)
 
-    /// Stripe's word for it.
+    /// Stripe's name for it.
     package var text: String {
       switch self {
       case .incomplete: "incomplete"
@@ -139,11 +139,11 @@ package struct StripeSubscription: Mirrored {
   }
 
   package struct Item: Hashable, Sendable {
-    /// Unknown of what was stored before it was read.
+    /// Unknown if it was stored before this member was read.
     package let id: String?
     package let price: String?
     package let product: String?
-    /// How many times it is billed.
+    /// The quantity that is billed.
     package let quantity: Int64
 
     package init(id: String? = nil, price: String?, product: String?, quantity: Int64 = 1) {
@@ -165,16 +165,16 @@ package struct StripeSubscription: Mirrored {
     }
 
     package enum Reason: Hashable, Sendable {
-      /// By the seller or, in the portal, the customer; unused time is credited.
+      /// By the seller or, in the portal, the customer. Unused time is credited.
       case requested
-      /// By the account's setting for renewals whose first attempt, or whose last, fails.
+      /// By the account's setting for renewals whose first or final attempt fails.
       case firstPaymentFailure
       case finalPaymentFailure
       case trialEnd
-      /// A reason this decoder does not know: as the end of a trial, with an alarm.
+      /// A reason that this decoder does not know: treated as the end of a trial, with an alarm.
       case other(String)
 
-      /// Stripe's word for it.
+      /// Stripe's name for it.
       package var text: String {
         switch self {
         case .requested: "pause_requested"
@@ -205,7 +205,7 @@ package struct StripeSubscription: Mirrored {
     }
   }
 
-  /// Whether its last invoice says what is owed now.
+  /// Whether its latest invoice determines what is owed now.
   package var isInForce: Bool {
     switch status {
     case .trialing, .active, .pastDue: true
@@ -225,23 +225,23 @@ package struct StripeSubscription: Mirrored {
 package struct StripeInvoice: Mirrored {
   package let subscription: String?
   package let status: Status
-  /// Bills a regular period, not a change or the first purchase.
+  /// Whether it bills a regular period, not a change or the first purchase.
   package let isCycle: Bool
-  /// Payment was tried at least once.
+  /// Whether payment was attempted at least once.
   package let isAttempted: Bool
   package let created: Instant
   package let paidAt: Instant?
-  /// In minor units; zero where nothing was due, so that nothing can be refunded.
+  /// In minor units; zero if nothing was due, so that nothing can be refunded.
   ///
-  /// What was paid outside Stripe counts on top, as no refund of a charge gives it back.
+  /// It includes payments outside Stripe, because no refund of a charge returns those.
   package let amountPaid: Int64
-  /// What it asks for; told apart only where that is not what was paid.
+  /// The amount that it asks for; only relevant if it differs from what was paid.
   package let amountDue: Int64
-  /// ISO 4217 in lower case; unknown of what was stored before it was read.
+  /// ISO 4217 in lower case; unknown if it was stored before this member was read.
   package let currency: String?
-  /// Until when the customer may pay an invoice that was sent to them; nil where a card is charged.
+  /// The due date of an invoice that was sent to the customer; nil if a card is charged.
   package let dueAt: Instant?
-  /// Why it was written off, as told since 2026-09-30: `user_forgiven`, `max_payment_attempts`, ….
+  /// Why it was written off, as reported since 2026-09-30: `user_forgiven`, `max_payment_attempts`, ….
   package let uncollectibleReason: String?
   /// The payment intent and the charge that it names, as it did before basil (2025-03-31).
   package let payments: [String]
@@ -274,12 +274,12 @@ package struct StripeInvoice: Mirrored {
 
   /// One billed item; its period is the service it pays for.
   package struct Line: Hashable, Sendable {
-    /// The subscription's item; since basil (2025-03-31) no proration names it.
+    /// The subscription's item; not named by prorations since basil (2025-03-31).
     package let item: String?
     package let price: String?
     package let product: String?
     package let amountMinorUnits: Int64
-    /// Gives unused time back: what it bills ends where its period starts.
+    /// Whether it credits unused time: what it bills ends where its period starts.
     package let isCredit: Bool
     package let from: Instant
     package let to: Instant
@@ -308,11 +308,11 @@ package struct StripeInvoice: Mirrored {
   }
 }
 
-/// A checkout session: what ties a subscription to the account we opened the session for.
+/// A checkout session, which ties a subscription to the account that we opened the session for.
 package struct StripeCheckoutSession: Mirrored {
   package let subscription: String?
   package let isOpen: Bool
-  /// The account that our own metadata names; `client_reference_id` proves nothing.
+  /// The account in our own metadata; `client_reference_id` proves nothing.
   package let account: Identifier?
 
   package init(subscription: String?, isOpen: Bool, account: Identifier?) {
@@ -324,7 +324,7 @@ package struct StripeCheckoutSession: Mirrored {
   package var rank: Int { isOpen ? 0 : 1 }
 }
 
-/// A deleted customer: every subscription of theirs has ended. A present one says nothing.
+/// A deleted customer, whose subscriptions have all ended. An existing customer says nothing.
 package struct StripeCustomer: Mirrored {
   package init() {}
 

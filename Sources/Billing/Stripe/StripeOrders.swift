@@ -6,7 +6,7 @@ internal import Stores
 internal import Subscriptions
 internal import Tiers
 
-/// What operators have Stripe do. Each call may be repeated: what it does is done once.
+/// The orders that operators give to Stripe. Each call may be repeated and takes effect once.
 /// https://docs.stripe.com/api/idempotent_requests
 extension StripeAPI {
   func perform(
@@ -32,8 +32,8 @@ extension StripeAPI {
     }
   }
 
-  /// It ends with the period that is paid for. Where none is, it ends at once: until the flag's period ended,
-  /// Stripe would go on trying to collect what is owed for it.
+  /// Ends the subscription with the paid period. If no period is paid, it ends at once: until the
+  /// end of the period, Stripe would continue to collect what is owed for it.
   /// https://docs.stripe.com/billing/subscriptions/cancel
   private func stopRenewal(_ path: String) throws(APIFailure) {
     if case .answered(let json) = try get(path) {
@@ -46,8 +46,9 @@ extension StripeAPI {
     try send("POST", path, [("cancel_at_period_end", "true")])
   }
 
-  /// What has ended is not there to be ended once more. After a lost answer that is what was ordered, and not a
-  /// refusal; only its own record tells it from a subscription that never was.
+  /// Ends the subscription now. One that has ended is not found when it is ended again. After a
+  /// lost answer that is success and not a refusal. Only the subscription's own record
+  /// distinguishes it from one that never existed.
   private func end(_ path: String) throws(APIFailure) {
     do throws(APIFailure) { try send("DELETE", path) } catch .notFound {
       guard case .answered(let json) = try get(path),
@@ -56,7 +57,8 @@ extension StripeAPI {
     }
   }
 
-  /// What a schedule leads, as one that becomes smaller with its next period, is ended by nobody else.
+  /// Releases the subscription from its schedule. While a schedule controls it, for example to make
+  /// it smaller with its next period, nothing else can end it.
   /// https://docs.stripe.com/billing/subscriptions/subscription-schedules
   private func release(scheduleOf json: JSON) throws(APIFailure) {
     guard let schedule = json["schedule"].reference else { return }
@@ -76,13 +78,13 @@ extension StripeAPI {
     }
     let answer = try transport.send(APIRequest(method, base + path, headers: headers, body: body))
       .stripeBody()
-    // A page of somebody between us and Stripe says nothing of what was done.
+    // A page from something between us and Stripe does not say what was done.
     guard (try? JSON.parseForeign(answer)) != nil else { throw .malformed("it is no JSON") }
   }
 }
 
 extension StripeRecord {
-  /// The payment intent that paid an invoice, or the charge where there is none.
+  /// The payment intent that paid an invoice, or the charge if there is none.
   fileprivate func payment(of invoice: String) -> String? {
     let payments = invoicePayments.values.flatMap(\.contents)
       .filter { $0.invoice == invoice && $0.status == .paid }.compactMap(\.payment)

@@ -2,10 +2,11 @@ package import Base
 package import JSON
 internal import Subscriptions
 
-/// A payment towards an invoice: since basil (2025-03-31) the only tie of a refund to its invoice.
+/// A payment towards an invoice. Since basil (2025-03-31) it is the only tie between a refund and
+/// its invoice.
 package struct StripeInvoicePayment: Mirrored {
   package let invoice: String
-  /// The payment intent, or the charge where there is none.
+  /// The payment intent, or the charge if there is none.
   package let payment: String?
   package let status: Status
 
@@ -20,13 +21,13 @@ package struct StripeInvoicePayment: Mirrored {
   package var rank: Int { status == .open ? 0 : 1 }
 }
 
-/// A charge: before basil what ties a payment to its invoice, and how much of it went back.
+/// A charge. Before basil it tied a payment to its invoice. It says how much of the payment was refunded.
 package struct StripeCharge: Mirrored {
   package let paymentIntent: String?
   package let invoice: String?
-  /// Of all refunds together, in minor units.
+  /// The total of all refunds, in minor units.
   package let amountRefunded: Int64
-  /// ISO 4217 in lower case; unknown of what was stored before it was read.
+  /// ISO 4217 in lower case; unknown if it was stored before this member was read.
   package let currency: String?
 
   package init(
@@ -41,14 +42,15 @@ package struct StripeCharge: Mirrored {
   package var rank: Int { 0 }
 }
 
-/// Money that goes back to the customer, or may: by a refund, or since the customer's bank disputes the payment.
+/// Money that goes back to the customer, or may: by a refund, or because the customer's bank
+/// disputes the payment.
 package struct StripeReversal<State: StripeReversalStatus>: Mirrored {
   package typealias Status = State
 
   package let paymentIntent: String?
   package let charge: String?
   package let amountMinorUnits: Int64
-  /// ISO 4217 in lower case; nil where Stripe told none.
+  /// ISO 4217 in lower case; nil if Stripe did not give it.
   package let currency: String?
   package let created: Instant
   package let status: State
@@ -68,14 +70,16 @@ package struct StripeReversal<State: StripeReversalStatus>: Mirrored {
   package var rank: Int { status.rank }
 }
 
-/// How far a reversal has come.
+/// The progress of a reversal.
 package protocol StripeReversalStatus: Hashable, Sendable {
-  /// Stripe's word for it.
+  /// Stripe's name for it.
   var text: String { get }
   /// As `Mirrored.rank`.
   var rank: Int { get }
 
-  /// From Stripe's word; throws where that can be none.
+  /// Reads Stripe's name.
+  ///
+  /// - Throws: If it cannot be a status.
   init(_ json: JSON) throws(JSONError)
 }
 
@@ -105,18 +109,18 @@ package enum StripeDisputeStatus: StripeReversalStatus {
   /// An enquiry that waits for an answer: no money moved.
   case warningNeedsResponse
   case warningUnderReview
-  /// An enquiry that came to nothing.
+  /// An enquiry that ended without a dispute.
   case warningClosed
-  /// Money is withheld until it is decided.
+  /// The money is withheld until the dispute is decided.
   case needsResponse
   case underReview
   case won, lost
-  /// What was decided is contested again: as lost until that is decided.
+  /// A decision is contested again. Counts as lost until that is decided.
   case appealNeedsResponse
   case appealUnderReview
   /// Settled before it became a dispute.
   case prevented
-  /// A status this decoder does not know: as an open one.
+  /// A status that this decoder does not know: treated as an open dispute.
   case other(String)
 
   package var text: String {
@@ -145,7 +149,7 @@ package enum StripeDisputeStatus: StripeReversalStatus {
       .won, .lost, .appealNeedsResponse, .appealUnderReview, .prevented,
     ].map { ($0.text, $0) })
 
-  /// An appeal may follow a decision and a decision an appeal, so that only time orders those.
+  /// An appeal may follow a decision and a decision an appeal, so only time orders them.
   package var rank: Int {
     switch self {
     case .warningNeedsResponse, .warningUnderReview, .needsResponse, .underReview, .other: 0

@@ -5,7 +5,7 @@ internal import ProviderAPI
 internal import Stores
 internal import Subscriptions
 
-/// One read under way: its requests, and what they brought so far.
+/// A read in progress: its requests and their results so far.
 struct StripeReading {
   private(set) var answer = StripeAnswer()
 
@@ -15,22 +15,22 @@ struct StripeReading {
   private var newest: Instant?
   private var requestCount = 0
 
-  /// A thousand invoices, or a list that does not end.
+  /// Enough for a thousand invoices; a longer list may have no end.
   private static let pageCountMax = 10
   private static let pageLength = 100
   private static let requestCountMax = 200
   private static let limits = JSONLimits(
     byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 19)
 
-  /// Beyond the answer's own clock: a replica may lag, and `Date` is cut to a second.
+  /// Added to the answer's own clock: a replica may lag, and `Date` is cut to whole seconds.
   private static let lagMax = Instant.Span.seconds(6)
   private static let dateLength = Instant.Span.seconds(1)
-  /// A reversal of a period that ended longer ago changes nothing that anybody is owed.
+  /// A reversal of a period that ended longer ago changes no one's access.
   private static let periodAgeMax = Instant.Span.days(400)
 
   init(_ api: StripeAPI) { self.api = api }
 
-  /// Reads all that hangs on a subscription.
+  /// Reads everything linked to a subscription.
   mutating func readRest(of subscription: String, customer: String?) throws(APIFailure) {
     if let customer { try read("/v1/customers/\(PercentEncoding.encode(customer))") }
     try list("/v1/checkout/sessions", [("subscription", subscription)])
@@ -47,7 +47,7 @@ struct StripeReading {
       .sorted { ($1.value, $1.key) < ($0.value, $0.key) }.map { $0.key }
   }
 
-  /// Reads one object; its facts join the answer.
+  /// Reads one object and adds its facts to the answer.
   @discardableResult
   mutating func read(_ path: String) throws(APIFailure) -> JSON {
     let (json, asOf) = try get(path, [])
@@ -55,7 +55,7 @@ struct StripeReading {
     return json
   }
 
-  /// Reads a list page by page; its objects' facts join the answer.
+  /// Reads a list page by page and adds its objects' facts to the answer.
   @discardableResult
   mutating func list(
     _ path: String, _ parameters: [(String, String)]
@@ -86,7 +86,7 @@ struct StripeReading {
     return pages
   }
 
-  /// Notes what paid an invoice; asks for its payments where the answer had not all of them.
+  /// Notes the payments of an invoice. Requests them if the answer did not hold all of them.
   private mutating func readPayments(of invoice: JSON) throws(APIFailure) {
     guard let id = invoice["id"].reference, invoice["status"].string == "paid" else { return }
     let within = invoice["payments"]
@@ -123,7 +123,7 @@ struct StripeReading {
     answer.add(objects.flatMap { [SearchTerm](stripe: $0, in: api.environment) })
   }
 
-  /// What an object's own list leaves out: of an invoice its lines, of a subscription its items.
+  /// The entries that an object's own list leaves out: lines of an invoice, items of a subscription.
   private mutating func rest(of object: JSON, _ id: String) throws(APIFailure) -> [JSON]? {
     let (lines, items) = (object["lines"], object["items"])
     if lines["has_more"].bool == true {
@@ -152,7 +152,7 @@ struct StripeReading {
     let reply = try api.transport.send(
       APIRequest("GET", api.base + target, headers: api.headers))
     let body = try reply.stripeBody()
-    // Without the provider's own clock nothing says what the answer outdates.
+    // Without the provider's clock, nothing says what the answer outdates.
     guard let date = reply.date else { throw .malformed("the answer has no date") }
     newest = max(newest ?? date, date)
     let asOf = AsOf(from: date - reply.elapsed - Self.lagMax, to: date + Self.dateLength)
@@ -165,8 +165,8 @@ struct StripeReading {
 }
 
 extension APIReply {
-  /// The body of a success. Texts of Stripe's errors may repeat a key, so only their code is told. What
-  /// is no error of Stripe's says nothing of what was asked.
+  /// The body of a success. Texts of Stripe's errors may repeat a key, so only their code is
+  /// reported. An error that is not Stripe's says nothing about what was asked.
   func stripeBody() throws(APIFailure) -> [UInt8] {
     let isRepeatable = headers.text("stripe-should-retry") == "true"
     if isRepeatable || status == 409 || status == 424 {

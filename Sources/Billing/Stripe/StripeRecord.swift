@@ -2,9 +2,9 @@ package import Base
 package import Subscriptions
 package import Tiers
 
-/// Everything known about one Stripe subscription: its mirrors and those of what is linked to it.
+/// Everything known about one Stripe subscription: its mirrors and those of the objects linked to it.
 ///
-/// The product of its mirrors' semilattices, so it joins as they do.
+/// It is the product of its mirrors' semilattices, so it joins as they do.
 package struct StripeRecord: StoreRecord {
   /// The subscription's id; its mirror may still be empty.
   package let id: String
@@ -19,7 +19,7 @@ package struct StripeRecord: StoreRecord {
 
   package init(id: String) { self.id = id }
 
-  /// Joins one object as a delivery shows it.
+  /// Joins one object as shown by a delivery.
   @discardableResult
   package mutating func insert(
     _ object: StripeObject, id: String, asOf: AsOf, delivery: Int64
@@ -63,7 +63,8 @@ package struct StripeRecord: StoreRecord {
       || sessions.values.contains { $0.isDirty }
   }
 
-  /// Invoices that it says are its newest and that nobody told of: they may be paid or not.
+  /// Invoices that the subscription names as its newest and that no delivery has reported. They may
+  /// be paid or not.
   package func unknown(of key: ObjectKey) -> [ObjectKey] {
     let newest = subscription.contents.filter { $0.isInForce }.compactMap { $0.latestInvoice }
     return Set(newest.filter { invoices[$0] == nil }).sorted().map { key.sibling(.invoice, $0) }
@@ -73,33 +74,34 @@ package struct StripeRecord: StoreRecord {
     Set(subscription.contents.compactMap { $0.customer }).sorted()
   }
 
-  /// Its customers: one who is deleted has no subscriptions.
+  /// Its customers, because a deleted customer has no subscriptions.
   package func companions(of key: ObjectKey) -> [ObjectKey] {
     customers.map { key.sibling(.customer, $0) }
   }
 
-  /// What is owed; where siblings disagree, what any of them owes.
+  /// The coverage; if siblings disagree, the union of what each of them gives.
   package func coverage(policy: Policy, catalogue: Catalogue) -> Coverage {
     .union(folds(policy: policy, catalogue: catalogue).map { $0.coverage() })
   }
 
-  /// What the subscription is while nothing is owed.
+  /// The state of the subscription while it gives no access.
   package func labelWithoutAccess(hadAccess: Bool) -> Label {
     subscriptionStates.map { Label(withoutAccess: $0.status, $0.willRenew, hadAccess) }
       .min { $0.precedence < $1.precedence } ?? (hadAccess ? .expired : .pending)
   }
 
-  /// Whether the provider will bill again if nobody does anything.
+  /// Whether the provider will bill again if no one does anything.
   package var willRenew: Bool {
     subscriptionStates.contains { $0.willRenew }
   }
 
-  /// When cancelling was asked for.
+  /// When cancelling was requested.
   package var renewalSince: Instant? {
     subscription.contents.first { !$0.willRenew }?.canceledAt
   }
 
-  /// The subscription's own metadata, else that of the checkout session that made it.
+  /// The account in the subscription's own metadata, otherwise in that of the checkout session that
+  /// created it.
   package var token: OwnerToken {
     let own = Set(subscription.contents.compactMap { $0.account })
     if let account = own.first {
@@ -130,7 +132,7 @@ package struct StripeRecord: StoreRecord {
     }
   }
 
-  /// One fold for every way to choose one value of each mirror.
+  /// One fold for each way to choose one value of every mirror.
   private func folds(policy: Policy, catalogue: Catalogue) -> [StripeFold] {
     let snapshots: [Mirror<StripeSubscription>.Observation?] =
       subscription.isEmpty ? [nil] : subscription.entries.map { $0.observation }

@@ -2,15 +2,15 @@ internal import Base
 internal import Subscriptions
 internal import Tiers
 
-/// What refunds and disputes take back of the periods that invoices paid for, by the policy's table.
+/// The periods of paid invoices that refunds and disputes take back, by the policy's table.
 ///
-/// They bind to an invoice only through its payments, and all refunds of an invoice count together:
-/// 40 % and 60 % are everything, a refund that failed is nothing.
+/// Refunds and disputes bind to an invoice only through its payments. All refunds of an invoice
+/// count together: 40 % and 60 % are a full refund, and a failed refund counts as nothing.
 struct StripeReversals {
-  /// One value of each object that tells how payments, invoices and reversals hang together.
+  /// One value of each object that links payments, invoices and reversals.
   struct Objects {
     var invoicePayments: [StripeInvoicePayment] = []
-    /// With when each was first seen so: no refund in it is later.
+    /// Each with the time at which it was first seen in this state. No refund in it is later.
     var charges: [(id: String, content: StripeCharge, seen: Instant)] = []
     var refunds: [(id: String, content: StripeRefund)] = []
     var disputes: [(id: String, content: StripeDispute)] = []
@@ -18,7 +18,7 @@ struct StripeReversals {
     var isEmpty: Bool { charges.isEmpty && refunds.isEmpty && disputes.isEmpty }
   }
 
-  /// From when an invoice's periods are owed no longer, and what to say about that.
+  /// The moment from which an invoice's periods no longer count, and the reason.
   struct Reversal {
     let at: Instant
     let reason: CapReason
@@ -26,20 +26,20 @@ struct StripeReversals {
 
   /// By the invoice's id.
   private(set) var byInvoice: [String: Reversal] = [:]
-  /// Since when an invoice's money is withheld by a dispute that the policy lets pass, by its id.
+  /// By the invoice's id, since when its money is withheld by a dispute that the policy only flags.
   private(set) var contested: [String: Instant] = [:]
   private(set) var alarms: Set<Coverage.Alarm> = []
 
   private let table: ReversalTable
   private let payments: Payments
 
-  /// `scope` says of an invoice with paid lines whether its period is the last one.
+  /// `scope` returns whether the period of an invoice with paid lines is the last one.
   init(
     _ objects: Objects, invoices: [StripeFold.Invoice], table: ReversalTable,
     scope: (StripeFold.Invoice) -> ReversalTable.Scope
   ) {
     self.table = table
-    // The common case: nothing went back.
+    // The common case: nothing was refunded or disputed.
     guard !objects.isEmpty else {
       payments = Payments(Objects(), invoices: [])
       return
@@ -51,7 +51,7 @@ struct StripeReversals {
       guard let mine = payments.byInvoice[invoice.id], !mine.isDisjoint(with: reversed) else {
         continue
       }
-      // One payment may be shared by invoices: then all of them must have been given back.
+      // Several invoices may share one payment. Then all of them must have been refunded.
       let sharers = mine.reduce(into: Set<String>()) { $0.formUnion(payments.invoices[$1] ?? []) }
       let due = sharers.reduce(Int64(0)) { $0.addingClamped(amounts[$1] ?? 0) }
       take(mine, of: invoice, due: due, scope(invoice))
@@ -123,16 +123,16 @@ extension StripeReversals.Reversal {
   }
 }
 
-/// Refunds and disputes by the payment they are of, and payments by invoice.
+/// Refunds and disputes by their payment, and payments by invoice.
 private struct Payments {
-  /// Money that went back.
+  /// Money that was refunded.
   struct Share {
     let at: Instant
     let amount: Int64
     let object: String
   }
 
-  /// Something that happened to a payment as a whole; without a reason it can take nothing.
+  /// Something that happened to a payment as a whole. Without a reason it cannot take back anything.
   struct Event {
     let kind: ReversalTable.Kind
     let at: Instant
@@ -141,7 +141,7 @@ private struct Payments {
   }
 
   private(set) var byInvoice: [String: Set<String>] = [:]
-  /// The other way round.
+  /// Invoices by payment.
   private(set) var invoices: [String: Set<String>] = [:]
   private(set) var shares: [String: [Share]] = [:]
   private(set) var events: [String: [Event]] = [:]
@@ -179,7 +179,7 @@ private struct Payments {
     invoices[name(payment), default: []].insert(invoice)
   }
 
-  /// One name for a payment, whichever of its two ids is told.
+  /// One name for a payment, whichever of its two ids is given.
   private func name(_ payment: String) -> String { intents[payment] ?? payment }
 
   private func name(intent: String?, charge: String?) -> String? {
@@ -206,7 +206,7 @@ private struct Payments {
     addUnexplained(objects.charges, known)
   }
 
-  /// What a charge says went back beyond the refunds that are known, whatever became of those.
+  /// The amount that a charge reports as refunded beyond the known refunds, whatever their status.
   private mutating func addUnexplained(
     _ charges: [(id: String, content: StripeCharge, seen: Instant)], _ known: [String: Int64]
   ) {
@@ -231,7 +231,7 @@ private struct Payments {
 }
 
 extension StripeDisputeStatus {
-  /// An enquiry moves no money, so it takes nothing; one that came to nothing says nothing.
+  /// An enquiry moves no money, so it takes back nothing. One that ended without a dispute says nothing.
   fileprivate var reversal: (ReversalTable.Kind, CapReason?)? {
     switch self {
     case .warningNeedsResponse, .warningUnderReview: (.disputeOpened, nil)

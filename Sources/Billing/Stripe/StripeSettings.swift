@@ -3,7 +3,7 @@ package import Configuration
 internal import Tiers
 
 extension StripeConfiguration {
-  /// Its settings, a row each.
+  /// Stripe's settings, one row each.
   package enum Keys {
     package static let webhookSecrets = Setting<[Secret]>(
       "COFFER_STRIPE_WEBHOOK_SECRETS", for: [.billing, .command], .meaning("Stripe is off"),
@@ -83,7 +83,7 @@ extension StripeConfiguration {
   }
 }
 
-/// A key of Stripe's API: it opens one of Stripe's two worlds and not the other.
+/// A key of Stripe's API. It is valid in one of Stripe's two environments only.
 package struct StripeKey: Sendable {
   let secret: Secret
   let environment: StoreEnvironment

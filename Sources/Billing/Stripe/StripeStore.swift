@@ -6,13 +6,13 @@ package import Stores
 package import Subscriptions
 internal import Tiers
 
-/// Stripe Billing, as the ledger knows it.
+/// Stripe Billing, as the ledger sees it.
 package struct StripeStore: Store {
   package typealias Record = StripeRecord
 
-  /// Nil where Stripe is off.
+  /// Nil if Stripe is off.
   private let secrets: WebhookSecrets?
-  /// Nil where its API is never asked.
+  /// Nil if its API is never asked.
   package let api: StripeAPI?
   package let buying: StripeBuying
 
@@ -26,7 +26,7 @@ package struct StripeStore: Store {
     self.buying = buying
   }
 
-  /// As configured.
+  /// The store as configured.
   package init(
     _ configuration: StripeConfiguration, transport: any ProviderTransport, clock: Clock
   ) {
@@ -46,7 +46,7 @@ package struct StripeStore: Store {
 
   private static let compressor = Compressor(dictionaries: [PackageResources.stripe_1_zdict])
 
-  /// Moving a billing date at Stripe would invoice what is used until then; a grant gives time as well.
+  /// Moving a billing date at Stripe would invoice the use until then. A grant gives time, too.
   static let extensionAdvice = "give the time by coffer entitlement grant"
 
   package var traits: StoreTraits {
@@ -80,7 +80,7 @@ package struct StripeStore: Store {
       }
   }
 
-  /// A reversal is of a payment, a payment of an invoice, an invoice of a subscription.
+  /// Follows a reversal to its payment, a payment to its invoice, and an invoice to its subscription.
   package func subscriptions(
     changedBy fact: Fact, _ links: any LinkReader
   ) throws -> [ObjectKey] {

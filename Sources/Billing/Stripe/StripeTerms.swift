@@ -4,9 +4,9 @@ internal import Subscriptions
 internal import Tiers
 
 extension [SearchTerm] {
-  /// What the objects that customers hear of may be looked for by.
+  /// The terms by which objects that customers see can be found.
   ///
-  /// Who paid is told by the object that began it, and not by each renewal's again.
+  /// The payer is taken from the object that began the purchase, not again from each renewal.
   init(stripe json: JSON, in environment: StoreEnvironment) {
     func key(_ kind: ObjectKey.Kind, _ id: JSON) -> ObjectKey? {
       id.reference.map {
@@ -17,7 +17,7 @@ extension [SearchTerm] {
       guard let key else { return [] }
       return texts.compactMap { SearchTerm($0.string, of: key, isPersonal: true) }
     }
-    /// By this alone it is the account's, as long as nothing was sold.
+    /// As long as nothing was sold, only this ties the object to the account.
     func account(of key: ObjectKey?) -> [SearchTerm] {
       [key.flatMap { SearchTerm(json["metadata"][accountMetadataKey].string, of: $0) }].compactMap {
         $0

@@ -4,23 +4,23 @@ internal import Stores
 package import Subscriptions
 package import Tiers
 
-/// An event notification of API v2: it names the object that something happened to, and no more.
+/// An event notification of API v2. It names the object to which something happened, and no more.
 ///
-/// What became of the object only a read tells; the type is how it was when the event was made.
-/// https://docs.stripe.com/event-destinations
+/// Only a read shows what became of the object. The type describes it as it was when the event was
+/// created. https://docs.stripe.com/event-destinations
 package struct StripeThinEvent: Hashable, Sendable {
   package let id: String
   package let type: String
   package let created: Instant
   package let environment: StoreEnvironment
-  /// Only for Connect and organisations: the account it belongs to, which is not ours.
+  /// Only for Connect and organisations: the account that the event belongs to, which is not ours.
   package let context: String?
-  /// The id of the object it names, of whatever kind that is.
+  /// The id of the object that it names, whatever its kind.
   package let objectID: String?
-  /// The object, where it can concern a subscription.
+  /// The object, if it can concern a subscription.
   package let object: ObjectKey?
 
-  /// Reads a signed body; throws nothing for members and types it does not know.
+  /// Reads a signed body. Unknown members and types are no error.
   package init(_ delivery: VerifiedDelivery) throws(StripeEventError) {
     let json: JSON
     do { json = try JSON.parseForeign(delivery.body) } catch { throw .undecodable(id: nil, error) }
@@ -54,7 +54,8 @@ package struct StripeThinEvent: Hashable, Sendable {
     object = ObjectKey(provider: .stripe, environment: environment, kind: kind, id: id)
   }
 
-  /// What a read of it could tell about a subscription; `type` is that of a thin event.
+  /// The kind of the object, if a read of it could say something about a subscription; `type` is
+  /// that of a thin event.
   static func kind(_ related: String?, of type: String) -> ObjectKey.Kind? {
     switch related.flatMap({ ObjectKey.Kind(rawValue: $0) }) {
     case .subscription: .subscription
@@ -63,7 +64,7 @@ package struct StripeThinEvent: Hashable, Sendable {
     case .checkoutSession: .checkoutSession
     case .refund: .refund
     case .dispute: .dispute
-    // Each payment has some of these events and tells nothing by them but its refund.
+    // Every payment has some of these events, but only a refund among them says anything.
     case .charge: type == "v1.charge.refunded" ? .charge : nil
     case .customer: type == "v1.customer.deleted" ? .customer : nil
     default: nil

@@ -5,7 +5,7 @@ internal import JSON
 internal import Stores
 
 extension Webhook {
-  /// Stripe's signature is over the whole body, so a delivery without one is refused unread.
+  /// Stripe signs the whole body, so a delivery without a signature is refused unread.
   init(stripe secrets: WebhookSecrets) {
     self.init(
       // Events with large lists reach hundreds of kilobytes.
@@ -43,7 +43,7 @@ extension Delivery {
 }
 
 extension DecodedDelivery {
-  /// A snapshot or a thin event, whichever the endpoint was set to.
+  /// Decodes a snapshot or a thin event, depending on how the endpoint is configured.
   init(_ delivery: VerifiedDelivery) throws(StripeEventError) {
     do throws(StripeEventError) {
       self.init(try StripeEvent(delivery), received: delivery.receivedAt)
@@ -54,7 +54,7 @@ extension DecodedDelivery {
 }
 
 extension StripeEventError {
-  /// The event's id where it can be read, and what is wrong with the rest.
+  /// The event's id if it can be read, and what is wrong with the rest.
   fileprivate var undecodable: (id: String?, why: String) {
     switch self {
     case .thin: (nil, "is thin")
@@ -64,7 +64,8 @@ extension StripeEventError {
 }
 
 extension WebhookRefusal {
-  /// The same answer for every reason: a forger learns nothing from it, an operator the counter.
+  /// The answer is the same for every reason, so a forger learns nothing from it. The counter shows
+  /// the reason to an operator.
   fileprivate init(_ refusal: SignatureRefusal) {
     self.init(
       reason: refusal.rawValue, isForgery: true,

@@ -8,7 +8,7 @@ package struct VerifiedDelivery: Sendable {
   package let signature: [UInt8]
   /// The digest of the secret that it was signed with.
   package let secret: String
-  /// When this attempt was signed; a retry has another.
+  /// When this attempt was signed; a retry has another time.
   package let signedAt: Instant
   package let receivedAt: Instant
 
@@ -24,35 +24,35 @@ package struct VerifiedDelivery: Sendable {
 }
 
 extension VerifiedDelivery {
-  /// One that was verified when it came, and kept since.
+  /// A delivery that was verified on arrival and stored since.
   ///
-  /// Warning: proves nothing of any other bytes.
+  /// Warning: proves nothing about any other bytes.
   init(uncheckedBody body: [UInt8], receivedAt: Instant) {
     self.init(
       body: body, signature: [], secret: "", signedAt: receivedAt, receivedAt: receivedAt)
   }
 }
 
-/// The signing secrets of a webhook endpoint: the current one, and the previous during a rotation.
+/// The signing secrets of a webhook endpoint: the current one, and the previous one during a rotation.
 package struct WebhookSecrets: Sendable {
   private let secrets: [(secret: Secret, digest: String)]
 
-  /// Nil for an empty list or an empty secret, under which anybody could sign.
+  /// Nil if the list or a secret is empty, because anyone could sign with an empty secret.
   package init?(_ secrets: [Secret]) {
     guard !secrets.isEmpty, !secrets.contains(where: { $0.exposed.isEmpty }) else { return nil }
     self.secrets = secrets.map { ($0, $0.digest) }
   }
 
-  /// What the secrets are told by, in their order.
+  /// The digests that identify the secrets, in the same order.
   var digests: [String] { secrets.map(\.digest) }
 
-  /// How far the signing time may be from ours, either way: five minutes, as in Stripe's libraries.
+  /// How far the signing time may differ from ours, either way: five minutes, as in Stripe's libraries.
   package static let tolerance = Instant.Span.seconds(300)
 
-  /// Proves that Stripe signed exactly these bytes, about now.
+  /// Verifies that Stripe signed exactly these bytes, about now.
   ///
-  /// `headers` are the values of every `Stripe-Signature` field. Does not prove that a delivery is
-  /// new: the same one may come again for ever, which is why merging is idempotent.
+  /// `headers` are the values of every `Stripe-Signature` field. A delivery is not proven to be
+  /// new: the same one may come again at any time, which is why merging is idempotent.
   package func verify(
     headers: [[UInt8]], body: [UInt8], now: Instant
   ) throws(SignatureRefusal) -> VerifiedDelivery {
@@ -68,8 +68,8 @@ package struct WebhookSecrets: Sendable {
       body: body, signature: text, secret: secret, signedAt: header.signedAt, receivedAt: now)
   }
 
-  /// The digest of the secret that matches, the first where several do. Compares every code with every
-  /// secret, however early one matches.
+  /// The digest of the first secret that matches. It compares every code with every secret, even
+  /// after a match.
   private func match(_ header: SignatureHeader, _ body: [UInt8]) -> String? {
     var match: String?
     for (secret, digest) in secrets {
@@ -80,19 +80,19 @@ package struct WebhookSecrets: Sendable {
   }
 }
 
-/// The header that Stripe would send with `body`: for fixtures and for resending them.
+/// The header that Stripe would send with `body`: for fixtures, and for sending them again.
 package func signatureHeader(body: [UInt8], secret: Secret, at moment: Instant) -> String {
   let digits = String(moment.seconds)
   let code = code(signedAtDigits: Array(digits.utf8), body: body, secret: secret)
   return "t=\(digits),v1=\(Hex.encode(code))"
 }
 
-/// The key is the whole secret as text, `whsec_` included: nothing is decoded from base64.
+/// The key is the whole secret as text, including `whsec_`; nothing is decoded from base64.
 private func code(signedAtDigits: [UInt8], body: [UInt8], secret: Secret) -> [UInt8] {
   HMACSHA256.code(key: secret, signedAtDigits, [UInt8(ascii: ".")], body)
 }
 
 extension Instant {
-  /// Milliseconds since the whole second before, so that ages count in whole seconds.
+  /// Milliseconds since the last whole second, so that ages count in whole seconds.
   fileprivate var subsecond: Int64 { milliseconds - seconds * 1000 }
 }

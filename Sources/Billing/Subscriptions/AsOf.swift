@@ -1,32 +1,32 @@
 package import Base
 
-/// When a provider's object was as a delivery shows it: somewhere from `from` up to before `to`.
+/// The interval in which a provider's object was as a delivery shows it: from `from` up to before `to`.
 ///
 /// An interval, because stores' times are coarse: two events of one second have no order.
 package struct AsOf: Hashable, Sendable {
   package let from: Instant
   package let to: Instant
 
-  /// Traps on an empty interval, which would order before itself.
+  /// Traps on an empty interval, which would come before itself.
   package init(from: Instant, to: Instant) {
     precondition(from < to, "an as-of interval is not empty")
     self.from = from
     self.to = to
   }
 
-  /// Where the store cuts its time to a whole second.
+  /// For a store that truncates its times to whole seconds.
   package static func second(_ created: Instant) -> AsOf {
     AsOf(from: created, to: created + .seconds(1))
   }
 
-  /// Where the store's time is exact to the millisecond.
+  /// For a store whose times are exact to the millisecond.
   package static func moment(_ signed: Instant) -> AsOf {
     AsOf(from: signed, to: signed + .milliseconds(1))
   }
 
-  /// The number of a read, where the provider tells no time: an axis of its own.
+  /// The number of a read, for a provider that reports no time: an axis of its own.
   package static func readNumber(_ number: Int64) -> AsOf { moment(Instant(milliseconds: number)) }
 
-  /// Certain to be no later than `other`.
+  /// Whether this is certainly no later than `other`.
   package func isBefore(_ other: AsOf) -> Bool { to <= other.from }
 }

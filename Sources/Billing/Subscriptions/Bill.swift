@@ -1,17 +1,18 @@
 package import Base
 package import Tiers
 
-/// What a store's objects tell of products and money, for people: nothing that is owed follows from it.
+/// The products and money that a store's objects report, for people to read. Nothing that is owed
+/// follows from it.
 package struct Bill: Hashable, Sendable {
-  /// What the subscription is for now.
+  /// The current items of the subscription.
   package let items: [Item]
-  /// What it is for once it renews; nil where it stays what it is, or nothing tells.
+  /// The item after the next renewal; nil if it stays the same or is unknown.
   package let next: Item?
-  /// Whether its store has a schedule for it, which may make it another with any period.
+  /// Whether the store has a schedule for the subscription, which may change it with any period.
   package let isScheduled: Bool
-  /// What was asked for and what came, the newest first.
+  /// Requested and received payments, newest first.
   package let payments: [Payment]
-  /// What went back, or may, the newest first.
+  /// Money that was returned, or may be, newest first.
   package let reversals: [Reversal]
 
   package init(
@@ -31,11 +32,11 @@ package struct Bill: Hashable, Sendable {
     }
   }
 
-  /// By the store's own ids, as the catalogue lists them.
+  /// A product or price, by the store's own ids, as the catalogue lists them.
   package struct Item: Hashable, Sendable {
     package let product: String?
     package let price: String?
-    /// Another one comes in its place when it renews.
+    /// Whether another item replaces it at the renewal.
     package let isLeaving: Bool
 
     package init(product: String?, price: String?, isLeaving: Bool = false) {
@@ -46,35 +47,35 @@ package struct Bill: Hashable, Sendable {
   }
 
   package struct Payment: Hashable, Sendable {
-    /// The object that tells of it.
+    /// The object that reports the payment.
     package let object: Coverage.Evidence
     package let state: State
-    /// The store's own word for that.
+    /// The store's own name for the state.
     package let word: String
-    /// When it was paid; else when it was asked for.
+    /// When it was paid; otherwise, when it was requested.
     package let at: Instant
-    /// What was paid; else what was asked for. Nil where the store does not tell.
+    /// The amount paid; otherwise, the amount requested. Nil if the store does not report it.
     package let amount: Money?
-    /// Where it came otherwise than it was asked for; nil where the store does not tell.
+    /// The difference between what was requested and what came, if any; nil if the store does not report it.
     package let irregular: Irregular?
-    /// What it pays for, as far as it says.
+    /// The product that it pays for, if reported.
     package let product: String?
-    /// The price of it, by the id that a catalogue may list beside the product's.
+    /// The product's price, by the id that a catalogue may list next to the product's.
     package let price: String?
     package let from: Instant?
     package let to: Instant?
 
     package enum State: String, Hashable, Sendable {
       case paid
-      /// Asked for, and still awaited.
+      /// Requested and not paid yet.
       case open
-      /// Tried, and not paid yet.
+      /// Tried and not paid yet.
       case failing
-      /// It will not come.
+      /// No longer expected.
       case void
     }
 
-    /// More or less than was asked for, or something for what will not come any more.
+    /// More or less than was requested, or money for a payment that is no longer expected.
     package struct Irregular: Hashable, Sendable {
       package let asked: Money
       package let came: Money
@@ -104,26 +105,26 @@ package struct Bill: Hashable, Sendable {
   }
 
   package struct Reversal: Hashable, Sendable {
-    /// The object that tells of it.
+    /// The object that reports the reversal.
     package let object: Coverage.Evidence
     package let kind: Kind
-    /// The store's own word for its state.
+    /// The store's own name for its state.
     package let word: String
     package let at: Instant
-    /// Nil where the store does not tell.
+    /// Nil if the store does not report it.
     package let amount: Money?
     package let state: State
-    /// The payment that it is of; nil where nothing tells.
+    /// The payment that it reverses; nil if unknown.
     package let payment: Coverage.Evidence?
 
     package enum Kind: String, Hashable, Sendable {
       case refund, dispute
-      /// The store took the purchase back; the money may have stayed.
+      /// The store took the purchase back; the money may not have been returned.
       case revocation
-      /// Somebody else who pays for it shares it no more.
+      /// Another person who pays for it no longer shares it.
       case unshared
 
-      /// Whether money goes back with it.
+      /// Whether it returns money.
       package var isOfMoney: Bool {
         switch self {
         case .refund, .dispute: true
@@ -133,11 +134,11 @@ package struct Bill: Hashable, Sendable {
     }
 
     package enum State: String, Hashable, Sendable {
-      /// The money went back.
+      /// The money was returned.
       case done
-      /// Nobody has decided yet, or it is on its way.
+      /// Not decided yet, or on its way.
       case open
-      /// It came to nothing, or was undone.
+      /// It failed or was undone.
       case void
     }
 

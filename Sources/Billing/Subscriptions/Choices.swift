@@ -1,12 +1,13 @@
-/// The ways to choose one value of each of several mirrors, where siblings disagree.
+/// The ways to choose one value of each of several mirrors if siblings disagree.
 package enum Choices {
-  /// More choices than this are never enumerated.
+  /// The most choices that are ever enumerated.
   private static let countMax = 64
 
-  /// In a fixed order; `besides` is how many more ways each choice will be multiplied by.
+  /// Returns the choices in a fixed order. `factor` is how many further ways each choice will be
+  /// multiplied by.
   ///
-  /// Beyond the bound the rest of the disputed objects keep their first value in a fixed order:
-  /// still one answer for one set of facts, and a dirty record is read again anyway.
+  /// Beyond the bound, the remaining disputed objects keep the first value in a fixed order. So one
+  /// set of facts still has one result, and a dirty record is read again anyway.
   package static func of<Content: Mirrored, Item>(
     _ mirrors: [String: Mirror<Content>], besides factor: Int,
     _ item: (_ id: String, _ content: Content) -> Item

@@ -1,17 +1,17 @@
 package import Base
 package import Tiers
 
-/// When access is owed by one subscription, and why; derived, never edited.
+/// The times of access that one subscription entitles to, and why. It is derived, never edited.
 package struct Coverage: Hashable, Sendable {
-  /// Sorted; may overlap where siblings disagree or two items run side by side.
+  /// Sorted; they may overlap if siblings disagree or two items run in parallel.
   package let intervals: [Interval]
-  /// Why nothing follows at each end that nothing follows.
+  /// For each end after which nothing follows, the reason.
   package let endings: [Schedule.Ending]
   package let alarms: Set<Alarm>
 
   package static let none = Coverage(intervals: [], endings: [], alarms: [])
 
-  /// Takes intervals and endings in any order and any number of times.
+  /// Accepts intervals and endings in any order and with repeats.
   package init(intervals: [Interval], endings: [Schedule.Ending], alarms: Set<Alarm>) {
     self.intervals = Self.distinct(intervals.filter { $0.from < $0.to }.sorted())
     self.endings = Self.distinct(
@@ -25,13 +25,13 @@ package struct Coverage: Hashable, Sendable {
     return distinct
   }
 
-  /// A plan owed from `from` up to but not including `to`.
+  /// A plan that is owed from `from` up to but not including `to`.
   package struct Interval: Hashable, Sendable {
     package let planID: String
     package let from: Instant
     package let to: Instant
     package let why: CapReason
-    /// The object that says so.
+    /// The object that proves it.
     package let evidence: Evidence
 
     package init(
@@ -61,51 +61,51 @@ package struct Coverage: Hashable, Sendable {
     }
   }
 
-  /// Something an operator should look at; none of them changes what is owed by itself.
+  /// Something for an operator to look at. No alarm changes by itself what is owed.
   package enum Alarm: Hashable, Sendable {
     /// A product that is neither mapped nor ignored.
     case unknownProduct(price: String?, product: String?)
-    /// A product or price that no catalogue lists any more: it keeps the plan that it last meant.
+    /// A product or price that no catalogue lists any more; it keeps its last plan.
     case unmappedProduct(String)
     case unknownStatus(String)
-    /// Money for a period of a subscription that had already ended.
+    /// A payment for a period of a subscription that had already ended.
     case paidAfterEnd(invoice: String)
     /// An item of a purchase has time that no order paid for.
     case unpaidItem(product: String)
-    /// The store calls it active although there is no invoice that anybody could have paid.
+    /// The store reports it active, but there is no invoice that anyone could have paid.
     case activeWithoutPayment
-    /// Money went or may go back, and the policy only takes note.
+    /// Money was or may be returned, and the policy only records this.
     case reversal(ReversalTable.Kind, object: String)
-    /// Money that came otherwise than it was asked for: an operator may owe it to somebody.
+    /// A payment that differs from what was requested: an operator may owe money to someone.
     case irregularPayment(Irregularity, object: String)
   }
 
-  /// What is irregular about a payment.
+  /// The way in which a payment is irregular.
   package enum Irregularity: String, Hashable, Sendable, CaseIterable {
-    /// Paid, but not the price of what it names: nothing is owed for it.
+    /// Paid, but not the price of the named product: nothing is owed for it.
     case wrongPrice = "wrong_price"
-    /// Too little before its time was over: nothing is owed for it.
+    /// Too little was paid before the time to pay was over: nothing is owed for it.
     case partial
-    /// All of it, after its time was over: nothing is owed for it.
+    /// All of it was paid after the time to pay was over: nothing is owed for it.
     case late
-    /// Never confirmed by its network: nothing is owed for it.
+    /// Its network never confirmed it: nothing is owed for it.
     case unconfirmed
-    /// More than was asked for.
+    /// More than was requested.
     case surplus
-    /// A little less than was asked for, which the store forgave.
+    /// A little less than was requested, which the store accepted.
     case short
-    /// Several times the same item: it counts once.
+    /// Several of the same item, which counts once.
     case quantity
   }
 
-  /// The moments at which time alone can change what is owed, ascending: those after `start`, up to
-  /// and with `end`.
+  /// The moments at which time alone can change what is owed, ascending: after `start`, up to and
+  /// including `end`.
   package func boundaries(after start: Instant, upTo end: Instant) -> [Instant] {
     let moments = intervals.flatMap { [$0.from, $0.to] } + endings.map { $0.at }
     return Set(moments.filter { start < $0 && $0 <= end }).sorted()
   }
 
-  /// Access now, with the reason told first.
+  /// The access at `now`; of several intervals, the one whose reason comes first.
   package func entry(at now: Instant) -> Interval? {
     intervals.filter { $0.contains(now) }.min { $0.why.precedence < $1.why.precedence }
   }
@@ -117,7 +117,7 @@ package struct Coverage: Hashable, Sendable {
     }
   }
 
-  /// What siblings that disagree owe together.
+  /// The coverage that disagreeing siblings give together.
   package static func union(_ siblings: [Coverage]) -> Coverage {
     if siblings.count == 1 { return siblings[0] }
     return Coverage(

@@ -1,10 +1,10 @@
 package import Tiers
 
 extension Schedule {
-  /// What an account is owed by all of its subscriptions and grants: the best at every moment, and
-  /// a sum only where a plan is an addition.
+  /// An account's schedule from all of its subscriptions and grants: the best plan at every moment,
+  /// and a sum only if a plan is an addition.
   ///
-  /// Coverage names plans of the catalogue it was derived under, which must be this one.
+  /// Coverages name plans of the catalogue under which they were derived, which must be this one.
   package init(_ coverages: [Coverage], catalogue: Catalogue) {
     self.init(
       owed: coverages.enumerated().flatMap { giver, coverage in
@@ -20,7 +20,7 @@ extension Schedule {
 }
 
 extension Catalogue {
-  /// The plan that a mapping means; an unknown product means the fallback, if there is one.
+  /// The plan of a mapping. An unknown product has the fallback plan, if there is one.
   package func plan(for mapping: Mapping) -> Plan? {
     switch mapping {
     case .plan(let plan), .kept(let plan, _): plan
@@ -31,7 +31,7 @@ extension Catalogue {
 }
 
 extension Catalogue.Mapping {
-  /// What an operator must hear of an item that means this.
+  /// The alarm to raise for an item with this mapping, if any.
   package func alarm(price: String?, product: String?) -> Coverage.Alarm? {
     switch self {
     case .plan, .ignored: nil

@@ -14,20 +14,20 @@ package struct Fact: Hashable, Sendable {
     self.asOf = asOf
   }
 
-  /// What it says about how objects hang together; grows only, unlike its content.
+  /// The links between objects that the fact states. They only grow, unlike its content.
   package var links: [Link] { object.base.links(from: key) }
 
-  /// What must be read where no subscription is known that it changes; nil where nothing must.
+  /// The object to read if the fact changes no known subscription; nil if none.
   package var searched: ObjectKey? { object.base.searched(from: key) }
 }
 
-/// An object of a store, reduced to what coverage needs: no personal data.
+/// A store's object, reduced to what coverage needs, without personal data.
 package protocol StoreObject: Mirrored {
-  /// How it hangs together with the objects it names; it is the one that `key` names.
+  /// The links between this object, which is the one that `key` names, and the objects that it names.
   func links(from key: ObjectKey) -> [Link]
 
-  /// What tells whose it is, where no subscription is known that it changes: money that went back is
-  /// of something that was paid.
+  /// The object that shows whose this one is, read if it changes no known subscription. For
+  /// example, returned money belongs to a payment.
   func searched(from key: ObjectKey) -> ObjectKey?
 }
 
@@ -35,7 +35,7 @@ extension StoreObject {
   package func searched(from key: ObjectKey) -> ObjectKey? { nil }
 }
 
-/// An object of whichever store.
+/// An object of any store.
 package struct AnyStoreObject: Mirrored {
   package let base: any StoreObject
 
@@ -54,7 +54,7 @@ extension StoreObject {
   fileprivate func isSame(as other: any StoreObject) -> Bool { (other as? Self) == self }
 }
 
-/// That two objects belong together: `origin` is found from `target`.
+/// A connection between two objects that belong together: `origin` is found from `target`.
 package struct Link: Hashable, Sendable {
   package let origin: ObjectKey
   package let target: ObjectKey
@@ -63,7 +63,7 @@ package struct Link: Hashable, Sendable {
   package enum Kind: String, Sendable, CaseIterable {
     /// The origin belongs to the target's record.
     case part
-    /// So does everything that is linked to the origin.
+    /// The origin and everything linked to it belong to the target's record.
     case bridge
     /// The origin is a purchase that continues the target.
     case successor
@@ -77,7 +77,7 @@ package struct Link: Hashable, Sendable {
     self.target = target
   }
 
-  /// Both ways, as the owner is inherited one way and an end the other.
+  /// Links in both directions: one inherits the owner, the other the end.
   package static func succession(of older: ObjectKey, by newer: ObjectKey) -> [Link] {
     [Link(newer, .successor, of: older), Link(older, .predecessor, of: newer)]
   }

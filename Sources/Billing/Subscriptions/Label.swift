@@ -3,30 +3,30 @@ internal import Tiers
 
 /// The state of a subscription in one word, derived from coverage and mirrors.
 ///
-/// Total and exclusive, and `givesAccess` exactly where coverage holds. Transitions may skip
-/// states, so none is ever refused; each is recorded with its cause.
+/// Every subscription has exactly one label, and `givesAccess` is true exactly while coverage
+/// holds. Transitions may skip states, so none is ever refused; each is recorded with its cause.
 package enum Label: String, Hashable, Sendable, CaseIterable {
-  /// Nothing owed yet: the first payment is missing or not seen, or it is for nothing that is storage.
-  /// Left by payment, trial or end.
+  /// No access yet: the first payment is missing or not seen, or it is for something other than
+  /// storage. Left by a payment, a trial or an end.
   case pending
-  /// A trial runs. Left by its end, a payment or a cancel.
+  /// A trial runs. Left by its end, a payment or a cancellation.
   case trialing
-  /// Paid, or a renewal expected any moment. Left by the end of the period.
+  /// Paid, or a renewal is expected at any moment. Left by the end of the period.
   case active
   /// A payment failed and is being retried; access is kept. Left by payment or time.
   case grace
-  /// A renewal is expected and was not seen, and the leeway for it is over: nothing says that it
-  /// failed. Left by a payment, a failure or an end that is told.
+  /// A renewal is expected and was not seen, and its leeway is over; nothing reports that it
+  /// failed. Left by a payment, a failure or a reported end.
   case renewalPending = "renewal_pending"
-  /// A payment failed: no access until one comes.
+  /// A payment failed. There is no access until one succeeds.
   case onHold = "on_hold"
-  /// Stopped by the provider or the customer without an end. Left by resuming.
+  /// Stopped by the provider or the customer, but not ended. Left by resuming.
   case paused
-  /// Over. Left only by money that comes late.
+  /// Ended. Left only by a late payment.
   case expired
-  /// The money went back, and access with it. Left by a reversal of that or a new payment.
+  /// The money was returned and access ended with it. Left by a reversal of that, or a new payment.
   case revoked
-  /// Another purchase took its place.
+  /// Another purchase replaced it.
   case superseded
 
   package var givesAccess: Bool {
@@ -36,7 +36,7 @@ package enum Label: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// The label at `now`; `withoutAccess` is what the mirrors say where the coverage owes nothing.
+  /// The label at `now`. `withoutAccess` is the label by the mirrors while the coverage owes nothing.
   package init(_ coverage: Coverage, withoutAccess: Label, at now: Instant) {
     if let interval = coverage.entry(at: now) {
       self.init(accessBecauseOf: interval.why)
@@ -62,12 +62,12 @@ package enum Label: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Which of several siblings' labels is told: the lower.
+  /// The rank among several siblings' labels, of which the lowest is shown.
   package var precedence: Int { Self.allCases.firstIndex(of: self)! }
 
-  /// Whether time alone may lead from here to `next`.
+  /// Whether the label may change to `next` by time alone.
   ///
-  /// Access rises by the clock only where a period was paid for in advance.
+  /// Time alone gives access only if a period was paid for in advance.
   package func mayBecomeByClock(_ next: Label) -> Bool {
     switch self {
     case .pending: next == .trialing || next == .active

@@ -1,12 +1,12 @@
 package import Base
 
-/// One provider object as a delivery shows it: whole, and with a place in its lifecycle.
+/// A provider's object as one delivery shows it: complete, and with a place in its lifecycle.
 package protocol Mirrored: Hashable, Sendable {
-  /// Grows along the lifecycle and never falls; equal where states may follow in either order.
+  /// Grows along the lifecycle and never falls. It is equal for states that may follow in either order.
   var rank: Int { get }
 }
 
-/// What all deliveries together say about one object: every value that none other outdates.
+/// The result of all deliveries about one object: every value that no other outdates.
 ///
 /// A join-semilattice: merging is commutative, associative and idempotent, so arrival order and
 /// duplicates cannot matter. A single newest value plus a tie flag would not be associative.
@@ -20,7 +20,7 @@ package struct Mirror<Content: Mirrored>: Hashable, Sendable {
       self.asOf = asOf
     }
 
-    /// Whether `other` makes this one obsolete: rank first, as a lifecycle cannot go back.
+    /// Whether `other` makes this one obsolete. Rank comes first, as a lifecycle cannot go back.
     func isOutdated(by other: Observation) -> Bool {
       content.rank < other.content.rank
         || content.rank == other.content.rank && asOf.isBefore(other.asOf)
@@ -40,13 +40,13 @@ package struct Mirror<Content: Mirrored>: Hashable, Sendable {
 
   package var isEmpty: Bool { entries.isEmpty }
 
-  /// Maximal values that disagree: to be settled by reading the provider again.
+  /// Whether maximal values disagree, which only reading the provider again can settle.
   package var isDirty: Bool {
     guard entries.count > 1, let first = entries.first else { return false }
     return entries.contains { $0.observation.content != first.observation.content }
   }
 
-  /// The content of the one maximal observation; nil where there are several, or none.
+  /// The content of the only maximal observation; nil if there are several or none.
   package var only: Content? { entries.count == 1 ? entries[0].observation.content : nil }
 
   /// The distinct contents among the maximal observations.
@@ -59,7 +59,7 @@ package struct Mirror<Content: Mirrored>: Hashable, Sendable {
     return contents
   }
 
-  /// The earliest moment that one of the maximal observations has it so.
+  /// The earliest start among the maximal observations with this content.
   package func firstShown(_ content: Content) -> Instant? {
     entries.filter { $0.observation.content == content }.map { $0.observation.asOf.from }.min()
   }
@@ -110,13 +110,13 @@ package struct Mirror<Content: Mirrored>: Hashable, Sendable {
   }
 }
 
-/// What inserting one observation into a mirror did.
+/// The effect of inserting one observation into a mirror.
 package struct MirrorChange: Hashable, Sendable {
   /// Whether the observation is now among the maximal ones and was not before.
   package var isNew = false
-  /// The deliveries of the observations it made obsolete.
+  /// The deliveries of the observations that it made obsolete.
   package var outdated: [Int64] = []
-  /// A later observation of a lower rank: the provider's lifecycle went back, which is an alarm.
+  /// Whether a later observation has a lower rank: the provider's lifecycle went back, which is an alarm.
   package var rankFell = false
 
   package init() {}

@@ -1,6 +1,6 @@
 package import Tiers
 
-/// Names one object of one provider in one environment, for ever.
+/// The permanent name of one object of one provider in one environment.
 package struct ObjectKey: Hashable, Sendable {
   package let provider: Provider
   package let environment: StoreEnvironment
@@ -15,46 +15,46 @@ package struct ObjectKey: Hashable, Sendable {
     self.id = id
   }
 
-  /// A store by its name, which it declares in its own room.
+  /// A store's name, which the store's own module declares.
   package struct Provider: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
 
-    /// Traps on what is no lower-case word: names are written in code.
+    /// Traps if the name is not a lower-case word: names are written in code.
     package init(_ name: StaticString) {
       rawValue = "\(name)"
       precondition(isWord(rawValue), "a store's name is a lower-case word")
     }
 
-    /// Nil for what is no lower-case word.
+    /// Nil if the value is not a lower-case word.
     package init?(rawValue: String) {
       guard isWord(rawValue) else { return nil }
       self.rawValue = rawValue
     }
   }
 
-  /// What sort of object it is. Each store declares its own beside those that every store has.
+  /// The type of an object. Each store declares its own in addition to those that every store has.
   package struct Kind: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
 
-    /// Traps on what is no lower-case word: names are written in code.
+    /// Traps if the name is not a lower-case word: names are written in code.
     package init(_ name: StaticString) {
       rawValue = "\(name)"
       precondition(isWord(rawValue), "an object's kind is a lower-case word")
     }
 
-    /// Nil for what is no lower-case word.
+    /// Nil if the value is not a lower-case word.
     package init?(rawValue: String) {
       guard isWord(rawValue) else { return nil }
       self.rawValue = rawValue
     }
 
     package static let subscription = Kind("subscription")
-    /// A plan given by an admin: evidence, no object of a store.
+    /// A plan granted by an operator: evidence, not an object of a store.
     package static let grant = Kind("grant")
   }
 }
 
-/// Letters, with dots and underscores between them.
+/// Whether the text consists of 1 to 64 lower-case letters, dots and underscores.
 private func isWord(_ text: String) -> Bool {
   (1...64).contains(text.utf8.count)
     && text.utf8.allSatisfy {
@@ -64,7 +64,7 @@ private func isWord(_ text: String) -> Bool {
 }
 
 extension ObjectKey {
-  /// Equal keys have equal ids; the rest of it tells few apart.
+  /// Hashes the id only: equal keys have equal ids, and the other parts distinguish few keys.
   package func hash(into hasher: inout Hasher) { hasher.combine(id) }
 
   /// Another object of the same provider and environment.
@@ -74,12 +74,12 @@ extension ObjectKey {
 }
 
 extension ObjectKey: CustomStringConvertible {
-  /// The one text form, as in the database: `<provider>:<environment>:<kind>:<id>`.
+  /// The only text form, as in the database: `<provider>:<environment>:<kind>:<id>`.
   package var description: String {
     "\(provider.rawValue):\(environment.rawValue):\(kind.rawValue):\(id)"
   }
 
-  /// Reads what `description` wrote.
+  /// Reads what `description` returned.
   package init?(_ text: String) {
     let parts = text.split(separator: ":", maxSplits: 3).map(String.init)
     guard parts.count == 4, let provider = Provider(rawValue: parts[0]),

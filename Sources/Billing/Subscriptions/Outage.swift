@@ -1,12 +1,12 @@
 package import Base
 internal import Tiers
 
-/// Time alone takes nothing while the store cannot be asked.
+/// Keeps time alone from ending access while the store does not answer.
 extension Coverage {
-  /// The same, with each leeway that ran when reads began to fail, or began since, carried on.
+  /// The coverage with each leeway extended that was running when reads began to fail, or began since.
   ///
-  /// Only after a period that stood: grace, or a purchase that was never paid for, is not carried on.
-  /// `longest` counts from the end of that period.
+  /// A leeway is extended only after a period that was in force, not after grace or a purchase that was never
+  /// paid for. `longest` counts from the end of that period.
   func carriedOn(unansweredSince start: Instant, longest: Instant.Span) -> Coverage {
     let leeways = intervals.filter { $0.why == .leeway && start < $0.to && followsEntitlement($0) }
     let added = leeways.map {
@@ -23,8 +23,8 @@ extension Coverage {
       }, alarms: alarms)
   }
 
-  /// Whether what ends where the leeway begins was paid, forgiven or a trial, and nothing of the plan
-  /// comes after the leeway.
+  /// Whether the period that ends when the leeway begins was paid, forgiven or a trial, and nothing
+  /// of the plan comes after the leeway.
   private func followsEntitlement(_ leeway: Interval) -> Bool {
     let ofPlan = intervals.filter { $0.planID == leeway.planID && $0 != leeway }
     return !ofPlan.contains { $0.to > leeway.to }
@@ -37,7 +37,7 @@ extension Coverage {
       }
   }
 
-  /// When to ask next whether a renewal came that was not told; nil while none is expected.
+  /// When to check next for a renewal that was not reported; nil while none is expected.
   package func nextRenewalCheck(after now: Instant) -> Instant? {
     intervals.filter { $0.why == .leeway }.flatMap { leeway in
       // At once, when a store's own bill is an hour old, and shortly before the leeway is over.
@@ -54,7 +54,7 @@ extension Coverage {
     }
   }
 
-  /// Whether all that is known is over at `now`, and its last was waiting for a renewal.
+  /// Whether all known access is over at `now`, and the last of it was waiting for a renewal.
   package func lacksRenewal(at now: Instant) -> Bool {
     guard let last = intervals.max(by: { $0.to < $1.to }) else { return false }
     return (last.why == .leeway || last.why == .storeUnreachable) && last.to <= now

@@ -1,31 +1,31 @@
 package import Base
 
-/// Whose subscription it is, and by what.
+/// The owner of a subscription, and the evidence.
 package struct Ownership: Hashable, Sendable {
-  /// Nil where it is nobody's.
+  /// Nil if the subscription has no owner.
   package let account: Identifier?
   package let evidence: Evidence
-  /// Whose it was last, where that account was deleted and nobody's it is.
+  /// The last owner, if that account was deleted and there is no owner now.
   package let former: Identifier?
 
   package enum Evidence: Hashable, Sendable {
     /// Nothing names an owner.
     case none
-    /// The provider's tokens disagree: nobody's until it has been read again.
+    /// The provider's tokens disagree: no owner until it has been read again.
     case contested
-    /// Its owner's account was deleted, and nobody claimed it since.
+    /// The owner's account was deleted, and no account has claimed it since.
     case deletedAccount
-    /// Our own metadata or account id at the provider, in the object named.
+    /// Our own metadata or account id at the provider, in the named object.
     case token(String)
-    /// The purchase that this one continues, whose owner it has.
+    /// The purchase that this one continues, which has the same owner.
     case predecessor
     case claim(sequence: Int64)
     case transfer(sequence: Int64)
   }
 
-  /// The newest transfer, else the provider's own token, else the purchase that it continues, else
-  /// the lowest accepted claim. An account that was deleted owns nothing, and no older claim comes
-  /// back for it; a newer one may.
+  /// The owner by the newest transfer; otherwise by the provider's own token, then the purchase
+  /// that this one continues, then the lowest accepted claim. A deleted account owns nothing. No
+  /// older claim comes back in its place, but a newer one may.
   package init(token: OwnerToken, predecessor: Identifier?, decisions: Decisions) {
     let base = Self.base(token, predecessor, decisions)
     guard let account = base.account else {
@@ -70,7 +70,8 @@ package struct Ownership: Hashable, Sendable {
     }
   }
 
-  /// The first claim after `sequence` whose account still exists, or was the last to be deleted.
+  /// The owner by the first claim after `sequence` whose account still exists; otherwise the last
+  /// claimant, whose account was deleted, as the former owner.
   private static func claimed(after sequence: Int64, _ decisions: Decisions) -> Ownership? {
     var sequence = sequence
     var former: Identifier?
@@ -85,17 +86,17 @@ package struct Ownership: Hashable, Sendable {
   }
 }
 
-/// What the provider itself says about whose a subscription is.
+/// The owner of a subscription as the provider itself names it.
 package enum OwnerToken: Hashable, Sendable {
   case none
   case account(Identifier, by: String)
-  /// Two that disagree.
+  /// Two tokens that disagree.
   case contested
 }
 
-/// What we decided about one subscription: grows only, in the order of the database.
+/// The decisions about one subscription. They only grow, in the order of the database.
 package struct Decisions: Hashable, Sendable {
-  /// An account's word that a purchase is its own, accepted at the time.
+  /// An account's statement that a purchase is its own, accepted at the time.
   package struct Claim: Hashable, Sendable {
     package let sequence: Int64
     package let account: Identifier
@@ -106,7 +107,7 @@ package struct Decisions: Hashable, Sendable {
     }
   }
 
-  /// An admin's word.
+  /// An operator's decision about the owner.
   package struct Transfer: Hashable, Sendable {
     package let sequence: Int64
     package let account: Identifier
@@ -120,12 +121,12 @@ package struct Decisions: Hashable, Sendable {
   /// Ascending.
   package private(set) var claims: [Claim]
   package private(set) var transfers: [Transfer]
-  /// When accounts that could be its owner were deleted.
+  /// When accounts that could be the owner were deleted.
   private var deletions: [Identifier: Int64]
 
   package static let none = Decisions()
 
-  /// Takes them in any order and any number of times.
+  /// Accepts decisions in any order and with repeats.
   package init(
     claims: [Claim] = [], transfers: [Transfer] = [], deletions: [Identifier: Int64] = [:]
   ) {

@@ -1,23 +1,23 @@
 package import Base
 
-/// That a subscription stands still, for its customer: nothing that is owed follows from it.
+/// A pause of a subscription, as shown to its customer. Nothing that is owed follows from it.
 package struct Pause: Hashable, Sendable {
-  /// Nil where the store does not tell.
+  /// Nil if the store does not report it.
   package let since: Instant?
   package let reason: Reason
-  /// When the store ends it by itself; nil where it does not, or does not tell.
+  /// When the store ends the pause by itself; nil if it does not, or does not report it.
   package let until: Instant?
 
   package enum Reason: String, Hashable, Sendable, CaseIterable {
-    /// Somebody asked for it.
+    /// Someone asked for it.
     case requested
-    /// The store's answer to a payment that failed.
+    /// The store's answer to a failed payment.
     case paymentFailed = "payment_failed"
-    /// A trial ended and nothing is there to pay with.
+    /// A trial ended and there is no payment method.
     case noPaymentMethod = "no_payment_method"
-    /// The subscription goes on, and no money is asked for meanwhile.
+    /// The subscription continues, and no payments are requested meanwhile.
     case collection
-    /// The store gives a reason that is not known here, or none.
+    /// The store gives no reason, or one that is unknown here.
     case unknown
   }
 

@@ -1,23 +1,24 @@
 package import Base
 
-/// How generous we are beyond what was paid: data, recorded by version in what was derived by it.
+/// How generous Coffer is beyond what was paid. It is data; its version is recorded in what was
+/// derived under it.
 package struct Policy: Hashable, Sendable {
   package let version: String
   /// Access after the start of the first unpaid period, while payment is being retried.
   package let grace: Instant.Span
-  /// Access after a paid end while a renewal is expected and nothing says it failed.
+  /// Access after a paid end while a renewal is expected and nothing reports that it failed.
   ///
-  /// Longer than a day, so that a day of our own outage locks nobody out.
+  /// Longer than a day, so that a one-day outage of Coffer locks no one out.
   package let leeway: Instant.Span
-  /// Access after a paid end while a renewal is expected and the store does not answer; counted from
-  /// the end, so it is the longest that an outage can hold.
+  /// Access after a paid end while a renewal is expected and the store does not answer. It is
+  /// counted from the end, so it is the longest that an outage can extend access.
   package let outage: Instant.Span
   /// Whether grace also follows a trial that was never paid for.
   package let graceAfterUnpaidTrial: Bool
-  /// Whether a renewal's invoice that was voided gives its period all the same.
+  /// Whether a renewal whose invoice was voided still gives its period.
   package let courtesyForVoided: Bool
   package let courtesyForUncollectible: Bool
-  /// Whether the invoices of a subscription whose collection is paused give their periods.
+  /// Whether the invoices of a subscription with paused collection give their periods.
   package let courtesyForPausedCollection: Bool
   package let reversals: ReversalTable
 
@@ -38,8 +39,8 @@ package struct Policy: Hashable, Sendable {
     self.reversals = reversals
   }
 
-  /// Whether a version is of an earlier release than this one: `standard-5` than `standard-6`. False of what
-  /// bears another name.
+  /// Whether `version` is an earlier release than this one, as `standard-5` is than `standard-6`.
+  /// False if the names differ.
   package func isLater(than version: String) -> Bool {
     func parts(_ version: String) -> (name: Substring, number: Int)? {
       guard let dash = version.lastIndex(of: "-"),

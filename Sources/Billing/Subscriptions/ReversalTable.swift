@@ -1,50 +1,50 @@
-/// What money that goes back does to the period it paid for: policy, as a table.
+/// The effect of returned money on the period that it paid for: policy, as a table.
 package struct ReversalTable: Hashable, Sendable {
-  /// What happened to the money.
+  /// The event that happened to the money.
   package enum Kind: String, Hashable, Sendable, CaseIterable {
-    /// All that was paid for the period went back, in however many refunds.
+    /// All that was paid for the period was returned, in any number of refunds.
     case fullRefund = "full_refund"
     case partialRefund = "partial_refund"
-    /// The store gave back a portion of the price and took the rest of the period.
+    /// The store returned a part of the price and ended the rest of the period.
     case proratedRefund = "prorated_refund"
     /// A refund was itself undone.
     case refundReversed = "refund_reversed"
-    /// A refund never reached the customer, or was called off.
+    /// A refund never reached the customer, or was cancelled.
     case refundFailed = "refund_failed"
     case disputeOpened = "dispute_opened"
     case disputeWon = "dispute_won"
     case disputeLost = "dispute_lost"
-    /// The family member who bought stopped sharing.
+    /// The family member who bought it stopped sharing.
     case familyRevoke = "family_revoke"
-    /// Who pays for a seat took it back from its holder.
+    /// The payer of a seat took it back from its holder.
     case assignmentRevoke = "assignment_revoke"
-    /// The store says in a word that we do not know that it took a period back.
+    /// The store revoked a period for a reason that is unknown here.
     case unknownRevocation = "unknown_revocation"
-    /// The store says an order is void; the purchase itself tells what that means for access.
+    /// The store reports an order as void; the purchase itself shows what that means for access.
     case voidedOrder = "voided_order"
   }
 
-  /// Which period the money had paid for.
+  /// The period that the money had paid for.
   package enum Scope: String, Hashable, Sendable, CaseIterable {
-    /// An earlier one than the last.
+    /// A period before the last one paid for.
     case past
     /// The last one paid for.
     case current
-    /// Unknown: the payment cannot be tied to any period.
+    /// Unknown: the payment cannot be matched to any period.
     case unbound
   }
 
   package enum Effect: String, Hashable, Sendable, CaseIterable {
     case none
-    /// An alarm, and nothing else.
+    /// Only an alarm.
     case flag
-    /// No access by that period from then on, for as long as the reversal stands.
+    /// The period gives no access from then on, for as long as the reversal is in effect.
     case suspend
-    /// No access by that period from then on.
+    /// The period gives no access from then on.
     case cut
   }
 
-  /// What one kind does, by scope.
+  /// The effect of one kind, by scope.
   package struct Row: Hashable, Sendable {
     package let past: Effect
     package let current: Effect
@@ -59,7 +59,7 @@ package struct ReversalTable: Hashable, Sendable {
 
   private let rows: [Kind: Row]
 
-  /// A kind without a row does nothing.
+  /// A kind without a row has no effect.
   package init(_ rows: [Kind: Row]) { self.rows = rows }
 
   package func effect(of kind: Kind, on scope: Scope) -> Effect {

@@ -1,14 +1,14 @@
 package import Base
 package import Tiers
 
-/// What one store told of one subscription, and what follows from it.
+/// Everything that one store reported about one subscription, and what follows from it.
 ///
 /// A join-semilattice: `insert` and `merge` commute and repeat without effect, so that the order of
 /// arrival cannot matter. Everything else is a function of it.
 package protocol StoreRecord: Hashable, Sendable {
   associatedtype Object: StoreObject
 
-  /// With nothing known yet of the subscription with that id.
+  /// Creates the record of the subscription with this id, with nothing known yet.
   init(id: String)
 
   /// Joins one object as a delivery shows it.
@@ -20,43 +20,43 @@ package protocol StoreRecord: Hashable, Sendable {
   /// Whether maximal values disagree, so that the store must be read again.
   var isDirty: Bool { get }
 
-  /// What is owed; where siblings disagree, what any of them owes.
+  /// The access that is owed; if siblings disagree, everything that any of them owes.
   func coverage(policy: Policy, catalogue: Catalogue) -> Coverage
 
-  /// What the subscription is while nothing is owed.
+  /// The label while nothing is owed.
   func labelWithoutAccess(hadAccess: Bool) -> Label
 
-  /// Whether the store will bill again if nobody does anything.
+  /// Whether the store will bill again if no one intervenes.
   var willRenew: Bool { get }
 
-  /// Since when that is so, by its store's own time; nil where it does not tell.
+  /// Since when `willRenew` has its value, by the store's own time; nil if the store does not report it.
   var renewalSince: Instant? { get }
 
-  /// Whose it is, in the store's own words.
+  /// The owner as the store itself names it.
   var token: OwnerToken { get }
 
-  /// Its customers, by the store's own ids, as far as it tells them.
+  /// The customers, by the store's own ids, as far as it reports them.
   var customers: [String] { get }
 
-  /// Objects that it names and that nobody told of, though they say what is owed.
+  /// Objects that the subscription names and no delivery reported, although they decide what is owed.
   func unknown(of key: ObjectKey) -> [ObjectKey]
 
-  /// Objects that concern it and are not linked to it: whose end is its end.
+  /// Objects that concern the subscription without being linked to it: if one ends, the subscription ends.
   func companions(of key: ObjectKey) -> [ObjectKey]
 
-  /// What its store tells of products and money, for people.
+  /// The products and money that the store reports, for people to read.
   var bill: Bill { get }
 
-  /// When what its store granted last ends, which an extension moves; nil where nothing tells.
+  /// The end of the last period that the store granted, which an extension moves; nil if unknown.
   var end: Instant? { get }
 
-  /// Since when its store waits to be told that it was delivered, or takes it back.
+  /// Since when the store has waited for an acknowledgement, without which it takes the purchase back.
   var unacknowledgedSince: Instant? { get }
 
-  /// Whether it stands still, and why, for its customer.
+  /// Whether the subscription is paused for its customer, and why.
   var pause: Pause? { get }
 
-  /// Whether it is of the sandbox, whatever the world that it was told in.
+  /// Whether the purchase is from the sandbox, regardless of the environment of its deliveries.
   var isTest: Bool { get }
 }
 
@@ -72,7 +72,7 @@ extension StoreRecord {
 }
 
 extension StoreRecord {
-  /// Another store's object is a mistake, and ignored.
+  /// Ignores another store's object, which is a mistake.
   mutating func insert(_ fact: Fact, delivery: Int64) -> MirrorChange {
     guard let object = fact.object.base as? Object else { return MirrorChange() }
     return insert(object, id: fact.key.id, asOf: fact.asOf, delivery: delivery)

@@ -1,7 +1,7 @@
 package import Base
 package import Tiers
 
-/// Everything known about one subscription: what its store told, and what we decided about it.
+/// Everything known about one subscription: what its store reported, and what was decided about it here.
 ///
 /// A join-semilattice like its parts; everything else about a subscription is a function of it.
 package struct Subscription: Sendable {
@@ -10,18 +10,18 @@ package struct Subscription: Sendable {
   package private(set) var decisions = Decisions.none
   /// The owner of the purchase that this one continues.
   package var predecessor: Identifier?
-  /// Since when its store has not answered reads of it; nil while it does.
+  /// Since when the store has not answered reads of it; nil while it answers.
   package var unansweredSince: Instant?
-  /// Whether its last owner, who is deleted here, has it in another Coffer.
+  /// Whether the last owner, who is deleted here, has it at another Coffer.
   package var hasMoved = false
 
-  /// `record` is its store's, mostly with nothing known yet.
+  /// `record` is its store's record, mostly with nothing known yet.
   package init(_ key: ObjectKey, _ record: any StoreRecord) {
     self.key = key
     self.record = record
   }
 
-  /// Joins one object as a delivery shows it. Another store's object is a mistake, and ignored.
+  /// Joins one object as a delivery shows it. Ignores another store's object, which is a mistake.
   @discardableResult
   package mutating func insert(_ fact: Fact, delivery: Int64) -> MirrorChange {
     record.insert(fact, delivery: delivery)
@@ -29,7 +29,7 @@ package struct Subscription: Sendable {
 
   package mutating func insert(_ decisions: Decisions) { self.decisions.merge(decisions) }
 
-  /// Joins what is known of the same subscription elsewhere.
+  /// Joins what another value knows about the same subscription.
   package mutating func merge(_ other: Subscription) {
     record.merge(any: other.record)
     decisions.merge(other.decisions)
@@ -38,7 +38,7 @@ package struct Subscription: Sendable {
   /// Whether maximal values disagree, so that the store must be read again.
   package var isDirty: Bool { record.isDirty }
 
-  /// Objects of its store that it names and that nobody told of, though they say what is owed.
+  /// Objects that the subscription names and no delivery reported, although they decide what is owed.
   package var unknown: [ObjectKey] { record.unknown(of: key) }
 
   package func coverage(policy: Policy, catalogue: Catalogue) -> Coverage {
@@ -47,7 +47,7 @@ package struct Subscription: Sendable {
     return known.carriedOn(unansweredSince: unansweredSince, longest: policy.outage)
   }
 
-  /// What it is where `coverage`, its own, owes nothing.
+  /// The label while nothing is owed by `coverage`, which must be its own.
   package func labelWithoutAccess(_ coverage: Coverage) -> Label {
     record.labelWithoutAccess(hadAccess: !coverage.intervals.isEmpty)
   }
@@ -56,30 +56,31 @@ package struct Subscription: Sendable {
     Label(coverage, withoutAccess: labelWithoutAccess(coverage), at: now)
   }
 
-  /// Whether the store will bill again if nobody does anything.
+  /// Whether the store will bill again if no one intervenes.
   package var willRenew: Bool { record.willRenew }
 
-  /// Since when that is so, by its store's own time; nil where it does not tell.
+  /// Since when `willRenew` has its value, by the store's own time; nil if the store does not report it.
   package var renewalSince: Instant? { record.renewalSince }
 
   package var ownership: Ownership {
     Ownership(token: record.token, predecessor: predecessor, decisions: decisions)
   }
 
-  /// The accounts that the store or a purchase before it names.
+  /// The accounts that the store or an earlier purchase names.
   package var candidates: Set<Identifier> {
     var accounts = Set([predecessor].compactMap { $0 })
     if case .account(let account, _) = record.token { accounts.insert(account) }
     return accounts
   }
 
-  /// Objects that concern it and are not linked to it: whose end is its end.
+  /// Objects that concern the subscription without being linked to it: if one ends, the subscription ends.
   package var companions: [ObjectKey] { record.companions(of: key) }
 
-  /// Since when its store waits to be told that it was delivered, or takes it back.
+  /// Since when the store has waited for an acknowledgement, without which it takes the purchase back.
   package var unacknowledgedSince: Instant? { record.unacknowledgedSince }
 
-  /// Where it counts: a tester's purchase is of the sandbox, whatever its deliveries say.
+  /// The environment in which the purchase counts: a tester's purchase is from the sandbox,
+  /// whatever its deliveries say.
   package var environment: StoreEnvironment { record.isTest ? .sandbox : key.environment }
 }
 

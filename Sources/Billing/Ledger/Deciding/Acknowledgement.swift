@@ -4,33 +4,33 @@ package import Storage
 internal import Stores
 package import Subscriptions
 
-/// Some stores refund and revoke a purchase that nobody acknowledged in time. The order is: proven
-/// by the read, owner known, kept, acknowledged.
+/// Acknowledges purchases, as some stores refund and revoke one that is not acknowledged in time.
+/// The order is: proven by the read, owner known, kept, acknowledged.
 extension Ledger {
   /// The kind of the jobs that acknowledge a purchase.
   package static let acknowledgeJob = "acknowledge"
-  /// The kind of the jobs that tell an operator of purchases that are not acknowledged.
+  /// The kind of the jobs that alert an operator to purchases that are not acknowledged.
   package static let deadlineJob = "acknowledgement_deadline"
 
-  /// Has a purchase acknowledged that belongs to somebody, in the transaction that made it so.
+  /// Requests the acknowledgement of an owned purchase, in the transaction that gave it its owner.
   ///
-  /// Whatever tells an owner ends here: a read, a claim, a transfer, of this purchase or of one that
-  /// it continues. The token is what its read was asked for with; without one there is nothing that
-  /// the store could be told.
+  /// Every way to an owner ends here: a read, a claim or a transfer, of this purchase or of one that it
+  /// continues. The token is the one for its read; without a token there is nothing to send to the store.
   func requireAcknowledgement(
     of key: ObjectKey, at now: Instant, in transaction: Transaction
   ) throws {
     guard
       let token = try Jobs.payload(Self.readJob, key.description, reading: transaction)
     else { return }
-    // Once done, it is done again only for a store that forgets, and not in a loop.
+    // A completed acknowledgement is repeated only for a store that forgets, and not in a loop.
     let before = try Jobs.find(Self.acknowledgeJob, key.description, reading: transaction)
     let due = (before?.committed ?? 0) > 0 ? now + .hours(1) : now
     try Jobs.request(
       Self.acknowledgeJob, key.description, payload: token, due: due, in: transaction)
   }
 
-  /// After a read: also for a store that forgot, of which nothing is derived anew.
+  /// Requests a missing acknowledgement after a read. It also works for a store that forgot, for
+  /// which nothing is derived anew.
   package func watchAcknowledgement(
     of key: ObjectKey, at now: Instant, in transaction: Transaction
   ) throws {
@@ -46,8 +46,8 @@ extension Ledger {
     try Jobs.request(Self.deadlineJob, key.description, due: start + .hours(first), in: transaction)
   }
 
-  /// Whether the store confirmed to us that it was told, and no read said otherwise since: one that follows
-  /// within minutes may not know of it yet.
+  /// Whether the store confirmed the acknowledgement and no later read contradicted it. A read
+  /// within minutes may not show it yet.
   package static func isAcknowledged(
     _ key: ObjectKey, reading database: any Queryable
   ) throws -> Bool {
@@ -55,7 +55,7 @@ extension Ledger {
     return job.map { $0.committed > 0 && $0.state == .settled } ?? false
   }
 
-  /// A purchase that waits to be acknowledged, and whose it is; nil where none does.
+  /// A purchase that waits to be acknowledged, and its owner; nil if it does not wait.
   package func unacknowledged(
     _ key: ObjectKey, reading database: any Queryable
   ) throws -> (subscription: Subscription, owner: Identifier)? {

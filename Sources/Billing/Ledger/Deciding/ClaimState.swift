@@ -4,23 +4,23 @@ package import Storage
 package import Stores
 package import Subscriptions
 
-/// What stands between an account and a purchase that somebody trusted says is its.
+/// The state of an account's claim to a purchase that a trusted person says is the account's.
 package enum ClaimState: Sendable, Equatable {
-  /// It is the account's.
+  /// The purchase is the account's.
   case owned
-  /// It is another's.
+  /// It is another account's.
   case ownedByAnother
-  /// Its store names two.
+  /// Its store names two owners.
   case contested
-  /// Its store told of it, and it is nobody's.
+  /// Its store reported it, and it has no owner.
   case free
-  /// It is to be read for the account; what its store said to that last.
+  /// It will be read for the account; the store's last error.
   case awaited(lastError: String?)
-  /// Its store refused so often that nobody asks any more.
+  /// Its store refused so often that it is not read any more.
   case givenUp(lastError: String?)
-  /// Its store was asked for the account, and does not know it.
+  /// It was read for the account, and its store does not know it.
   case unknown
-  /// Nothing is known of it, and it is not asked for.
+  /// Nothing is known of it, and no read of it is requested.
   case unread
 }
 
@@ -45,8 +45,8 @@ extension Ledger {
     }
   }
 
-  /// The subscriptions that a number of a store's names: those that its object is known to be of, else
-  /// what is to be read to find out.
+  /// The subscriptions that a store's number names: those that its object is known to belong to.
+  /// Otherwise, the one to read to find out.
   package func subscriptions(
     named purchase: NamedPurchase, reading database: any Queryable
   ) throws -> [ObjectKey] {
@@ -64,19 +64,20 @@ extension Ledger {
       .map { $0.target }
   }
 
-  /// What became of the wish that an account own a purchase.
+  /// The result of filing a claim for an account.
   package enum Filed: Sendable {
     case claimed
-    /// It is the account's once it was read, unless it proves to be another's.
+    /// It becomes the account's once it is read, unless it proves to be another's.
     case asked
-    /// Its store is never asked, for want of a key.
+    /// Its store is never asked, because a key is missing.
     case withoutKey
   }
 
-  /// Claims a purchase for an account on an operator's word: at once where its store told of it, else
-  /// when it was read, behind what clients claim. The caller looked at its `claimState`.
+  /// Claims a purchase for an account on an operator's statement. If its store has reported it,
+  /// this takes effect at once. Otherwise, it takes effect once the purchase is read, after those
+  /// that clients claim. The caller has checked its `claimState`.
   ///
-  /// `payload` is the sealed secret that it is read by.
+  /// `payload` is the sealed secret for the read.
   package func file(
     _ key: ObjectKey, payload: [UInt8]?, for account: Identifier, at now: Instant,
     in transaction: Transaction

@@ -6,7 +6,7 @@ internal import Stores
 package import Subscriptions
 
 extension Ledger {
-  /// Keeps a decision and derives what follows from it; returns its id and sequence.
+  /// Records a decision and derives what follows from it. Returns its id and sequence.
   @discardableResult
   package func decide(
     _ decision: Decision, at now: Instant, in transaction: Transaction
@@ -29,7 +29,7 @@ extension Ledger {
     return (id, sequence)
   }
 
-  /// Writes its row, once.
+  /// Writes the decision's row, once.
   package func write(
     _ decision: Decision, as id: Identifier, sequence: Int64, at moment: Instant,
     in transaction: Transaction
@@ -43,10 +43,10 @@ extension Ledger {
       .text(String(decoding: decision.content.encoded(), as: UTF8.self)))
   }
 
-  /// Whether its store ever told anything of a subscription.
+  /// Whether its store ever reported anything about a subscription.
   package func knows(_ key: ObjectKey, reading database: some Queryable) throws -> Bool {
     guard try SubscriptionRow(key, reading: database) != nil else { return false }
-    // Its own mirrors: decisions about it prove nothing.
+    // Only its own mirrors count: decisions about it prove nothing.
     return try !stores.store(of: key).traits.readsBySecret
       || !reading(database).mirrors(of: key).isEmpty
   }
@@ -63,14 +63,14 @@ extension Ledger {
     ) { try $0.integer(0) } != nil
   }
 
-  /// Whose a subscription is; nil where it is nobody's.
+  /// The owner of a subscription; nil if it has none.
   package static func owner(
     of key: ObjectKey, reading database: some Queryable
   ) throws -> Identifier? {
     try SubscriptionRow(key, reading: database)?.owner
   }
 
-  /// How many subscriptions an account owns.
+  /// The number of subscriptions that an account owns.
   package static func ownedCount(
     by account: Identifier, reading database: some Queryable
   ) throws -> Int64 {

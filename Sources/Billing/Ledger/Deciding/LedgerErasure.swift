@@ -4,13 +4,13 @@ package import Storage
 internal import Stores
 package import Subscriptions
 
-/// Erases what is personal of an account that is gone. What the law wants of its money stays: the stores'
-/// objects with their ids, amounts and times, and what was decided.
+/// Erases the personal data of an account that is gone. What the law requires about its money
+/// stays: the stores' objects with their ids, amounts and times, and the decisions.
 extension Ledger {
   private static let sliceCountMax: Int64 = 250
 
-  /// The subscriptions of the account that would be billed again, or of which something is still to be
-  /// collected; none of one that another Coffer has.
+  /// The account's subscriptions that would be billed again, or for which something is still to be
+  /// collected. None if another Coffer has the account.
   package func collecting(
     of account: Identifier, reading database: any Queryable
   ) throws -> [ObjectKey] {
@@ -23,11 +23,12 @@ extension Ledger {
     ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
   }
 
-  /// Of a subscription's row: whether it would be billed again, or something of it is still to be collected.
+  /// The condition on a subscription's row that it would be billed again, or that something is
+  /// still to be collected for it.
   private static let isCollecting =
     "(will_renew = 1 OR label_without_access IN ('on_hold', 'paused'))"
 
-  /// Whether any subscription of the account is one of those, wherever the account is.
+  /// Whether the account has any such subscription, wherever the account is.
   package static func isCollected(from account: Identifier, reading database: any Queryable) throws
     -> Bool
   {
@@ -37,7 +38,7 @@ extension Ledger {
     ) { _ in true } ?? false
   }
 
-  /// Those of the account that are not over, as far as is known; none of one that another Coffer has.
+  /// The account's subscriptions that were not revoked, at most 200. None if another Coffer has the account.
   package func living(
     of account: Identifier, reading database: any Queryable
   ) throws -> [ObjectKey] {
@@ -50,7 +51,8 @@ extension Ledger {
     ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
   }
 
-  /// One slice; false once nothing is left. What the account owned is nobody's from the first one on.
+  /// Erases one slice; returns false once nothing is left. From the first slice on, what the
+  /// account owned has no owner.
   package func erase(
     _ account: Identifier, at now: Instant, in transaction: Transaction
   ) throws -> Bool {
@@ -70,7 +72,7 @@ extension Ledger {
         try eraseTerms(of: object, in: transaction)
       }
     }
-    // What it began and never bought is found by its id alone.
+    // What the account began and never bought is found by the account's id alone.
     let begun = try SearchRow.objects(
       foundBy: [Array(account.description.utf8)], countMax: 1, reading: transaction)
     if let object = begun.first {
@@ -82,7 +84,7 @@ extension Ledger {
     return try eraseRows(of: account, in: transaction)
   }
 
-  /// What came stays as a row that says when and what of; its body is gone.
+  /// Erases a delivery's body. Its row stays and shows when it came and what it was about.
   private func eraseDeliveries(
     of object: ObjectKey, in transaction: Transaction
   ) throws -> Bool {
@@ -128,7 +130,7 @@ extension Ledger {
     return false
   }
 
-  /// Of what a store tells of somebody who is gone, nothing personal is kept.
+  /// Keeps nothing personal of what a store reports about a customer who is gone.
   func closeQuietly(
     _ deliveries: [(number: Int64, terms: [SearchRow])], in transaction: Transaction
   ) throws {

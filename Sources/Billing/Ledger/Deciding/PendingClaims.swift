@@ -3,17 +3,16 @@ package import Storage
 internal import Stores
 package import Subscriptions
 
-/// Claims of purchases that no read has proven yet: they own nothing, and a few are kept for each
-/// account.
+/// Claims of purchases that no read has proven yet. They own nothing, and a few are kept for each account.
 ///
-/// Anybody can make up a purchase's token, so the first word of its store decides: a purchase that
-/// was read is the first claimant's, one that the store does not know is forgotten.
+/// Anyone can make up a purchase's token, so its store's first answer decides. A purchase that was read is
+/// the first claimant's, and one that the store does not know is forgotten.
 package enum PendingClaims {
-  /// How many unread claims an account may have: nobody buys more at once.
+  /// The most unread claims that an account may have: no one buys more at once.
   package static let countMax = 5
-  /// How long it is kept that a store did not know a purchase, for a client that asks.
+  /// How long it is recorded, for a client that asks, that a store did not know a purchase.
   static let unknownSpan = Instant.Span.minutes(10)
-  /// How many outdated rows go with one that comes.
+  /// The most outdated rows that are deleted when one is added.
   private static let sweepCountMax: Int64 = 20
 
   package enum State: Equatable {
@@ -35,7 +34,8 @@ package enum PendingClaims {
     return now < unknown + unknownSpan ? .unknown : .none
   }
 
-  /// How many claims of the account wait for their read, or were lately found to be of nothing.
+  /// The number of the account's claims that wait for their read, or whose purchase was recently
+  /// found not to exist.
   package static func count(
     of account: Identifier, at now: Instant, reading database: some Queryable
   ) throws -> Int {
@@ -71,7 +71,7 @@ package enum PendingClaims {
     try transaction.execute("DELETE FROM billing.claims WHERE account_id = $1", .id(account))
   }
 
-  /// The accounts that claim a purchase, the first first; their rows go.
+  /// Deletes the claims of a purchase and returns their accounts, the first claimant first.
   static func take(_ key: ObjectKey, in transaction: Transaction) throws -> [Identifier] {
     let accounts = try transaction.rows(
       """
@@ -84,7 +84,7 @@ package enum PendingClaims {
     return accounts
   }
 
-  /// The store does not know the purchase: whoever claims it is told so the next time.
+  /// Records that the store does not know the purchase. Its claimants learn this the next time.
   package static func settleUnknown(
     _ key: ObjectKey, at now: Instant, in transaction: Transaction
   ) throws {
@@ -106,7 +106,7 @@ package enum PendingClaims {
 }
 
 extension Ledger {
-  /// Whose a purchase is once what a claim carries is joined; nothing is written.
+  /// The owner of a purchase once the content of a claim is joined. Writes nothing.
   package func ownership(
     of key: ObjectKey, with delivery: PreparedDelivery, reading database: any Queryable
   ) throws -> Ownership {
@@ -119,13 +119,13 @@ extension Ledger {
     return subscription.ownership
   }
 
-  /// A purchase was read: it is the first claimant's, unless it is somebody's already.
+  /// Gives a purchase that was read to the first claimant, unless it already has an owner.
   package func acceptClaims(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
     let accounts = try PendingClaims.take(key, in: transaction)
     guard !accounts.isEmpty, let read = try subscription(readAs: key, in: transaction) else {
       return
     }
-    // One that is being deleted since claims nothing more.
+    // An account that has since begun to be deleted claims nothing more.
     for account in accounts where try !LeavingAccount.isLeaving(account, reading: transaction) {
       let ownership = try reading(transaction).subscription(read).ownership
       guard ownership.account == nil, ownership.evidence != .contested else { return }
@@ -133,7 +133,8 @@ extension Ledger {
     }
   }
 
-  /// What a read by that key found: a payment's number, taken for its subscription's, opens that too.
+  /// The subscription that a read by that key found. A payment's number that was taken for its
+  /// subscription's finds it as well.
   private func subscription(
     readAs key: ObjectKey, in transaction: Transaction
   ) throws -> ObjectKey? {

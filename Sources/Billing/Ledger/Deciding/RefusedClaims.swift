@@ -2,18 +2,18 @@ package import Base
 package import Storage
 package import Subscriptions
 
-/// Claims of a purchase that was, or may have been, somebody else's: a customer with two accounts
-/// mostly, whom only an operator can help.
+/// Claims of a purchase that was, or may have been, another account's. Mostly this is a customer
+/// with two accounts, whom only an operator can help.
 package enum RefusedClaims {
-  /// More of one purchase, or of one account, are no customers'.
+  /// No customer has more for one purchase or one account.
   private static let countMax: Int64 = 10
 
-  /// How long one is kept.
+  /// How long a refused claim is kept.
   package static let keptSpan = Instant.Span.days(30)
-  /// How many outdated rows go with one that comes.
+  /// The most outdated rows that are deleted when one is added.
   private static let sweepCountMax: Int64 = 20
 
-  /// Keeps that an account's claim was refused, or that it was again.
+  /// Records that an account's claim was refused, or refused again.
   package static func note(
     _ key: ObjectKey, of account: Identifier, at now: Instant, in transaction: Transaction
   ) throws {
@@ -34,7 +34,7 @@ package enum RefusedClaims {
     try sweep(at: now, in: transaction)
   }
 
-  /// Those of an account that nothing has answered, the newest first.
+  /// The refused claims of an account that nothing has answered, newest first.
   package static func all(
     of account: Identifier, at now: Instant, reading database: some Queryable
   ) throws -> [RefusedClaim] {
@@ -49,7 +49,7 @@ package enum RefusedClaims {
     }
   }
 
-  /// Those of a purchase that nothing has answered, the newest first.
+  /// The refused claims of a purchase that nothing has answered, newest first.
   package static func all(
     about key: ObjectKey, at now: Instant, reading database: some Queryable
   ) throws -> [RefusedClaim] {
@@ -77,7 +77,7 @@ package enum RefusedClaims {
     }
   }
 
-  /// What was decided answers them.
+  /// Deletes the refused claims that a decision answers.
   static func settle(_ decision: Decision, in transaction: Transaction) throws {
     switch decision {
     case .claim(_, let object), .transfer(_, let object, _):
@@ -91,10 +91,10 @@ package enum RefusedClaims {
   }
 }
 
-/// That an account claimed what was, or may have been, somebody else's.
+/// An account's claim of what was, or may have been, another account's.
 package struct RefusedClaim: Sendable {
   package let account: Identifier
   package let subscription: ObjectKey
-  /// The last time.
+  /// When it was last refused.
   package let refused: Instant
 }

@@ -3,8 +3,8 @@ package import Jobs
 package import Storage
 internal import Subscriptions
 
-/// Asks for renewals that nobody told of: at the end of a paid period, while the renewal is
-/// expected, the subscription is read. One job for each subscription, moved on from period to period.
+/// Checks for renewals that no one reported. At the end of a paid period, while the renewal is expected, the
+/// subscription is read. Each subscription has one job, which moves on from period to period.
 package struct RenewalChecks: Sendable {
   let ledger: Ledger
   let clock: Clock
@@ -28,14 +28,14 @@ package struct RenewalChecks: Sendable {
 }
 
 extension Ledger {
-  /// Has a subscription read whose renewal is due and was not seen, and looks again later.
+  /// Requests a read of a subscription whose renewal is due and was not seen, and checks again later.
   func checkRenewal(of key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
     try LedgerSequence.lock(in: transaction)
     guard isReadable(key), let row = try SubscriptionRow(key, reading: transaction) else {
       return
     }
     let coverage = try Coverage(text: row.coverage)
-    // One that comes after the leeway, because nobody was there to look, asks once all the same.
+    // A check that comes after the leeway, because no program was running, still requests one read.
     if coverage.awaitsRenewal(at: now) || row.willRenew && coverage.lacksRenewal(at: now) {
       try Jobs.request(Self.readJob, key.description, due: now, in: transaction)
     }
@@ -43,8 +43,8 @@ extension Ledger {
     try Jobs.request(RenewalChecks.job, key.description, due: next, in: transaction)
   }
 
-  /// Sees to it that somebody looks when the paid time of a subscription ends. A check that waits
-  /// already is as good where it comes first: it finds out when to look next.
+  /// Schedules a check for the end of a subscription's paid time. An earlier check that already
+  /// waits is as good: it finds out when the next one is due.
   func expectRenewal(
     of key: ObjectKey, _ coverage: Coverage, at now: Instant, in transaction: Transaction
   ) throws {
@@ -54,7 +54,7 @@ extension Ledger {
     try Jobs.request(RenewalChecks.job, key.description, due: next, in: transaction)
   }
 
-  /// Which of the objects, in their text form, are subscriptions that would renew as far as is known.
+  /// The objects, in their text form, that are subscriptions and would renew as far as is known.
   package static func renewing(
     _ objects: [String], reading database: some Queryable
   ) throws -> Set<String> {

@@ -2,15 +2,16 @@ internal import Storage
 internal import Stores
 package import Subscriptions
 
-/// The subscriptions that a fact can change, found from what it is linked to.
+/// The subscriptions that a fact can change, found by its links.
 package struct Affected {
   private var keys: Set<ObjectKey> = []
   private let reading: LedgerReading
 
-  /// More than this continue one purchase only by mistake or malice.
+  /// More continue one purchase only by mistake or malice.
   private static let countMax = 1000
 
-  /// Reads links, so the facts' own must be written already. In ascending order.
+  /// The subscriptions that facts can change, ascending. It reads links, so the facts' own links
+  /// must be written already.
   package static func subscriptions(by facts: [Fact], _ reading: LedgerReading) throws
     -> [ObjectKey]
   {
@@ -24,11 +25,11 @@ package struct Affected {
     return affected.keys.sorted()
   }
 
-  /// As many facts as tell what a delivery is about that changes nothing.
+  /// The number of facts that suffice to show what a delivery is about that changes nothing.
   private static let spokenOfCountMax = 4
 
-  /// Subscriptions that facts speak of: those among them, which need no statement, else those that the
-  /// first of them belong to.
+  /// The subscriptions that facts are about: those among the facts, which need no statement;
+  /// otherwise, those that the first facts belong to.
   static func few(of facts: [Fact], _ reading: LedgerReading) throws -> [ObjectKey] {
     let own = try facts.filter { fact in
       try fact.key.kind == reading.stores.store(of: fact.key).traits.subscriptionKind
@@ -37,7 +38,7 @@ package struct Affected {
     return try own.isEmpty ? subscriptions(by: Array(first), reading) : own.map(\.key)
   }
 
-  /// A subscription and all that continue it, whose owner may be its own.
+  /// A subscription and all that continue it, as their owner may be its own.
   package static func subscriptions(from key: ObjectKey, _ reading: LedgerReading) throws
     -> [ObjectKey]
   {
@@ -46,7 +47,8 @@ package struct Affected {
     return affected.keys.sorted()
   }
 
-  /// What a read about an object reads: the subscriptions that it is known to be of, else itself.
+  /// The objects to read for a read about an object: the subscriptions that it is known to belong
+  /// to; otherwise, itself.
   static func read(about key: ObjectKey, _ reading: LedgerReading) throws -> [ObjectKey] {
     let store = try reading.stores.store(of: key)
     guard key.kind != store.traits.subscriptionKind else { return [key] }

@@ -3,22 +3,22 @@ package import Storage
 package import Stores
 package import Subscriptions
 
-/// What a human should look at of one subscription, as its derivation finds it.
+/// The things about one subscription that need attention, as its derivation finds them.
 package struct AttentionRows: Equatable {
-  /// One thing to look at; equal ones are one thing, whenever they are found.
+  /// One thing that needs attention; equal ones are the same thing, whenever they are found.
   struct Row: Hashable {
     let kind: Attention.Kind
-    /// The product, the payment, or the reversal; empty where it is the subscription itself.
+    /// The product, payment or reversal; empty for the subscription itself.
     let about: String
-    /// Since when, where a fact says so; else since it is found.
+    /// The start, if a fact shows it; otherwise, it starts when it is found.
     let since: Instant?
-    /// When it settles by itself; nil: it is told for a while.
+    /// When it settles by itself; nil if it is shown for a while.
     let until: Instant?
   }
 
   private let rows: [Row]
 
-  /// What is over by itself, or whose remedy leaves no trace, is told so long.
+  /// How long a thing is shown that is over by itself, or whose remedy leaves no trace.
   private static let toldSpan = Instant.Span.days(30)
 
   package init(
@@ -50,7 +50,7 @@ package struct AttentionRows: Equatable {
     }
   }
 
-  /// Equal for the same things; empty where there are none.
+  /// Equal for the same things; empty if there are none.
   var text: String {
     rows.map { row in
       "\(row.kind.rawValue) \(row.about) \(row.since?.milliseconds ?? 0) "
@@ -58,7 +58,7 @@ package struct AttentionRows: Equatable {
     }.joined()
   }
 
-  /// What stays keeps the time at which it was found.
+  /// Writes the rows. Those that stay keep the time at which they were found.
   package func write(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
     let object = SQLValue.text(key.description)
     let stored = try transaction.rows(
@@ -91,7 +91,8 @@ extension AttentionRows.Row {
     self.init(kind: kind, about: about, since: since, until: until)
   }
 
-  /// An alarm stays among the facts for ever: only what ends with it is told until it ends.
+  /// An alarm stays among the facts for ever. Only a thing that ends together with its alarm is
+  /// shown until its end.
   fileprivate init(_ alarm: Coverage.Alarm) {
     switch alarm {
     case .unknownProduct(let price, let product):

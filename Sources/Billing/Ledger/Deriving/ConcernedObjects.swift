@@ -5,10 +5,10 @@ package import Subscriptions
 extension LedgerReading {
   /// No customer has bought more.
   private static let subscriptionCountMax: Int64 = 200
-  /// Decades of monthly invoices and payments.
+  /// Enough for decades of monthly invoices and payments.
   package static let objectCountMax = 2000
 
-  /// The subscriptions that an account owns, and those that it once owned.
+  /// The subscriptions that an account owns or once owned.
   package func subscriptions(concerning account: Identifier) throws -> [ObjectKey] {
     try database.rows(
       """
@@ -21,12 +21,12 @@ extension LedgerReading {
     ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
   }
 
-  /// The stores' ids of every object that is told of some subscriptions, ascending.
+  /// The stores' ids of every object that was reported for these subscriptions, ascending.
   package func ids(of subscriptions: [ObjectKey]) throws -> [String] {
     Set(try subscriptions.flatMap { try objects(of: $0).map(\.id) }).sorted()
   }
 
-  /// Every object that is told of a subscription: its own, its parts, and those that concern it.
+  /// Every object that was reported for a subscription: its own, its parts, and those that concern it.
   package func objects(of key: ObjectKey, countMax: Int = objectCountMax) throws -> [ObjectKey] {
     try reach(from: key, parts: true, countMax: countMax)
       + subscription(key).companions

@@ -3,26 +3,26 @@ package import Storage
 internal import Stores
 package import Subscriptions
 
-/// One subscription derived anew: what it was, what it is, and what is worth an audit line. Only `write`
-/// changes anything.
+/// A new derivation of one subscription: the earlier state, the present state, and what deserves an
+/// audit line. Only `write` changes anything.
 package struct Derivation {
   let key: ObjectKey
   let ownership: Ownership
   package let isDirty: Bool
   package let coverage: Coverage
-  /// Whether it has an owner for whom its store must be told that it was delivered.
+  /// Whether it has an owner and its store waits for an acknowledgement.
   let awaitsAcknowledgement: Bool
-  /// Objects that it names and nobody told of.
+  /// Objects that it names and no delivery reported.
   let unknown: [ObjectKey]
-  /// The accounts whose schedules must follow.
+  /// The accounts whose schedules must follow it.
   private(set) var accounts: Set<Identifier> = []
   /// Alarms that the stored coverage did not have yet.
   let newAlarms: Set<Coverage.Alarm>
-  /// Whether time alone did something that it may not do.
+  /// Whether time alone made a change that it may not make.
   private(set) var hasUnplannedEdge = false
-  /// Whether its owner became disputed.
+  /// Whether its owner became contested.
   private(set) var becameContested = false
-  /// As it is to be stored.
+  /// The row to store.
   private(set) var row: SubscriptionRow
 
   private let now: Instant
@@ -31,25 +31,26 @@ package struct Derivation {
   private let stored: SubscriptionRow?
   private let storedCoverage: Coverage
   private let attention: AttentionRows
-  /// When it last stood otherwise, of a store that tells only how it stands: what is new is newer.
+  /// When the state last differed, for a store that reports only the present state. What is new is
+  /// later than that.
   private let toldBefore: Instant?
   private var transitions: [Transition] = []
-  /// Whether anything is to be written.
+  /// Whether there is anything to write.
   private(set) var isNew = true
 
   package enum Cause: String { case clock, fact, policy, owner }
 
   private struct Transition {
-    /// When it came true; noticed are all of them now.
+    /// When it took effect. All transitions are noticed now.
     let at: Instant
     let cause: Cause
     let before: String
     let after: String
-    /// Beside the last one of an entry that changed what is owed.
+    /// Set in the last transition of an entry that changed what is owed.
     var owed: OwedChange?
   }
 
-  /// Derives from everything that is stored. `entry` is the delivery or decision that it is derived for.
+  /// Derives from everything that is stored. `entry` is the delivery or decision that caused the derivation.
   init(
     of key: ObjectKey, _ reading: LedgerReading, cause: Cause, entry: Int64?, rules: LedgerRules,
     at now: Instant
@@ -75,7 +76,7 @@ package struct Derivation {
       subscription, coverage, attention, rules: rules, at: now,
       transitionCount: stored?.transitionCount ?? reading.memory.keptTransitionCounts[key] ?? 0)
     if let stored { noteClock(stored) }
-    // Of a row that was lost, what became of it was noted before.
+    // If the row was lost, the changes up to now were recorded before.
     if row.transitionCount == 0 || stored != nil {
       noteLabel()
       try noteRenewal(since: subscription.renewalSince, reading: reading.database)
@@ -102,7 +103,7 @@ package struct Derivation {
     }
   }
 
-  /// What time did since the last fact, told apart from what the next fact does.
+  /// Records what time changed since the last fact, apart from what the next fact changes.
   private mutating func noteClock(_ stored: SubscriptionRow) {
     var before = stored.label
     for moment in storedCoverage.boundaries(after: stored.updated, upTo: now) {
@@ -124,9 +125,12 @@ package struct Derivation {
         after: row.label.rawValue))
   }
 
-  /// Since when, without a gap, the coverage has had the access that the label tells, or none where
-  /// there was some before, while the stored one had the label of before: what repairs a failure is no
-  /// older than it. What no coverage tells came true when it was told.
+  /// When the new label took effect.
+  ///
+  /// It is the start of the time without a gap in which the coverage has had the access of the
+  /// label, or none if there was some before. In that time, the stored coverage must have had the
+  /// label of before, so a repair is never earlier than its failure. A label that no coverage shows
+  /// took effect when it was reported.
   private func cameTrue(after before: Label?) -> Instant {
     guard row.label.givesAccess || before?.givesAccess == true else { return now }
     let moments = Set(
@@ -142,14 +146,14 @@ package struct Derivation {
     }.last ?? now
   }
 
-  /// That what goes on to give access was told to renew no more, or to renew again after that.
+  /// Records that a subscription that still gives access will not renew, or will renew again after that.
   private mutating func noteRenewal(
     since told: Instant?, reading database: any Queryable
   ) throws {
     guard let stored, stored.willRenew != row.willRenew, row.label.givesAccess,
       Label(storedCoverage, withoutAccess: stored.labelWithoutAccess, at: now).givesAccess
     else { return }
-    // Before its store told, nothing was known of a renewal: that is no change.
+    // Before its store's report nothing was known of a renewal, so that is no change.
     let isKnown =
       try stored.willRenew || RenewalChange.last(of: key, reading: database) == .ended
     guard isKnown else { return }
@@ -170,7 +174,7 @@ package struct Derivation {
         after: row.owner?.description ?? "none"))
   }
 
-  /// A renewal changes neither state nor owner: its row says the same state twice.
+  /// A renewal changes neither state nor owner, so its row has the same state twice.
   private mutating func noteOwed() {
     guard row.coverage != stored?.coverage,
       let change = OwedChange(from: storedCoverage, to: coverage, at: now)
@@ -183,7 +187,7 @@ package struct Derivation {
   }
 
   private func writeTransitions(in transaction: Transaction) throws {
-    // Counted from those that are there: the row that counts them may be lost.
+    // The numbers follow the stored rows, because the row that counts them may be lost.
     for transition in transitions {
       try transaction.execute(
         """

@@ -5,7 +5,7 @@ package import Subscriptions
 package import Tiers
 
 extension Ledger {
-  /// Derives subscriptions and writes the schedules of the accounts that follow them.
+  /// Derives subscriptions and writes the schedules of the accounts that depend on them.
   package func derive(
     _ keys: [ObjectKey], cause: Derivation.Cause, entry: Int64?, at now: Instant,
     in transaction: Transaction, each: (Derivation) -> Void = { _ in }
@@ -46,7 +46,7 @@ extension Ledger {
     }
   }
 
-  /// Has accounts looked at of which apps may have to be told something.
+  /// Requests a check of accounts about which apps may need a notice.
   private func tellApps(
     of accounts: [Identifier], at now: Instant, in transaction: Transaction
   ) throws {
@@ -64,8 +64,7 @@ extension Ledger {
       in: transaction)
   }
 
-  /// What an account may store over time: what its subscriptions and grants owe, or what was set
-  /// instead.
+  /// An account's schedule: what its subscriptions and grants owe, or the quota that was set instead.
   package static func schedule(
     _ coverages: [Coverage], _ decided: [Decided], under rules: LedgerRules
   ) -> Schedule {
@@ -74,8 +73,8 @@ extension Ledger {
       .overridden(by: QuotaOverride.all(among: decided).map(\.override))
   }
 
-  /// Writes an account's schedule from what its subscriptions and grants owe; returns whether it
-  /// began to pay twice.
+  /// Writes an account's schedule from what its subscriptions and grants owe. Returns whether the
+  /// account began to pay twice.
   @discardableResult
   private func writeSchedule(
     of account: Identifier, _ stored: LedgerReading, under rules: LedgerRules, at now: Instant,
@@ -98,7 +97,7 @@ extension Ledger {
     return try DoublePayment.note(account, isDouble: paid.count > 1, at: now, in: transaction)
   }
 
-  /// What those subscriptions of an account owe that count for it.
+  /// The coverages of an account's subscriptions that count for it.
   package func coverages(
     of account: Identifier, _ stored: LedgerReading, under rules: LedgerRules
   ) throws -> [Coverage] {
@@ -114,9 +113,9 @@ extension Ledger {
   }
 }
 
-/// That an account pays for more than one subscription at once.
+/// The record that an account pays for more than one subscription at once.
 private enum DoublePayment {
-  /// Returns whether it is new.
+  /// Returns whether this is new.
   static func note(
     _ account: Identifier, isDouble: Bool, at now: Instant, in transaction: Transaction
   ) throws -> Bool {

@@ -1,19 +1,19 @@
 package import Base
 package import Storage
 
-/// How far billing has come with an account that is to be gone.
+/// The progress of billing in deleting an account.
 package struct LeavingAccount: Sendable {
   package let account: Identifier
   package var state: State
   package let begun: Instant
-  /// When its end was asked for: an account that stayed may ask again.
+  /// When its deletion was requested. An account that stayed may request it again.
   package let asked: Instant
   package let erased: Instant?
 
   package enum State: String, Sendable {
-    /// Its stores are told to bill no more.
+    /// Its stores are being asked to stop billing.
     case stopping
-    /// It can still be kept.
+    /// The deletion can still be cancelled.
     case waiting
     case erasing, erased
   }
@@ -36,7 +36,7 @@ package struct LeavingAccount: Sendable {
     }
   }
 
-  /// Whether its deletion was asked for, heard of by billing or not.
+  /// Whether its deletion was requested, whether billing has read that or not.
   package static func isLeaving(_ account: Identifier, reading database: any Queryable) throws
     -> Bool
   {
@@ -45,13 +45,14 @@ package struct LeavingAccount: Sendable {
     ) { row in try row.integer(0) } != nil
   }
 
-  /// How far the clocks of those who ask may be apart, and more.
+  /// More than the clocks of those who request deletions may differ.
   private static let hearingSpan = Instant.Span.days(7)
 
-  /// Accounts that `coffer-sync`, or an operator, was asked to erase and billing has not heard of, and when:
-  /// those that are still there, and those that were erased before billing looked, as they are at once with
-  /// `--now`. They are heard in the order in which they were asked for, so what is older than the last that
-  /// was heard has been.
+  /// Accounts whose deletion was requested of `coffer-sync` or an operator and that billing has not
+  /// read yet, with the time of the request.
+  ///
+  /// Some still exist. Others were erased before billing looked, as `--now` does at once. Billing
+  /// reads requests in their order, so those older than the last that it read are done.
   package static func unheard(
     limit: Int, reading database: some Queryable
   ) throws -> [(account: Identifier, asked: Instant)] {
@@ -74,8 +75,8 @@ package struct LeavingAccount: Sendable {
     ) { row in (try row.id(0), try row.instant(1)) }
   }
 
-  /// When it is erased (nil until it is exported), and whether that has begun; nil where it stays after all,
-  /// whether or not it has asked again.
+  /// When the account is erased (nil until it is exported), and whether that has begun. Nil if the
+  /// deletion was cancelled, whether it was requested again or not.
   package func erasure(
     reading database: some Queryable
   ) throws -> (moment: Instant?, hasBegun: Bool)? {
@@ -86,7 +87,8 @@ package struct LeavingAccount: Sendable {
     ) { row in (try row.optionalInstant(0), try row.optionalInstant(1) != nil) }
   }
 
-  /// Whether another Coffer has it: what it pays for goes on there, and is nothing to tell its stores of here.
+  /// Whether another Coffer has the account. Its subscriptions continue there, so nothing about
+  /// them is reported to its stores from here.
   static func hasMoved(_ account: Identifier, reading database: any Queryable) throws -> Bool {
     try database.first(
       "SELECT moved FROM sync.account_deletions WHERE account_id = $1", .id(account)

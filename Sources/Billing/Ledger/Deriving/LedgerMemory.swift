@@ -3,55 +3,57 @@ internal import Storage
 package import Subscriptions
 package import Tiers
 
-/// What one transaction has read and written so far, so that nothing is read twice or read back.
+/// The rows that one transaction has read and written so far, so that nothing is read twice or read back.
 ///
-/// It is as current as the transaction: what a neighbour writes meanwhile waits for the sequence's lock.
+/// It is as current as the transaction: other writers wait for the sequence's lock.
 package final class LedgerMemory {
-  /// Whether the transaction wrote decisions before it: then none can be ruled out unread.
+  /// Whether the transaction may have written decisions earlier. If so, none can be ruled out
+  /// without reading.
   let followsDecision: Bool
-  /// Of each object all that is stored, none included.
+  /// All stored mirrors of each object, even if there are none.
   var mirrors: [ObjectKey: [MirrorRow]] = [:]
   var subscriptions: [ObjectKey: StoredSubscription] = [:]
   var accounts: [Identifier: AccountRows] = [:]
-  /// Of subscriptions whose row was lost, how many transitions are kept: what became of them is told.
+  /// The number of stored transitions of subscriptions whose row was lost, as their changes were
+  /// already recorded.
   package var keptTransitionCounts: [ObjectKey: Int64] = [:]
-  /// As they were derived in this transaction.
+  /// The coverages that were derived in this transaction.
   package var coverages: [ObjectKey: Coverage] = [:]
 
   init(followsDecision: Bool) { self.followsDecision = followsDecision }
 
-  /// That a subscription was derived, and written where it changed.
+  /// Remembers that a subscription was derived, and written if it changed.
   func note(_ derivation: Derivation) {
     coverages[derivation.key] = derivation.coverage
     if derivation.isNew { subscriptions[derivation.key]?.row = derivation.row }
   }
 }
 
-/// What was derived of a subscription, and what was noted of it beside its objects.
+/// A subscription's derived row, and what was recorded for it besides its objects.
 package struct StoredSubscription {
   package var row: SubscriptionRow?
   /// Since when reads of it have failed.
   let unansweredSince: Instant?
-  /// Whether anything may have been decided about it.
+  /// Whether there may be decisions about it.
   let isDecided: Bool
 }
 
-/// What is stored of an account.
+/// The stored rows of an account.
 package struct AccountRows {
-  /// Its schedule; empty where billing never heard of it.
+  /// Its schedule; empty if the account is unknown to billing.
   package var boundaries: [Schedule.Boundary]
-  /// What gave it something or ended it, in the order of its sequence.
+  /// The decisions that gave it something or ended it, in the order of their sequence.
   package let decided: [Decided]
 
-  /// When it was deleted, as a sequence.
+  /// The sequence number of its deletion.
   var deletion: Int64? {
     decided.first { if case .accountDeleted = $0.decision { true } else { false } }?.sequence
   }
 }
 
 extension LedgerReading {
-  /// A subscription's row, and in the same statement what is noted beside it: failed reads are noted
-  /// of derived subscriptions alone, and whatever is decided about one derives it.
+  /// A subscription's row, read together with what is recorded besides it. Failed reads are
+  /// recorded only for derived subscriptions, and every decision about one derives it.
   package func stored(_ key: ObjectKey) throws -> StoredSubscription {
     if let known = memory.subscriptions[key] { return known }
     let found = try database.first(
@@ -69,7 +71,8 @@ extension LedgerReading {
     return stored
   }
 
-  /// Whatever is decided about an account writes its schedule, so that one without has none.
+  /// Reads an account's rows. Every decision about an account writes its schedule, so an account
+  /// without a schedule has no decisions.
   package func account(_ account: Identifier) throws -> AccountRows {
     if let known = memory.accounts[account] { return known }
     let boundaries = try EntitlementRows.schedule(of: account, reading: database)

@@ -3,7 +3,7 @@ package import Storage
 package import Stores
 package import Subscriptions
 
-/// What is stored of objects and how they hang together, in the words of their stores.
+/// The stored objects and the links between them, in the terms of their stores.
 package struct LedgerReading: LinkReader {
   package let stores: StoreList
   package let database: any Queryable
@@ -16,7 +16,7 @@ package struct LedgerReading: LinkReader {
     ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
   }
 
-  /// More than this are linked to one object only by mistake or malice.
+  /// More are linked to one object only by mistake or malice.
   private static let bridgedCountMax = 1000
 
   package func bridged(to key: ObjectKey) throws -> [Fact] {
@@ -24,8 +24,8 @@ package struct LedgerReading: LinkReader {
     return try mirrors(of: objects).map(\.fact)
   }
 
-  /// An object and whatever is linked to it by bridges, however far, with the parts of them all
-  /// where they are wanted; at most about `countMax`.
+  /// An object and everything that is linked to it by bridges, at any distance. With `parts`, it
+  /// includes the parts of them all. At most about `countMax`.
   package func reach(from key: ObjectKey, parts: Bool, countMax: Int = .max) throws -> [ObjectKey] {
     var objects = [key]
     var seen: Set<ObjectKey> = [key]
@@ -42,7 +42,7 @@ package struct LedgerReading: LinkReader {
     return objects
   }
 
-  /// What is linked to any of them from below.
+  /// The objects that are linked to any of these from below.
   private func origins(of targets: [ObjectKey]) throws -> [(ObjectKey, Link.Kind)] {
     func decode(_ row: borrowing Row) throws -> (ObjectKey, Link.Kind)? {
       guard let key = ObjectKey(try row.text(0)), let kind = Link.Kind(rawValue: try row.text(1))
@@ -65,7 +65,7 @@ package struct LedgerReading: LinkReader {
     }
   }
 
-  /// Who owns subscriptions, of those that somebody owns.
+  /// The owners of those subscriptions that have one.
   func owners(of keys: Set<ObjectKey>) throws -> [ObjectKey: Identifier] {
     var owners: [ObjectKey: Identifier] = [:]
     for list in SQLList.slices(of: keys.map { .text($0.description) }, after: 0) {
@@ -80,10 +80,10 @@ package struct LedgerReading: LinkReader {
     return owners
   }
 
-  /// What belongs to an object, the newest first.
+  /// The most parts of an object that a read gets, newest first.
   private static let partCountMax = 16
 
-  /// What a reader of the object may need to know.
+  /// The reasons and parts that a read of the object may need to know.
   package func known(of key: ObjectKey) throws -> StoreRead.Known {
     StoreRead.Known(
       reasons: try database.rows(
@@ -93,7 +93,7 @@ package struct LedgerReading: LinkReader {
       parts: try parts(of: key, limit: Self.partCountMax))
   }
 
-  /// What belongs to an object, the newest first.
+  /// The parts of an object, newest first.
   func parts(of key: ObjectKey, limit: Int) throws -> [ObjectKey] {
     try database.rows(
       """
@@ -105,7 +105,7 @@ package struct LedgerReading: LinkReader {
 }
 
 extension LedgerReading {
-  /// Of a transaction that may have decided something, or of one that only reads.
+  /// For a transaction that may have decided something, or one that only reads.
   package init(of stores: StoreList, database: any Queryable) {
     self.init(stores: stores, database: database, memory: LedgerMemory(followsDecision: true))
   }

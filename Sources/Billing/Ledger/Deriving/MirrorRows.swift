@@ -8,7 +8,7 @@ package struct MirrorRow {
   package let fact: Fact
   package let delivery: Int64
 
-  /// What `init` reads, in its order.
+  /// The columns that `init` reads, in its order.
   package static let columns = "object, delivery, as_of_from_ms, as_of_to_ms, content"
   fileprivate static let query = "SELECT \(columns) FROM billing.mirrors WHERE object = $1"
 
@@ -29,7 +29,7 @@ package struct MirrorRow {
 }
 
 extension LedgerReading {
-  /// What all deliveries together say of one object.
+  /// The maximal values of one object, from all deliveries together.
   package func mirrors(of key: ObjectKey) throws -> [MirrorRow] {
     if let known = memory.mirrors[key] { return known }
     let rows = try database.rows(MirrorRow.query, .text(key.description)) { row in
@@ -39,7 +39,7 @@ extension LedgerReading {
     return rows
   }
 
-  /// The same of many objects.
+  /// The same for many objects.
   package func mirrors(of keys: [ObjectKey]) throws -> [MirrorRow] {
     let unread = keys.filter { memory.mirrors[$0] == nil }
     if unread.count == 1 { _ = try mirrors(of: unread[0]) } else { try read(unread) }
@@ -89,7 +89,7 @@ extension LedgerReading {
 }
 
 extension Link {
-  /// Takes it away where one delivery alone, the first that told it, is to be left out.
+  /// Deletes the link when one delivery alone is left out, if that delivery was the first to report it.
   package func forget(delivery: Int64, in transaction: Transaction) throws {
     try transaction.execute(
       """
@@ -99,7 +99,7 @@ extension Link {
       .integer(delivery))
   }
 
-  /// Returns whether it was new.
+  /// Writes the link. Returns whether it was new.
   package func write(delivery: Int64, in transaction: Transaction) throws -> Bool {
     try transaction.execute(
       """

@@ -3,20 +3,21 @@ package import Jobs
 package import Storage
 package import Subscriptions
 
-/// How what is stored follows the rules when they change.
+/// Makes what is stored follow the rules when they change.
 extension Ledger {
-  /// How many subscriptions or schedules one transaction derives again: few enough to delay nobody.
+  /// The number of subscriptions or schedules that one transaction derives again: few enough to delay no one.
   private static let sliceCountMax = 200
 
-  /// The rules that the servers derive under; one's own before any has started.
+  /// The rules under which the servers derive; before any has started, this program's own.
   package func rulesInForce(reading database: some Queryable) throws -> LedgerRules {
     try RulesInForce(reading: database)?.rules(as: rules) ?? rules
   }
 
-  /// Brings everything derived before the last change of rules up to those in force, in slices beside
-  /// whoever writes; returns how many subscriptions it derived. One that was broken off goes on.
+  /// Derives under the rules in force everything that was derived before their last change. It works in
+  /// slices while others write, and continues a run that was interrupted. Returns the number of subscriptions
+  /// that it derived.
   ///
-  /// Whatever has a schedule is written again: who owns something when it is derived, all others behind it.
+  /// Every schedule is written again: an owner's when its subscriptions are derived, all others afterwards.
   package func deriveAnew(
     on database: Database, clock: Clock, told: (_ count: Int, _ alarms: [Coverage.Alarm]) -> Void
   ) throws -> Int {
@@ -28,7 +29,8 @@ extension Ledger {
       let after = place
       let keys = try database.read { try outdated(after: after, reading: $0) }
       guard let end = keys.last?.description else {
-        // A program of before may have written behind the place: who goes through all and finds none is done.
+        // An older program may have written rows that were already passed. Only a pass from the
+        // start that finds none is the last.
         if after.isEmpty { break }
         place = ""
         continue
@@ -59,12 +61,12 @@ extension Ledger {
     return total
   }
 
-  /// The kind of the jobs that derive one subscription, or write one account's schedule, again: where that failed
-  /// in its slice of a change of rules. Nobody else waits for it.
+  /// The kind of the jobs that derive one subscription, or write one account's schedule, after that
+  /// failed in its slice of a change of rules. Nothing else waits for it.
   package static let deriveJob = "derive"
 
-  /// Does a slice in one transaction. Where that fails by one of them each has a transaction of its own, and
-  /// those that fail again become jobs, which are retried, told by attention and revived like all others.
+  /// Does a slice in one transaction. If that fails because of an item, each item has its own transaction.
+  /// Those that fail again become jobs, which are retried, listed by attention and revived like all others.
   private func eachOrAlone<Item: Sendable>(
     _ items: [(name: String, item: Item)], on database: Database, _ clock: Clock,
     _ work: @escaping @Sendable ([Item], Instant, Transaction) throws -> [Coverage.Alarm]
@@ -91,7 +93,7 @@ extension Ledger {
     }
   }
 
-  /// Derives by itself what failed in a change of rules.
+  /// Handles the jobs that derive, one by one, what failed in a change of rules.
   package func deriveHandler(_ clock: Clock) -> JobHandler {
     JobHandler(Self.deriveJob) { lease in
       let now = clock.now()
@@ -108,9 +110,9 @@ extension Ledger {
     }
   }
 
-  /// Finishes what a change of rules left behind: one that was broken off, or one by a server of an earlier
-  /// version that started once more. To be called by servers every now and then; returns how many
-  /// subscriptions it derived.
+  /// Completes a change of rules that was interrupted, or that was made by a server of an earlier
+  /// version that started once more. Servers call it from time to time. Returns the number of
+  /// subscriptions that it derived.
   package func followRules(
     on database: Database, clock: Clock, told: (_ alarms: [Coverage.Alarm]) -> Void
   ) throws -> Int {
@@ -124,12 +126,12 @@ extension Ledger {
     return try deriveAnew(on: database, clock: clock) { _, alarms in told(alarms) }
   }
 
-  /// Puts these rules in force: from now on every server derives under them.
+  /// Puts these rules in force: from now on, every server derives under them.
   package func takeForce(at now: Instant, in transaction: Transaction) throws {
     try RulesInForce.take(rules, at: now, in: transaction)
   }
 
-  /// How many subscriptions `deriveAnew` has to go through.
+  /// The number of subscriptions that `deriveAnew` has to go through.
   package func outdatedCount(reading database: some Queryable) throws -> Int64 {
     guard let inForce = try RulesInForce(reading: database), !inForce.isApplied else { return 0 }
     return try database.first(
@@ -138,16 +140,16 @@ extension Ledger {
     ) { row in try row.integer(0) } ?? 0
   }
 
-  /// A row of the time before the change of that digest and number. Rules that were in force before, and came
-  /// back, are another change: meanwhile schedules were written under others, and these left plans behind.
-  /// What became a job of its own is left to that.
+  /// Matches rows derived before the change with that digest and number. Rules that come back after
+  /// others are a new change: schedules were written under the others meanwhile, and these left
+  /// plans behind. A row with a job of its own is left to that job.
   private static let isOutdated = """
     (rules_change <> $2 OR rules <> $1)
       AND NOT EXISTS (SELECT 1 FROM billing.jobs AS j WHERE j.kind = '\(deriveJob)'
         AND j.object = subscriptions.object AND (j.due_ms IS NOT NULL OR j.dead = 1))
     """
 
-  /// The next subscriptions that were derived before the last change, so many as one transaction derives.
+  /// The next subscriptions that were derived before the last change, as many as one transaction derives.
   private func outdated(after last: String, reading reader: Reader) throws -> [ObjectKey] {
     guard let inForce = try RulesInForce(reading: reader) else { return [] }
     return try reader.rows(
@@ -159,8 +161,8 @@ extension Ledger {
     ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
   }
 
-  /// The next accounts that own no subscription and have a schedule: what was given to them and what everybody
-  /// has follow the catalogue as well.
+  /// The next accounts that own no subscription and have a schedule. What was given to them, and
+  /// what every account has, follow the catalogue as well.
   private func others(after last: Identifier?, reading reader: Reader) throws -> [Identifier] {
     try reader.rows(
       """

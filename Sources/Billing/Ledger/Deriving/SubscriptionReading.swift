@@ -4,7 +4,7 @@ internal import Stores
 package import Subscriptions
 
 extension LedgerReading {
-  /// Everything the database knows of one subscription, its owner's history included.
+  /// Everything that the database holds about one subscription, including its owner's history.
   package func subscription(_ key: ObjectKey) throws -> Subscription {
     var visited: Set<ObjectKey> = []
     return try subscription(key, &visited)
@@ -35,10 +35,11 @@ extension LedgerReading {
     return subscription
   }
 
-  /// A chain of purchases longer than this is no customer's.
+  /// The longest chain of purchases that is followed; no customer has a longer one.
   private static let chainCountMax = 32
 
-  /// Whose the purchase is that this one continues: one who is named at all, the lowest by key.
+  /// The owner of the purchase that this one continues. Of several purchases, it is the first by
+  /// key that has an owner.
   private func predecessorOwner(
     of key: ObjectKey, _ visited: inout Set<ObjectKey>
   ) throws -> Identifier? {
@@ -53,7 +54,7 @@ extension LedgerReading {
 }
 
 extension LedgerReading {
-  /// What was decided about a subscription, and which of its possible owners were deleted.
+  /// The decisions about a subscription, and which of its possible owners were deleted.
   private func decisions(
     about key: ObjectKey, isDecided: Bool, candidates: Set<Identifier>
   ) throws -> Decisions {

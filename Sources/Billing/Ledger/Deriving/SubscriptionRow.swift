@@ -3,16 +3,16 @@ package import Storage
 package import Subscriptions
 package import Tiers
 
-/// What was derived of a subscription the last time something changed.
+/// The state that was derived for a subscription the last time something changed.
 package struct SubscriptionRow {
   package var owner: Identifier?
   /// The object that names the owner, or `claim:<n>`, `transfer:<n>`, `predecessor`,
   /// `contested`, `deleted_account`, `none`.
   package var ownerEvidence: String
-  /// Where it counts: `live` or `sandbox`.
+  /// The environment in which it counts: `live` or `sandbox`.
   package var environment: StoreEnvironment
   var label: Label
-  /// What it is whenever its coverage owes nothing.
+  /// The label whenever the coverage owes nothing.
   package var labelWithoutAccess: Label
   package var willRenew: Bool
   package var isDirty: Bool
@@ -25,12 +25,12 @@ package struct SubscriptionRow {
   /// The number of the change that put them in force.
   package var rulesChange: Int64
   package var transitionCount: Int64
-  /// What needs attention about it, as `AttentionRows.text` says it.
+  /// What needs attention about it, in the form of `AttentionRows.text`.
   var attention: String
-  /// When something last changed; not among what makes two rows differ.
+  /// When something last changed. It is not compared when two rows are.
   package let updated: Instant
 
-  /// What `init(_:)` reads, in its order.
+  /// The columns that `init(_:)` reads, in its order.
   package static let columns = """
     owner, owner_evidence, environment, label, label_without_access, will_renew, dirty, coverage,
     policy_version, catalogue_version, transition_count, rules, updated_ms,
@@ -46,7 +46,7 @@ package struct SubscriptionRow {
     self = row
   }
 
-  /// What the facts and rules say at `now`.
+  /// The state that follows from the facts and rules at `now`.
   package init(
     _ subscription: Subscription, _ coverage: Coverage, _ attention: AttentionRows,
     rules: LedgerRules, at now: Instant, transitionCount: Int64
@@ -91,7 +91,7 @@ package struct SubscriptionRow {
     rulesChange = try row.integer(14)
   }
 
-  /// Whether nothing changed between the two but time.
+  /// Whether nothing but time changed between the two.
   package func says(theSameAs other: SubscriptionRow) -> Bool {
     owesTheSame(as: other) && ownerEvidence == other.ownerEvidence && label == other.label
       && labelWithoutAccess == other.labelWithoutAccess && willRenew == other.willRenew
@@ -99,7 +99,7 @@ package struct SubscriptionRow {
       && attention == other.attention
   }
 
-  /// Whether every schedule that follows from it is the same.
+  /// Whether every schedule that follows from the two is the same.
   package func owesTheSame(as other: SubscriptionRow) -> Bool {
     owner == other.owner && environment == other.environment && coverage == other.coverage
       && rules == other.rules && rulesChange == other.rulesChange

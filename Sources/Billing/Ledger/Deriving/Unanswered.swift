@@ -3,8 +3,8 @@ internal import Jobs
 package import Storage
 package import Subscriptions
 
-/// Since when reads of an object have failed: a stored fact like any other, so that what follows
-/// from it holds no clock. The first failure sets it, the first answer takes it away.
+/// Since when reads of an object have failed. It is a stored fact like any other, so that what
+/// follows from it needs no clock. The first failure sets it, and the first answer removes it.
 package enum Unanswered {
   package static func since(_ key: ObjectKey, reading database: some Queryable) throws -> Instant? {
     try database.first(
@@ -12,7 +12,7 @@ package enum Unanswered {
     ) { row in try row.instant(0) }
   }
 
-  /// Returns whether reads did not fail before.
+  /// Returns whether reads had not failed before.
   fileprivate static func begin(
     _ key: ObjectKey, at now: Instant, in transaction: Transaction
   ) throws -> Bool {
@@ -23,7 +23,7 @@ package enum Unanswered {
       """, .text(key.description), .instant(now)) > 0
   }
 
-  /// Returns whether reads did fail before.
+  /// Returns whether reads had failed before.
   fileprivate static func end(_ key: ObjectKey, in transaction: Transaction) throws -> Bool {
     try transaction.execute(
       "DELETE FROM billing.unanswered WHERE object = $1", .text(key.description)) > 0
@@ -40,8 +40,8 @@ package enum Unanswered {
 }
 
 extension Ledger {
-  /// A read of a subscription failed: what it is owed may go on until the store answers. Where another
-  /// reader has settled the job meanwhile, it did.
+  /// Records that a read of a subscription failed: what is owed for it may continue until the store
+  /// answers. If another reader has settled the job meanwhile, the store did answer.
   package func noteFailedRead(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws
   {
     guard isReadable(key) else { return }
@@ -52,7 +52,7 @@ extension Ledger {
     try derive([key], cause: .fact, entry: nil, at: now, in: transaction)
   }
 
-  /// The store answers: `write` keeps what it said, and that alone decides.
+  /// Records that the store answered. `write` stores its answer, which alone decides.
   package func noteAnswer(
     _ key: ObjectKey, at now: Instant, in transaction: Transaction, _ write: () throws -> Void
   ) throws {
@@ -62,13 +62,13 @@ extension Ledger {
     if didFail { try derive([key], cause: .fact, entry: nil, at: now, in: transaction) }
   }
 
-  /// Whether a read of it is still owed.
+  /// Whether a read of it is still due.
   private func isOpen(_ key: ObjectKey, reading database: some Queryable) throws -> Bool {
     try Jobs.find(Self.readJob, key.description, reading: database)?.due != nil
   }
 
-  /// Whether nobody but an operator ever asked for a read of it: its store told nothing of it, and no
-  /// account claims it, so that nothing is lost where it is not read.
+  /// Whether only an operator ever requested a read of it. Its store reported nothing about it and
+  /// no account claims it, so nothing is lost if it is not read.
   package func isKnownToNobody(
     _ key: ObjectKey, reading database: some Queryable
   ) throws -> Bool {
@@ -84,13 +84,13 @@ extension Ledger {
     ) { row in try row.integer(0) } == nil
   }
 
-  /// An operator dropped the read: nobody waits for an answer any more.
+  /// Records that an operator dropped the read, so that no one waits for an answer any more.
   package func noteDropped(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
     try noteAnswer(key, at: now, in: transaction) {}
   }
 
-  /// Forgets failed reads that nothing would ever end: of stores that are asked no more, and those whose
-  /// job is settled. Returns the last object looked at, nil at the end.
+  /// Forgets failed reads that nothing would ever end: those of stores that are no longer asked,
+  /// and those whose job is settled. Returns the last object looked at; nil at the end.
   package func forgetUnanswered(
     after last: String, countMax: Int, at now: Instant, in transaction: Transaction
   ) throws -> String? {

@@ -5,11 +5,13 @@ package import Storage
 internal import Stores
 package import Subscriptions
 
-/// What an open reconciliation has had read, by the jobs that read everything else, and not judged yet.
+/// The reads that an open reconciliation requested and has not judged yet. The jobs for all other
+/// reads do these as well.
 extension Reconciliation {
-  /// So many wait at a time, so that what deliveries ask for never waits long behind them.
+  /// The most that wait at a time, so that reads for deliveries never wait long behind them.
   package static let readCountMax = 100
-  /// After which a read that did not come is the run's no more; its job goes on.
+  /// How long the run waits for a read. After that the read no longer counts for the run, but its
+  /// job goes on.
   private static let patience = Instant.Span.minutes(30)
 
   package func waitingCount(reading database: some Queryable) throws -> Int {
@@ -20,7 +22,7 @@ extension Reconciliation {
       ) { row in try row.integer(0) } ?? 0)
   }
 
-  /// Has an object read, without its parts where they were compared; what becomes of it is judged later.
+  /// Requests a read of an object, without its parts if they were compared. The result is judged later.
   package mutating func ask(
     _ key: ObjectKey, isShallow: Bool = false, _ ledger: Ledger, at now: Instant,
     in transaction: Transaction
@@ -38,7 +40,7 @@ extension Reconciliation {
       .text(try Self.derived(of: key, ledger, reading: transaction).digest))
   }
 
-  /// Whether everything that a list shows of something is known so, and not otherwise as well.
+  /// Whether everything that a list shows is known with the same content, and with no other as well.
   package static func agrees(
     with shown: [Fact], _ ledger: Ledger, reading database: any Queryable
   ) throws -> Bool {
@@ -49,7 +51,7 @@ extension Reconciliation {
     }
   }
 
-  /// Judges what was read meanwhile, or waited too long.
+  /// Judges the reads that finished meanwhile or waited too long.
   package mutating func judge(
     _ ledger: Ledger, at now: Instant, in transaction: Transaction
   ) throws {
@@ -84,7 +86,7 @@ extension Reconciliation {
     }
   }
 
-  /// What follows from what is known of an object's subscriptions, and whether that contradicts itself.
+  /// The state derived for an object's subscriptions, as a digest, and whether it contradicts itself.
   private static func derived(
     of key: ObjectKey, _ ledger: Ledger, reading database: any Queryable
   ) throws -> (digest: String, isDirty: Bool) {

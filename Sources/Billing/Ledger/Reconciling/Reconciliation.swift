@@ -3,20 +3,19 @@ internal import Jobs
 package import Storage
 package import Subscriptions
 
-/// A run that compares what is known with what one store tells again: its lists, page by page, then what
-/// no list shows.
+/// A run that compares what is known with what one store reports again: its lists, page by page,
+/// then what no list shows.
 package struct Reconciliation: Sendable, Equatable {
   package let provider: ObjectKey.Provider
   package let number: Int64
-  /// Whether it asks for everything that the store remembers, and reads each subscription that no list
-  /// shows.
+  /// Whether it requests everything that the store remembers, and reads each subscription that no list shows.
   package let isWhole: Bool
   package private(set) var began: Instant
-  /// What happened before is not asked for; nil: everything is.
+  /// Earlier events are not requested; nil if all are.
   package let since: Instant?
-  /// The list gone through, or one of the steps that follow them.
+  /// The current list, or one of the steps that follow the lists.
   package var step: String
-  /// Where the step's next page begins; nil: with the first.
+  /// Where the step's next page begins; nil for the first page.
   package var place: String?
   package var pageCount: Int64 = 0
   package var counts = Counts()
@@ -26,11 +25,11 @@ package struct Reconciliation: Sendable, Equatable {
   package struct Counts: Sendable, Equatable {
     package var examined: Int64 = 0
     package var agreed: Int64 = 0
-    /// Something was lost, or stood otherwise.
+    /// Something was lost or different.
     package var repaired: Int64 = 0
-    /// What the store tells contradicts itself, or cannot be read.
+    /// The store's reports contradict each other or cannot be read.
     package var disputed: Int64 = 0
-    /// The store did not answer of it.
+    /// The store did not answer about it.
     package var unreachable: Int64 = 0
 
     package init() {}
@@ -75,12 +74,12 @@ package struct Reconciliation: Sendable, Equatable {
 
   // MARK: runs
 
-  /// So many of a store are kept.
+  /// The most runs of a store that are kept.
   private static let keptCountMax: Int64 = 100
-  /// What happened about when the run before began is asked for once more.
+  /// How long before the start of the previous run events are requested once more.
   private static let overlap = Instant.Span.hours(1)
 
-  /// The one under way; nil while there is none.
+  /// The run that is under way; nil if there is none.
   package static func open(
     of provider: ObjectKey.Provider, reading database: some Queryable
   ) throws -> Reconciliation? {
@@ -88,7 +87,7 @@ package struct Reconciliation: Sendable, Equatable {
     return last?.ended == nil ? last : nil
   }
 
-  /// The one that came to its end last.
+  /// The run that ended last.
   package static func ended(
     of provider: ObjectKey.Provider, reading database: some Queryable
   ) throws -> Reconciliation? {
@@ -112,7 +111,7 @@ package struct Reconciliation: Sendable, Equatable {
     try last(of: provider, where: "number = \(number)", reading: database)
   }
 
-  /// Those of one store or of all, the newest first, behind `last`.
+  /// The runs of one store or of all, newest first, after `last`.
   package static func all(
     of provider: ObjectKey.Provider?, after last: Reconciliation?, limit: Int,
     reading database: some Queryable
@@ -127,7 +126,7 @@ package struct Reconciliation: Sendable, Equatable {
     ) { row in try Reconciliation(row) }
   }
 
-  /// How many are kept.
+  /// The number of runs that are kept.
   package static func count(
     of provider: ObjectKey.Provider?, reading database: some Queryable
   ) throws -> Int64 {
@@ -137,7 +136,7 @@ package struct Reconciliation: Sendable, Equatable {
     ) { row in try row.integer(0) } ?? 0
   }
 
-  /// Begins one, unless one is under way, which becomes a whole one where that is wanted.
+  /// Begins a run, unless one is under way, which becomes a whole one if that is requested.
   package static func begin(
     of provider: ObjectKey.Provider, isWhole: Bool, at now: Instant, in transaction: Transaction
   ) throws {
@@ -159,7 +158,7 @@ package struct Reconciliation: Sendable, Equatable {
     try new.store(in: transaction)
   }
 
-  /// Goes through everything once more, up to `now`: what it was to hear of is forgotten by the store.
+  /// Starts over, up to `now`, because the store has forgotten what the run would request.
   package mutating func beginAnew(at now: Instant) {
     began = now
     step = ""
@@ -185,10 +184,10 @@ package struct Reconciliation: Sendable, Equatable {
 }
 
 extension Reconciliation {
-  /// The kind of the jobs that go on with them, one for each store.
+  /// The kind of the jobs that continue runs, one for each store.
   package static let job = "reconcile"
 
-  /// Has the store's run gone on with, or looked whether one is due.
+  /// Requests that the store's run be continued, or a check whether one is due.
   package static func request(
     of provider: ObjectKey.Provider, at due: Instant, in transaction: Transaction
   ) throws {

@@ -4,26 +4,29 @@ package import Stores
 package import Subscriptions
 internal import Tiers
 
-/// What no list shows: subscriptions that must be read one by one to know how they are.
+/// The step for subscriptions that no list shows: each must be read to know its state.
 extension Reconciliation {
-  /// How many subscriptions one step looks at.
+  /// The number of subscriptions that one step looks at.
   private static let sliceCount = 100
-  /// The store that forgets does so sixty days after a purchase's end.
+  /// How long after its end a purchase is read once more. The store that forgets does so sixty days
+  /// after the end.
   private static let lastSpan = Instant.Span.days(50)
 
   /// Some of the subscriptions, in their order.
   package struct Slice: Sendable {
-    /// Those to be read, with those of their parts that a read would look at.
+    /// The subscriptions to read, with those of their parts that a read would look at.
     fileprivate var due: [(key: ObjectKey, parts: [ObjectKey])] = []
-    /// Where the next begins; nil behind the last.
+    /// Where the next slice begins; nil after the last.
     fileprivate var next: String?
 
     package var parts: [ObjectKey] { due.flatMap(\.parts) }
   }
 
-  /// The next subscriptions, of which those are to be read that are due: in a whole run all, else those
-  /// whose paid time ended since the run before or ends about now, and those that their store will soon
-  /// have forgotten. A run is whole, too, where a list of the `store`'s forgot how that time began.
+  /// The next subscriptions, with those of them that are due for a read.
+  ///
+  /// In a whole run, all are due. In other runs, those are due whose paid time ended since the
+  /// previous run or ends about now, and those that their store will soon have forgotten. A run is
+  /// also whole if a list of the `store` no longer holds how that time began.
   package func slice(
     _ ledger: Ledger, _ store: any Store, within span: Instant.Span, at now: Instant,
     reading database: some Queryable
@@ -52,21 +55,21 @@ extension Reconciliation {
     return slice
   }
 
-  /// What stores told since the run before may be lost: after an outage of ours, or with what came after a
-  /// backup that was restored. So that run, and not now, is where the time begins that is looked at.
+  /// Reports since the previous run may be lost: in an outage of ours, or with what came after a
+  /// backup that was restored. So the time looked at begins with that run, and not now.
   private func isDue(
     _ coverage: Coverage, willRenew: Bool, within span: Instant.Span, at now: Instant
   ) -> Bool {
     let begin = min(since ?? now, now)
     let moments = [coverage.paidEnd, coverage.end.map { $0 + Self.lastSpan }].compactMap(\.self)
     if moments.contains(where: { begin - span <= $0 && $0 <= now + span }) { return true }
-    // Runs were left out: who was on hold or paused before may have paid meanwhile.
+    // Runs were missed: a subscription that was on hold or paused before may have been paid meanwhile.
     let isLate = begin + span + .days(1) < now
     return isLate && willRenew && (coverage.paidEnd ?? now) <= now
   }
 
-  /// Has what is due of a slice read, without the parts where all of them are `shown` as they are known.
-  /// False behind the last.
+  /// Requests reads of what is due in a slice, without the parts if all of them are `shown` as they
+  /// are known. Returns false after the last slice.
   package mutating func read(
     _ slice: Slice, shown: [Fact], _ ledger: Ledger, at now: Instant, in transaction: Transaction
   ) throws -> Bool {
@@ -86,7 +89,7 @@ extension Reconciliation {
 extension Coverage {
   fileprivate var end: Instant? { intervals.map(\.to).max() }
 
-  /// The same without what is given until a renewal is seen: what the store did before shows only then.
+  /// The end without what is given until a renewal is seen: what the store did before shows only then.
   fileprivate var paidEnd: Instant? {
     intervals.filter { $0.why != .leeway && $0.why != .storeUnreachable }.map(\.to).max()
   }

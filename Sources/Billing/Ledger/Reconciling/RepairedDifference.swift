@@ -2,14 +2,14 @@ package import Base
 package import Storage
 package import Subscriptions
 
-/// A difference that a reconciliation found and repaired: a delivery that had been lost, or a read whose
-/// answer changed what is derived.
+/// A difference that a reconciliation found and repaired: a delivery that had been lost, or a read
+/// whose answer changed what is derived.
 package struct RepairedDifference: Sendable, Equatable {
   package let provider: ObjectKey.Provider
-  /// Which of the store's runs found it.
+  /// The number of the store's run that found it.
   package let run: Int64
   package let subject: Subject
-  /// When the run asked for the read; of a delivery, when it came.
+  /// When the run requested the read; for a delivery, when it came.
   package let since: Instant
   package let found: Instant
 
@@ -36,7 +36,7 @@ package struct RepairedDifference: Sendable, Equatable {
     }
   }
 
-  /// So many of a run are kept: those that it found first.
+  /// The most that are kept of a run: those that it found first.
   package static let countMax: Int64 = 10_000
 
   private static let columns = "provider, run, subject, since_ms, found_ms"
@@ -54,7 +54,7 @@ package struct RepairedDifference: Sendable, Equatable {
 
   // MARK: reading
 
-  /// What `find` finds it by: `store/run/subject`.
+  /// The name for `find`: `store/run/subject`.
   package var name: String { "\(provider.rawValue)/\(run)/\(subject.text)" }
 
   package static func find(_ name: String, reading database: some Queryable) throws
@@ -69,7 +69,7 @@ package struct RepairedDifference: Sendable, Equatable {
     ) { row in try RepairedDifference(row) }
   }
 
-  /// Those of one store or of all, the newest first, behind `last`.
+  /// The differences of one store or of all, newest first, after `last`.
   package static func all(
     of provider: ObjectKey.Provider?, after last: RepairedDifference?, limit: Int,
     reading database: some Queryable
@@ -97,7 +97,7 @@ package struct RepairedDifference: Sendable, Equatable {
 }
 
 extension Reconciliation {
-  /// Counts a difference that was repaired, and notes which.
+  /// Counts a repaired difference, and records which it is.
   package mutating func noteRepair(
     _ subject: RepairedDifference.Subject, since: Instant, at now: Instant,
     in transaction: Transaction

@@ -4,18 +4,18 @@ package import Storage
 internal import Stores
 package import Subscriptions
 
-/// What a store announced and its answers do not show yet.
+/// Handles what a store announced and its answers do not show yet.
 ///
-/// It is read again after growing pauses until they do, or something newer is announced; after a day a human is
-/// told (`attention`), and reads go on only where somebody else asks for them.
+/// The purchase is read again after growing pauses until they do, or something newer is announced. After a
+/// day it is shown to an operator (`attention`), and reads continue only if something else requests them.
 extension Ledger {
-  /// How long an announcement is waited for.
+  /// How long answers that show an announcement are awaited.
   package static let announcedSpan = Instant.Span.days(1)
   private static let (pauseMin, pauseMax) = (Instant.Span.minutes(1), Instant.Span.hours(1))
-  /// More than a purchase is told of within a day.
+  /// No purchase has more announcements within a day.
   private static let countMax: Int64 = 32
 
-  /// To be called with each answer about a purchase, once it is recorded.
+  /// Call it with each answer about a purchase, once the answer is recorded.
   package func confirmAnnounced(
     _ key: ObjectKey, at now: Instant, in transaction: Transaction
   ) throws {
@@ -34,7 +34,7 @@ extension Ledger {
     let known = told.compactMap { one in
       store.shows(one.reason, announced: one.created, record).map { (one, isShown: $0) }
     }
-    // Of what a purchase was announced to be only the newest counts; of orders each.
+    // Of a purchase's announced states only the newest counts; of orders each one does.
     let newest = known.filter { !$0.0.reason.contains(":") }.max { $0.0.created < $1.0.created }
     let orders = known.filter { $0.0.reason.contains(":") }
     let missing = ([newest].compactMap { $0 } + orders).filter { !$0.isShown }

@@ -6,8 +6,8 @@ package import Subscriptions
 internal import Tiers
 
 extension Ledger {
-  /// Has a purchase read that only clients know of, when its place among them comes; nothing else is
-  /// kept of it before.
+  /// Requests a read of a purchase that only clients know of, in its turn among such reads. Nothing
+  /// else is stored about it before.
   package func requestProof(
     of key: ObjectKey, payload: [UInt8]?, lane: Int, trace: TraceContext? = nil, at now: Instant,
     in transaction: Transaction
@@ -19,12 +19,12 @@ extension Ledger {
       lane: lane, trace: trace, in: transaction)
   }
 
-  /// What became of the wish to have something read.
+  /// The result of requesting a read.
   package enum Asked: Sendable {
     case asked
-    /// Its store is never asked, for want of a key.
+    /// Its store is never asked, because a key is missing.
     case withoutKey
-    /// It is read by a secret that only its store and who bought it know.
+    /// Its read needs a secret that only its store and its buyer know.
     case withoutToken
   }
 
@@ -36,8 +36,9 @@ extension Ledger {
     return try Affected.read(about: object, reading(database)).filter { $0.kind == kind }
   }
 
-  /// Has a subscription or purchase read as soon as may be, also one of which nothing is known.
-  /// `payload` is the sealed secret that it is read by, where it was told anew; `reason` is for the reader
+  /// Requests a read of a subscription or purchase as soon as possible, even if nothing is known of it.
+  ///
+  /// `payload` is the sealed secret for the read, if it is new; `reason` is for the reader
   /// (`StoreRead.Known`); `isShallow` as for `Jobs.request`.
   package func read(
     _ key: ObjectKey, payload: [UInt8]? = nil, because reason: String? = nil,
@@ -51,7 +52,7 @@ extension Ledger {
       return .withoutToken
     }
     if let reason {
-      // No delivery asks, and none has that number.
+      // No delivery requests it, and none has that number.
       try transaction.execute(
         """
         INSERT INTO billing.read_requests (object, delivery, reason) VALUES ($1, 0, $2)
@@ -63,7 +64,7 @@ extension Ledger {
     return .asked
   }
 
-  /// When the answer came of the last read of an object that is kept; nil where there is none.
+  /// When the answer to the last read of an object came, if it is stored; otherwise nil.
   package static func lastRead(
     of key: ObjectKey, reading database: some Queryable
   ) throws -> Instant? {

@@ -4,15 +4,15 @@ internal import Stores
 internal import Subscriptions
 internal import Tiers
 
-/// A delivery's place in the ledger.
+/// A delivery's position in the ledger.
 package struct DeliveryRow: Sendable {
   let id: Int64
-  /// It came before, with the same meaning.
+  /// Whether it came before with the same meaning.
   let isRedelivery: Bool
-  /// Another delivery has the same delivery id and another meaning.
+  /// Whether another delivery has the same delivery id and another meaning.
   let isConflicting: Bool
 
-  /// Keeps the delivery under a number, or counts it where it is there already.
+  /// Stores the delivery under a number, or counts it if it is already stored.
   init(
     inserting delivery: PreparedDelivery, as number: Int64, in transaction: Transaction
   ) throws {
@@ -42,6 +42,6 @@ package struct DeliveryRow: Sendable {
     isConflicting = row.2 > 0
   }
 
-  /// Changes whenever a decoder reads something new; deliveries keep the one that read them.
+  /// Changes whenever a decoder reads something new. Deliveries keep the version that read them.
   package static let decoderVersion: Int64 = 3
 }

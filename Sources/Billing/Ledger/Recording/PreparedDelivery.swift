@@ -6,33 +6,33 @@ internal import JSON
 package import Stores
 package import Subscriptions
 
-/// A verified delivery or answer with everything done that needs no database.
+/// A verified delivery or answer, after everything that needs no database.
 package struct PreparedDelivery: Sendable {
   package let decoded: DecodedDelivery
   package let received: Instant
-  /// Equal for deliveries that mean the same, however they were signed, counted or rendered.
+  /// Equal for deliveries with the same meaning, however they were signed, counted or rendered.
   let fingerprint: [UInt8]
-  /// What came, as `KeptDelivery` reads it.
+  /// The message that came, as `KeptDelivery` reads it.
   let sealed: [UInt8]
   /// The requests' secrets, sealed for the jobs that need them.
   package let requestPayloads: [[UInt8]?]
   /// The refund question's secret, sealed for the job that answers it.
   let questionPayload: [UInt8]?
-  /// What each fact's content is stored as.
+  /// The stored form of each fact's content.
   let contents: [String]
-  /// What the objects it speaks of are found by.
+  /// The terms by which the objects that it is about are found.
   let terms: [SearchRow]
-  /// What proved it; nil of what nobody sent us.
+  /// The proof of its sender; nil if no one sent it to us.
   let proof: String?
-  /// Why it cannot be read; nil of what can.
+  /// Why it cannot be read; nil if it can.
   let error: String?
-  /// Of the request that brought it; jobs that it asks for go on in it.
+  /// The trace of the request that brought it, which continues in the jobs that it requests.
   let trace: TraceContext?
 
-  /// How much of the database it takes up, about.
+  /// Its approximate size in the database.
   package var byteCount: Int { sealed.count }
 
-  /// `head` and `body` are what came; neither is kept in clear. Without a key to search by nothing
+  /// `head` and `body` are what came; neither is stored in clear. Without a search key nothing
   /// personal can be found.
   package init(
     _ decoded: DecodedDelivery, of store: any Store, received: Instant, head: [UInt8],
@@ -60,8 +60,8 @@ package struct PreparedDelivery: Sendable {
       head: head, body: body, of: store, deliveryID: decoded.deliveryID, sealing)
   }
 
-  /// What a webhook received. Of a signed body that cannot be read, and has no id of its own, the
-  /// digest names the delivery, so that a retry is a duplicate.
+  /// A delivery that a webhook received. If a signed body cannot be read and has no id of its own,
+  /// its digest names the delivery, so that a retry is a duplicate.
   package init(
     _ delivery: Delivery, of store: any Store, received: Instant, body: [UInt8],
     sealing: SealingKeys, search: SearchKey? = nil, trace: TraceContext? = nil
@@ -83,7 +83,7 @@ package struct PreparedDelivery: Sendable {
       search: search, proof: delivery.proof, error: error, trace: trace)
   }
 
-  /// Whether its store told it before, whatever it said then.
+  /// Whether its store reported it before, with any content.
   package func isKnown(reading database: some Queryable) throws -> Bool {
     try database.first(
       """

@@ -2,9 +2,9 @@ package import Base
 package import Stores
 package import Subscriptions
 
-/// What recording a delivery did: for metrics and the log, once it is durable.
+/// The result of recording a delivery, for metrics and the log, once it is durable.
 package struct Recorded: Sendable {
-  /// Its place among deliveries and decisions.
+  /// Its position among deliveries and decisions.
   package let number: Int64
   package let provider: ObjectKey.Provider
   package let deliveryID: String
@@ -14,46 +14,46 @@ package struct Recorded: Sendable {
   package let error: String?
   package let notes: Set<String>
   package let isRedelivery: Bool
-  /// The same delivery id came before with another meaning.
+  /// Whether the same delivery id came before with another meaning.
   package let isConflicting: Bool
-  /// The provider's object went back in its lifecycle.
+  /// Whether the provider's object went back in its lifecycle.
   package var rankFell = false
-  /// Whether somebody's storage follows from what it changed.
+  /// Whether an account's storage follows from what it changed.
   var grants = false
-  /// Of the world, live or sandbox, that grants nothing here to anybody concerned.
+  /// Whether it is from the environment, live or sandbox, that grants nothing here to any account concerned.
   package var isOfOtherEnvironment = false
-  /// Who owns, or owned, what it changed; where it changed nothing, who owns what it speaks of.
+  /// The accounts that own, or owned, what it changed. If it changed nothing, the owners of what it is about.
   package private(set) var accounts: Set<Identifier> = []
-  /// What it can be found by that was not written before.
+  /// The terms by which it can be found that were not written before.
   var terms: [SearchRow] = []
-  /// What proved it, where that was noted with it.
+  /// The proof that was recorded with it, if any.
   var proof: ProofRow?
-  /// Names of alarms that this delivery raised, with what they are about.
+  /// Names of the alarms that this delivery raised, and what they are about.
   package private(set) var alarms: [Alarm] = []
 
   package struct Alarm: Sendable, Equatable {
     package let name: AlarmName
     package let object: String
-    /// The product of the store that it is about, if it is about one.
+    /// The store's product that the alarm is about, if any.
     package var product: String?
-    /// What is irregular about which payment, if it is about one.
+    /// The irregularity and the payment that the alarm is about, if any.
     package var payment: String?
   }
 
   /// Subscriptions whose objects contradict each other.
   private(set) var dirty: [ObjectKey] = []
-  /// Subscriptions of which a delivery said something that their store's API may explain.
+  /// Subscriptions about which a delivery reported something that their store's API may explain.
   private(set) var unexplained: [ObjectKey] = []
-  /// Objects that subscriptions name and nobody told of.
+  /// Objects that subscriptions name and no delivery reported.
   private(set) var unknown: [(subscription: ObjectKey, object: ObjectKey)] = []
 
-  /// The word in the answer.
+  /// The status in the answer.
   package var status: String {
     if isRedelivery { return "duplicate" }
     return isConflicting ? "conflicting" : withoutEffect ?? "recorded"
   }
 
-  /// Why it changes nobody's storage, whatever it says; nil where it may.
+  /// Why it changes no account's storage, whatever it says; nil if it may.
   package var withoutEffect: String? {
     switch disposition {
     case .foreign, .premature, .undecodable: disposition.rawValue

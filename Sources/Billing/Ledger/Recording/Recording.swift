@@ -6,17 +6,17 @@ internal import Subscriptions
 internal import Tiers
 
 extension Ledger {
-  /// Keeps one delivery or answer and merges what it says.
+  /// Stores one delivery or answer and merges what it says.
   ///
-  /// Re-runnable: no effect but through the transaction.
+  /// Re-runnable: it has no effect except through the transaction.
   package func record(
     _ delivery: PreparedDelivery, in transaction: Transaction
   ) throws -> Recorded {
     try record([delivery], in: transaction)[0]
   }
 
-  /// Keeps deliveries that came together, in their order, and merges what they say; a subscription
-  /// that several speak of is derived once.
+  /// Stores deliveries that came together, in their order, and merges what they say. A subscription
+  /// that several are about is derived once.
   package func record(
     _ deliveries: [PreparedDelivery], in transaction: Transaction
   ) throws -> [Recorded] {
@@ -34,13 +34,13 @@ extension Ledger {
     return try merged.map { try settle($0, stored, in: transaction) }
   }
 
-  /// A delivery whose facts are joined, before what follows from them.
+  /// A delivery whose facts are joined, before anything is derived from them.
   private struct Merged {
     let delivery: PreparedDelivery
     var recorded: Recorded
     /// The subscriptions that it can change.
     var keys: [ObjectKey] = []
-    /// What it has read again.
+    /// The objects whose reads it requests.
     var asked: [ObjectKey] = []
   }
 
@@ -75,15 +75,14 @@ extension Ledger {
       if isNew { changed.append(fact) }
     }
     merged.keys = try Affected.subscriptions(by: changed, stored)
-    // A read that told nothing new has nothing new to be found by.
+    // A read that reported nothing new brings no new search terms.
     if !changed.isEmpty || !delivery.decoded.isAnswer {
       try keepTerms(of: &merged, row, in: transaction)
     }
     return merged
   }
 
-  /// Writes what the delivery's objects are found by, where it came for the first time and nothing of it
-  /// was written lately.
+  /// Writes the delivery's search terms if it came for the first time, except those written recently.
   private func keepTerms(
     of merged: inout Merged, _ row: DeliveryRow, in transaction: Transaction
   ) throws {
@@ -94,7 +93,7 @@ extension Ledger {
     }
   }
 
-  /// Writes what proved them, of equal proofs the last.
+  /// Writes what proved the deliveries; of equal proofs, the last.
   private func noteProofs(of merged: inout [Merged], in transaction: Transaction) throws {
     var seen: Set<String> = []
     for index in merged.indices.reversed() {
@@ -108,15 +107,14 @@ extension Ledger {
     }
   }
 
-  /// To be called once the deliveries are durable: what they are found and proven by is not written
-  /// again.
+  /// Call it once the deliveries are durable, so that their search terms and proofs are not written again.
   package func noteDurable(_ recorded: [Recorded]) {
     knownTerms.insert(recorded.flatMap(\.terms))
     for proof in recorded.compactMap(\.proof) { notedProofs.insert(proof) }
   }
 
-  /// Derives what the deliveries changed; what is found is told of the last that changed it, and
-  /// whether storage follows from it of each.
+  /// Derives what the deliveries changed. Findings are recorded with the last delivery that changed
+  /// the subscription; whether storage follows from it, with each.
   private func deriveChanges(
     by merged: inout [Merged], _ stored: LedgerReading, at now: Instant,
     in transaction: Transaction
@@ -153,7 +151,8 @@ extension Ledger {
     }
   }
 
-  /// Adds who owns what those deliveries speak of that changed nothing yet: of all by one statement.
+  /// Adds the owners of what the deliveries are about that have changed nothing so far, with one
+  /// statement for all.
   private func addOwners(to merged: inout [Merged], _ stored: LedgerReading) throws {
     var spokenOf: [Int: [ObjectKey]] = [:]
     for (index, one) in merged.enumerated() where one.keys.isEmpty {
@@ -169,7 +168,7 @@ extension Ledger {
     }
   }
 
-  /// Has read what a merged delivery leaves open.
+  /// Requests reads of what a merged delivery leaves open.
   private func settle(
     _ merged: Merged, _ stored: LedgerReading, in transaction: Transaction
   ) throws -> Recorded {
@@ -194,7 +193,7 @@ extension Ledger {
     return recorded
   }
 
-  /// Notes that an object must be read again, and has it read where its provider can be asked.
+  /// Records that an object must be read again, and requests the read if its provider can be asked.
   private func requestRead(
     _ request: ReadRequest, payload: [UInt8]?, _ delivery: PreparedDelivery, id: Int64,
     in transaction: Transaction
@@ -225,10 +224,10 @@ extension Ledger {
       trace: delivery.trace, in: transaction)
   }
 
-  /// The kind of the jobs that answer what stores ask before a refund.
+  /// The kind of the jobs that answer the stores' questions before a refund.
   package static let refundQuestionJob = "refund_question"
 
-  /// Has a store's question answered, as the operator and the customer would have it.
+  /// Requests an answer to a store's question, as the operator and the customer want it.
   private func requestAnswer(
     to question: RefundQuestion, _ delivery: PreparedDelivery, in transaction: Transaction
   ) throws {

@@ -2,13 +2,13 @@ package import Base
 package import Storage
 package import Subscriptions
 
-/// A delivery that was refused: nothing that was in it is kept, as nobody knows who sent it.
+/// A refused delivery. Nothing of its content is kept, because its sender is unknown.
 package struct RefusedDelivery: Sendable {
   package let at: Instant
   package let provider: ObjectKey.Provider
-  /// Of a small set.
+  /// One of a small set.
   package let reason: String
-  /// The id in the answer, by which the log is searched.
+  /// The request id in the answer, by which the log is searched.
   package let request: String
 
   package init(at: Instant, provider: ObjectKey.Provider, reason: String, request: String) {
@@ -19,7 +19,7 @@ package struct RefusedDelivery: Sendable {
   }
 }
 
-/// How many deliveries of a store's were ever refused for one reason.
+/// The number of a store's deliveries that were ever refused for one reason.
 package struct RefusalCount: Sendable {
   package let provider: ObjectKey.Provider
   package let reason: String
@@ -38,15 +38,15 @@ package struct RefusalCount: Sendable {
   }
 }
 
-/// The last refused deliveries and the counts of all: as many rows as there are reasons, and 100.
+/// The last refused deliveries, and the counts of all: 100 rows, and one for each reason.
 package enum Refusals {
   package static let keptCountMax = 100
 
-  /// Adds what came since the last time, ascending by time.
+  /// Adds what came since the last call, ascending by time.
   package static func write(
     _ refused: [RefusedDelivery], _ counts: [RefusalCount], in transaction: Transaction
   ) throws {
-    // Programs that run side by side take numbers one after another.
+    // Programs that run at the same time take numbers one after another.
     try LedgerSequence.lock(in: transaction)
     var number =
       try transaction.first("SELECT COALESCE(max(number), 0) FROM billing.refusals") { row in
@@ -75,7 +75,7 @@ package enum Refusals {
     }
   }
 
-  /// The newest first.
+  /// Newest first.
   package static func latest(
     countMax: Int, reading reader: Reader
   ) throws -> [RefusedDelivery] {

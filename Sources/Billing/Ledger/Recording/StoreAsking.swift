@@ -7,10 +7,10 @@ package import Stores
 package import Subscriptions
 
 extension Ledger {
-  /// What a store is asked about a subscription with: what is known of it, and the secret that deliveries told, where
-  /// it is asked by one.
+  /// The input for a read of a subscription: what is known of it, and the secret from deliveries if
+  /// the read needs one.
   ///
-  /// Throws `APIFailure.sealedToken` where none of the keys opens the secret.
+  /// - Throws: `APIFailure.sealedToken` if none of the keys opens the secret.
   package func storeRead(
     of key: ObjectKey, on database: Database, sealing: SealingKeys
   ) throws -> StoreRead {
@@ -20,7 +20,7 @@ extension Ledger {
     return try storeRead(of: key, payload: payload, on: database, sealing: sealing)
   }
 
-  /// The same of a secret that is at hand, for the read of that number; `isShallow` as for `StoreRead`.
+  /// The same with a given secret, for the read of that number; `isShallow` as for `StoreRead`.
   package func storeRead(
     of key: ObjectKey, readNumber: Int64 = 0, payload: [UInt8]?, isShallow: Bool = false,
     on database: Database, sealing: SealingKeys

@@ -1,6 +1,6 @@
 package import Subscriptions
 
-/// What is wrong, as metrics, logs and rows name it.
+/// The name of an alarm in metrics, logs and rows.
 package enum AlarmName: String, Sendable, CaseIterable {
   case unknownProduct = "unknown_product"
   /// A product that left the catalogue and keeps its plan.
@@ -17,9 +17,9 @@ package enum AlarmName: String, Sendable, CaseIterable {
   case doublePayment = "double_payment"
   /// A purchase nears the deadline at which the store takes it back.
   case unacknowledged
-  /// A store does not let us in, or is not where the settings say.
+  /// A store refuses our key, or is not where the settings say.
   case misconfigured
-  /// Reads of a subscription that would renew were given up.
+  /// Reads of a subscription that would renew failed permanently.
   case renewalUnread = "renewal_unread"
 }
 

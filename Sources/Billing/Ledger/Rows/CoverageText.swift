@@ -4,7 +4,7 @@ internal import Subscriptions
 internal import Tiers
 
 extension Coverage {
-  /// The one text of a coverage, for its row: equal coverages give equal texts.
+  /// The only text form of a coverage, for its row: equal coverages give equal texts.
   var text: String {
     let json: JSONValue = [
       "intervals": .array(

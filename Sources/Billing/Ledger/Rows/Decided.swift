@@ -3,10 +3,10 @@ internal import JSON
 package import Storage
 internal import Subscriptions
 
-/// A decision as it was kept.
+/// A stored decision.
 package struct Decided: Sendable {
   package let id: Identifier
-  /// Its place among deliveries and decisions, by which the evidence of an owner names it.
+  /// Its position among deliveries and decisions, by which an owner's evidence names it.
   package let sequence: Int64
   package let at: Instant
   package let decision: Decision
@@ -29,7 +29,7 @@ package struct Decided: Sendable {
       content: try row.text(6))
   }
 
-  /// What gave an account something or ended it, in the order of its sequence.
+  /// The decisions that gave an account something or ended it, in the order of their sequence.
   package static func all(
     of account: Identifier, reading database: some Queryable
   ) throws -> [Decided] {
@@ -42,7 +42,7 @@ package struct Decided: Sendable {
     ORDER BY sequence
     """
 
-  /// What was decided for an account, and what took a subscription from it; the newest first.
+  /// The decisions for an account, and those that took a subscription from it, newest first.
   package static func all(
     concerning account: Identifier, countMax: Int64, reading reader: Reader
   ) throws -> [Decided] {

@@ -6,21 +6,21 @@ internal import Stores
 package import Subscriptions
 package import Tiers
 
-/// Something we decided ourselves: kept for ever like a delivery, never edited.
+/// A decision that we made ourselves: kept for ever like a delivery, never edited.
 package enum Decision: Sendable {
-  /// A plan for a time, whatever anybody pays; `until` nil is without end.
+  /// A plan for a time, regardless of payments; without end if `until` is nil.
   case grant(Identifier, planID: String, from: Instant, until: Instant?, note: String)
-  /// Takes a grant back from then on, by its id.
+  /// Revokes a grant from then on, by its id.
   case ungrant(Identifier, grant: Identifier, note: String)
-  /// A cap in place of what everything else gives, from then until `until`; nil is without end.
+  /// A cap in place of what everything else gives, from then until `until`; without end if that is nil.
   case quota(Identifier, byteCount: Int64, until: Instant?, note: String)
   /// Ends the quota that was set last.
   case quotaCleared(Identifier, note: String)
-  /// The account's accepted word that a purchase is its own.
+  /// The account's accepted statement that a purchase is its own.
   case claim(Identifier, ObjectKey)
-  /// An admin's word whose a purchase is.
+  /// An operator's decision about the owner of a purchase.
   case transfer(Identifier, ObjectKey, note: String)
-  /// The account is gone; what it owned is nobody's.
+  /// The account is gone; what it owned has no owner.
   case accountDeleted(Identifier)
 
   package var kind: String {
@@ -44,7 +44,7 @@ package enum Decision: Sendable {
     }
   }
 
-  /// What its admin wrote beside it; nil where none did.
+  /// The operator's note; nil if there is none.
   package var note: String? {
     switch self {
     case .grant(_, _, _, _, let note), .ungrant(_, _, let note), .quota(_, _, _, let note),
@@ -84,9 +84,9 @@ package enum Decision: Sendable {
 extension Decision {
   package static let noteByteCountMax = 1000
 
-  /// Why nobody can decide this under a catalogue, now or ever; nil where it can be.
+  /// Why this cannot be decided under a catalogue, now or ever; nil if it can.
   ///
-  /// `now` tells what is over: a plan that was granted then may be gone.
+  /// `now` shows what is over: the plan of a past grant may be gone.
   package func refusal(under catalogue: Catalogue, at now: Instant) -> String? {
     if let note, note.utf8.count > Self.noteByteCountMax {
       return "its reason is longer than \(Self.noteByteCountMax) bytes"

@@ -2,7 +2,7 @@ package import Base
 package import Storage
 package import Tiers
 
-/// An account's schedule as sync reads it.
+/// An account's schedule as coffer-sync reads it.
 package enum EntitlementRows {
   package static func schedule(
     of account: Identifier, reading database: some Queryable
@@ -26,9 +26,9 @@ package enum EntitlementRows {
     return reason
   }
 
-  /// Writes what changed, and only that; what held up to `now` stays known as history.
+  /// Writes only what changed. What was in force up to `now` stays known as history.
   ///
-  /// `stored` is what it was; `unknown` is what an account has that billing never heard of.
+  /// `stored` is the schedule before. `unknown` is the schedule of an account that is unknown to billing.
   package static func write(
     _ schedule: Schedule, over stored: [Schedule.Boundary], of account: Identifier,
     unknown: Schedule, at now: Instant, in transaction: Transaction
@@ -36,7 +36,7 @@ package enum EntitlementRows {
     guard stored != schedule.boundaries else { return }
     let old = Schedule(stored: stored)
     let since = try shrunkSince(of: account, reading: transaction)
-    // Without rows the account had what one has that billing never heard of, also where they were lost.
+    // Without rows, the account had the schedule of one that is unknown to billing, even if they were lost.
     let start = try HeldRows.end(of: account, reading: transaction) ?? .distantPast
     try HeldRows.keep(
       old ?? unknown, from: start, before: schedule, of: account, at: now, in: transaction)
@@ -64,7 +64,7 @@ package enum EntitlementRows {
     }
   }
 
-  /// A row: a boundary, and what is kept beside it to find who may hold more than it leaves them.
+  /// A row: a boundary, and what is stored with it to find accounts that may hold more than it allows.
   private struct Step: Hashable {
     let boundary: Schedule.Boundary
     let shrunkSince: Instant?

@@ -1,7 +1,7 @@
 internal import Subscriptions
 
 extension Coverage.Alarm {
-  /// Whether the store's API, asked in today's version, may tell what a delivery of an older one leaves out.
+  /// Whether the store's API in its current version may explain what a delivery of an older one leaves out.
   var mayBeExplained: Bool {
     switch self {
     case .unknownStatus, .activeWithoutPayment: true

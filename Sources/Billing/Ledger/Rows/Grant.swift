@@ -3,14 +3,14 @@ package import Storage
 internal import Subscriptions
 internal import Tiers
 
-/// A plan given by an admin.
+/// A plan granted by an operator.
 package struct Grant: Sendable, Hashable {
   package let id: Identifier
   package let planID: String
   package let from: Instant
-  /// Its end, or when it was taken back; nil is without end.
+  /// Its end, or when it was revoked; nil if it has no end.
   package let until: Instant?
-  /// Whether it was taken back before its end.
+  /// Whether it was revoked before its end.
   package let isRevoked: Bool
   package let note: String
 
@@ -26,14 +26,15 @@ package struct Grant: Sendable, Hashable {
       } ?? [], alarms: [])
   }
 
-  /// Every grant that the account ever had, as long as it stands or stood; none once it is gone.
+  /// Every grant that the account ever had, for as long as it is or was in force; none once the
+  /// account is gone.
   package static func active(
     of account: Identifier, reading database: some Queryable
   ) throws -> [Grant] {
     active(among: try Decided.all(of: account, reading: database))
   }
 
-  /// The same, of what was decided for an account in the order of its sequence.
+  /// The same, from an account's decisions in the order of their sequence.
   static func active(among decisions: [Decided]) -> [Grant] {
     var grants: [Grant] = []
     var takenBack: [Identifier: Instant] = [:]

@@ -2,9 +2,9 @@ package import Base
 package import Storage
 package import Tiers
 
-/// What held for an account before its schedule was written anew: history, only ever added to.
+/// The schedule that was in force for an account before it was written anew: a history that only grows.
 package enum HeldRows {
-  /// Up to when history is kept; the schedule holds from there. Nil where it always told the truth.
+  /// The end of the history, from which on the schedule applies. Nil if the schedule was always right.
   static func end(of account: Identifier, reading database: some Queryable) throws -> Instant? {
     try database.first(
       "SELECT to_ms FROM billing.held WHERE account_id = $1 ORDER BY from_ms DESC LIMIT 1",
@@ -12,10 +12,10 @@ package enum HeldRows {
     ) { row in try row.instant(0) }
   }
 
-  /// More than some decades of renewals; what is older is kept, not told.
+  /// More than some decades of renewals. Older rows are kept, but not shown.
   private static let toldCountMax: Int64 = 1000
 
-  /// The newest of it, ascending.
+  /// The newest rows, ascending.
   package static func all(of account: Identifier, reading database: some Queryable) throws
     -> [Schedule
     .Span]
@@ -32,10 +32,10 @@ package enum HeldRows {
     }.reversed()
   }
 
-  /// Keeps what `old` granted from `start`, up to where history is kept, to `now`, where `new` tells
-  /// that time differently.
+  /// Stores what `old` granted from `start`, where the history ends, to `now`, if `new` shows that
+  /// time differently.
   ///
-  /// Costs what the old schedule has of steps since the last time, never the whole history.
+  /// The cost depends on the old schedule's steps since the last time, never on the whole history.
   package static func keep(
     _ old: Schedule, from start: Instant, before new: Schedule, of account: Identifier,
     at now: Instant, in transaction: Transaction

@@ -5,7 +5,7 @@ package import Storage
 package import Stores
 package import Subscriptions
 
-/// A delivery as it came: what proved it, an empty line, its body, in the form of an HTTP message.
+/// A delivery as it came, in the form of an HTTP message: what proved it, an empty line, its body.
 ///
 /// In its row it is compressed, then sealed.
 package struct KeptDelivery: Sendable {
@@ -25,7 +25,9 @@ package struct KeptDelivery: Sendable {
       context: sealingContext(store.provider, deliveryID))
   }
 
-  /// Throws an `ErasedDelivery`, a `CryptoError` or a `CompressionError` for what cannot be opened.
+  /// Opens a delivery's message.
+  ///
+  /// - Throws: An `ErasedDelivery`, a `CryptoError` or a `CompressionError` if it cannot be opened.
   package static func message(
     sealed: [UInt8], of store: any Store, deliveryID: String, _ sealing: SealingKeys
   ) throws -> [UInt8] {
@@ -34,7 +36,9 @@ package struct KeptDelivery: Sendable {
     return try store.compressor.decompress(opened, byteCountMax: messageByteCountMax)
   }
 
-  /// The same sealed by the first key. Throws a `CryptoError` where no key opens it.
+  /// The same message, sealed by the first key.
+  ///
+  /// - Throws: A `CryptoError` if no key opens it.
   package static func resealed(
     _ sealed: [UInt8], of provider: ObjectKey.Provider, deliveryID: String,
     _ sealing: SealingKeys
@@ -43,21 +47,21 @@ package struct KeptDelivery: Sendable {
     return sealing.seal(try sealing.open(sealed, context: context), context: context)
   }
 
-  /// Binds what is sealed to its row, so that rows cannot be swapped.
+  /// Binds a sealed message to its row, so that rows cannot be swapped.
   private static func sealingContext(
     _ provider: ObjectKey.Provider, _ deliveryID: String
   ) -> [UInt8] {
     Array("\(provider.rawValue)|\(deliveryID)".utf8)
   }
 
-  /// When a delivery came, and which of the keys sealed it; nil for none of them.
+  /// When a delivery came, and which of the keys sealed it; nil if none of them did.
   package struct Sealed: Sendable {
     package let number: Int64
     package let received: Instant
     package let keyIndex: Int?
   }
 
-  /// Of the latest delivery up to a number.
+  /// The same for the latest delivery up to a number.
   package static func sealed(
     upTo number: Int64 = .max, by keys: SealingKeys, reading queryable: some Queryable
   ) throws -> Sealed? {
@@ -73,8 +77,8 @@ package struct KeptDelivery: Sendable {
     }
   }
 
-  /// Since when the first of the keys seals; nil where it has sealed nothing yet. Keys are put in front,
-  /// so what it sealed follows what others did.
+  /// Since when the first of the keys seals; nil if it has sealed nothing yet. New keys are put in
+  /// front, so what the first key sealed follows what others did.
   package static func firstKeySeals(
     _ keys: SealingKeys, reading queryable: some Queryable
   ) throws -> Instant? {
@@ -93,8 +97,7 @@ package struct KeptDelivery: Sendable {
     return since
   }
 
-  /// All that came under one id, in the order in which it came: one, unless the store contradicted
-  /// itself.
+  /// All deliveries with one id, in the order of their arrival: one, unless the store contradicted itself.
   package static func find(
     _ deliveryID: String, of store: any Store, sealing: SealingKeys,
     reading queryable: some Queryable
@@ -113,7 +116,7 @@ package struct KeptDelivery: Sendable {
     }
   }
 
-  /// What is before the first empty line, and what follows it.
+  /// The parts before and after the first empty line.
   package static func parts(of message: [UInt8]) -> (head: [UInt8], body: [UInt8]) {
     let end = Array("\r\n\r\n".utf8)
     var index = 0
@@ -127,7 +130,7 @@ package struct KeptDelivery: Sendable {
   }
 }
 
-/// A delivery's body that went with the account that it was of.
+/// The error for a delivery whose body was erased with its account.
 package struct ErasedDelivery: Error, CustomStringConvertible {
   package var description: String { "its body was erased with the account that it was of" }
 }

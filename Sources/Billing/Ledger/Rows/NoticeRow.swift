@@ -2,18 +2,18 @@ package import Base
 internal import Crypto
 package import Storage
 
-/// What an app was told, or is to be told, of an account: its body as it was when something had changed.
+/// A notice to an app about an account, sent or waiting. Its body is from the time of a change.
 package struct NoticeRow: Sendable {
   package let account: Identifier
-  /// Counts from 1 for each account: the order in which they are sent.
+  /// Counts from 1 for each account, in the order of sending.
   package let number: Int64
-  /// `webhook-id`: the same however often it is sent.
+  /// `webhook-id`: the same for every attempt.
   package let id: String
   package let made: Instant
   package let body: String
-  /// How often it was sent since it was made or sent again on purpose; all but a last one in vain.
+  /// The number of attempts since it was made, or sent again on purpose. All but perhaps the last failed.
   package let attempts: Int64
-  /// When it is sent next; nil once it arrived or was given up.
+  /// When it is sent next; nil once it has arrived or failed permanently.
   package let due: Instant?
   package let delivered: Instant?
   package let lastError: String?
@@ -33,7 +33,7 @@ package struct NoticeRow: Sendable {
     lastError = try row.optionalText(8)
   }
 
-  /// The first of an account's that is still to be sent.
+  /// The first notice of an account that must still be sent.
   package static func waiting(
     for account: Identifier, reading database: some Queryable
   ) throws -> NoticeRow? {
@@ -45,7 +45,7 @@ package struct NoticeRow: Sendable {
     ) { row in try NoticeRow(row) }
   }
 
-  /// The last thing that was told, or is to be told.
+  /// The last notice of an account, sent or waiting.
   package static func last(
     of account: Identifier, reading database: some Queryable
   ) throws -> NoticeRow? {
@@ -56,7 +56,7 @@ package struct NoticeRow: Sendable {
     ) { row in try NoticeRow(row) }
   }
 
-  /// The newest first, behind one; at most `limit`.
+  /// Notices before `last`, newest first; at most `limit`.
   package static func all(
     of account: Identifier?, onlyWaiting: Bool, before last: NoticeRow?, limit: Int,
     reading database: some Queryable
@@ -71,7 +71,7 @@ package struct NoticeRow: Sendable {
     ) { row in try NoticeRow(row) }
   }
 
-  /// How many there are in all, counted up to `limit`.
+  /// The number of all notices, counted up to `limit`.
   package static func count(
     of account: Identifier?, onlyWaiting: Bool, upTo limit: Int64,
     reading database: some Queryable
@@ -119,7 +119,7 @@ package struct NoticeRow: Sendable {
   /// How long a notice can be sent again.
   package static let keptSpan = Instant.Span.days(30)
 
-  /// Adds one behind `last`, due at once, and drops what is older than a month.
+  /// Adds a notice after `last`, due at once, and deletes delivered ones older than `keptSpan`.
   package static func add(
     _ body: String, of account: Identifier, after last: NoticeRow?, at now: Instant,
     in transaction: Transaction
@@ -145,7 +145,7 @@ package struct NoticeRow: Sendable {
       """, .id(account), .integer(number), .instant(now))
   }
 
-  /// `next` is when it is sent again; nil: never.
+  /// `next` is when it is sent again; nil if never.
   package func failed(
     _ error: String, next: Instant?, in transaction: Transaction
   ) throws {
@@ -156,8 +156,8 @@ package struct NoticeRow: Sendable {
       """, .id(account), .integer(number), .instant(next), .text(error))
   }
 
-  /// Has those that were made since a moment sent again, whether they arrived or not; at most `limit`
-  /// accounts at a time, those behind `after`. Returns the last of them and how many notices it were.
+  /// Makes notices since `moment` due again, whether they arrived or not: those of at most `limit`
+  /// accounts, after `after`. Returns the last account and the number of notices.
   package static func replay(
     since moment: Instant, of account: Identifier?, after: Identifier?, limit: Int,
     at now: Instant, in transaction: Transaction

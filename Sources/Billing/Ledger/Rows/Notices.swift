@@ -2,21 +2,21 @@ package import Base
 internal import Jobs
 package import Storage
 
-/// Whether apps are told of changes, and the jobs that tell them: one for each account.
+/// Whether apps are notified of changes, and the jobs that notify them, one for each account.
 package enum Notices {
   package static let job = "notice"
 
-  /// Has an account looked at: whether it is to be told of something.
+  /// Requests a check whether an account needs a notice.
   package static func request(
     _ account: Identifier, at due: Instant, in transaction: Transaction
   ) throws {
     try Jobs.request(job, account.description, due: due, in: transaction)
   }
 
-  /// What is known of the one who is told.
+  /// What is known of the receiver of notices.
   package struct Receiver: Sendable {
     package let urlDigest: String
-    /// When it answered that it wants no more; nil while it is told.
+    /// When it answered that it wants no more; nil while it is notified.
     package let disabled: Instant?
   }
 
@@ -26,7 +26,8 @@ package enum Notices {
     }
   }
 
-  /// Notes that apps are told from now on; another address than before is told anew.
+  /// Records that apps are notified from now on. A new address is notified even if the earlier one
+  /// wanted no more.
   package static func establish(_ urlDigest: String, in transaction: Transaction) throws {
     try transaction.execute(
       """
@@ -37,7 +38,8 @@ package enum Notices {
       """, .text(urlDigest))
   }
 
-  /// Notes that nobody is told any more, and drops jobs that would; true while there may be more.
+  /// Records that no one is notified any more, and deletes jobs that would do so. Returns true
+  /// while there may be more.
   package static func end(limit: Int, in transaction: Transaction) throws -> Bool {
     try transaction.execute("DELETE FROM billing.notice_receiver")
     let objects = try transaction.rows(
@@ -51,7 +53,7 @@ package enum Notices {
     return objects.count == limit
   }
 
-  /// The receiver wants no more (true), or is told again.
+  /// Records when the receiver answered that it wants no more; nil if it is notified again.
   package static func setDisabled(
     _ moment: Instant?, in transaction: Transaction
   ) throws {

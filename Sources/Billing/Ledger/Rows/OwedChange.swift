@@ -3,16 +3,16 @@ internal import JSON
 internal import Subscriptions
 package import Tiers
 
-/// What a delivery or a decision changed of what one subscription is owed. It stands beside the transition of
-/// state or owner that came with it. A renewal comes with none, and has a row of its own.
+/// The change that a delivery or a decision made to what is owed for one subscription. It is stored with the
+/// transition of state or owner that came with it. A renewal comes with none, and has a row of its own.
 package struct OwedChange: Sendable, Equatable {
   package let noticed: Instant
-  /// What was owed and is not any more, ascending.
+  /// Spans that were owed and no longer are, ascending.
   package let before: [Span]
-  /// What is owed and was not, ascending.
+  /// Spans that are owed and were not before, ascending.
   package let after: [Span]
 
-  /// A plan owed for one reason without a gap, whichever objects say so.
+  /// A plan owed for one reason without a gap, whichever objects prove it.
   package struct Span: Sendable, Equatable {
     package let planID: String
     package let from: Instant
@@ -20,7 +20,7 @@ package struct OwedChange: Sendable, Equatable {
     package let why: CapReason
   }
 
-  /// Nil where the two owe the same.
+  /// Nil if the two owe the same.
   init?(from before: Coverage, to after: Coverage, at noticed: Instant) {
     let (old, new) = (Self.spans(of: before), Self.spans(of: after))
     guard old != new else { return nil }
@@ -44,7 +44,7 @@ package struct OwedChange: Sendable, Equatable {
     return spans
   }
 
-  /// From what `beforeText` and `afterText` said.
+  /// Reads what `beforeText` and `afterText` returned.
   package init(noticed: Instant, before: String, after: String) throws {
     self.noticed = noticed
     self.before = try Self.spans(before)

@@ -2,16 +2,16 @@ package import Base
 package import Storage
 package import Subscriptions
 
-/// What proved deliveries of a store, and when it did.
+/// A proof of a store's deliveries, and when it was used.
 package struct ProofRow: Sendable {
   package let provider: ObjectKey.Provider
-  /// In a few words that give nothing away, as deliveries keep it.
+  /// A few words that reveal nothing, as deliveries store them.
   package let proof: String
   package let first: Instant
-  /// To the hour: it is written once in an hour at most.
+  /// Exact to the hour: it is written at most once an hour.
   package let last: Instant
 
-  /// Those of a store, the one that was used last first.
+  /// The proofs of a store, last used first.
   package static func all(
     of provider: ObjectKey.Provider, countMax: Int, reading database: some Queryable
   ) throws -> [ProofRow] {
@@ -37,20 +37,20 @@ package struct ProofRow: Sendable {
   }
 }
 
-/// When this process last noted what proved deliveries, so that it does so but once in an hour.
+/// When this process last recorded each proof, so that it does so at most once an hour.
 final class NotedProofs: Sendable {
   private let times = Locked(Epochs<String, Instant>(countMax: 256))
 
   private static let interval = Instant.Span.hours(1)
 
-  /// The row to write for a proof that was used at `time`; nil where that was done within the hour.
+  /// The row to write for a proof that was used at `time`; nil if that was done within the hour.
   func due(_ provider: ObjectKey.Provider, _ proof: String, at time: Instant) -> ProofRow? {
     let noted = times.withLock { $0.value(Self.name(provider, proof)) }
     if let noted, time < noted + Self.interval { return nil }
     return ProofRow(provider: provider, proof: proof, first: time, last: time)
   }
 
-  /// To be called once the row is durable.
+  /// Call it once the row is durable.
   func insert(_ row: ProofRow) {
     times.withLock { $0.set(Self.name(row.provider, row.proof), row.last) }
   }

@@ -2,18 +2,18 @@ package import Base
 package import Storage
 internal import Tiers
 
-/// A cap set by an admin in place of what an account is owed.
+/// A cap that an operator set in place of what an account is owed.
 package struct QuotaOverride: Sendable, Hashable {
   package let byteCount: Int64
   package let from: Instant
-  /// Its end, or when it was cleared or another one was set; nil is without end.
+  /// Its end, or when it was cleared or replaced by another; nil if it has no end.
   package let until: Instant?
 
   var override: Schedule.Override {
     Schedule.Override(from: from, to: until ?? .distantFuture, capByteCount: byteCount)
   }
 
-  /// The one that holds for an account; nil where none does.
+  /// The quota in force for an account; nil if there is none.
   package static func current(
     of account: Identifier, at now: Instant, reading database: some Queryable
   ) throws -> QuotaOverride? {
@@ -22,8 +22,8 @@ package struct QuotaOverride: Sendable, Hashable {
     }
   }
 
-  /// Every one that holds or held, of what was decided for an account in the order of its sequence; none
-  /// once the account is gone. No two of them overlap.
+  /// Every quota that is or was in force, from an account's decisions in the order of their
+  /// sequence; none once the account is gone. No two of them overlap.
   package static func all(among decisions: [Decided]) -> [QuotaOverride] {
     var overrides: [QuotaOverride] = []
     func end(at moment: Instant) {

@@ -1,9 +1,9 @@
 package import Base
 package import Storage
 
-/// That an account agrees that a store may be told how much it uses, when it asks before a refund.
+/// An account's consent that a store that asks before a refund may learn how much the account uses.
 package enum RefundConsent {
-  /// Since when; nil where it does not.
+  /// Since when the account consents; nil if it does not.
   package static func since(
     of account: Identifier, reading database: some Queryable
   ) throws -> Instant? {

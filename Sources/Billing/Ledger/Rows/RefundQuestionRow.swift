@@ -2,17 +2,17 @@ package import Base
 package import Storage
 package import Subscriptions
 
-/// What a store asked before a refund, and what it was told: the latest of each payment.
+/// A store's question before a refund, and the answer: the latest for each payment.
 package struct RefundQuestionRow: Sendable {
   package let payment: ObjectKey
   package let asked: Instant
-  /// What is told later counts for nothing.
+  /// An answer after this time counts for nothing.
   package let until: Instant
-  /// Whose usage was told; nil where nobody's was.
+  /// The account whose usage was reported; nil if none was.
   package let account: Identifier?
-  /// When it was settled, if only by silence; nil while it is open.
+  /// When it was settled, even if only by silence; nil while it is open.
   package let answered: Instant?
-  /// For people.
+  /// The answer, for people.
   package let answer: String?
 
   private static let columns = "payment, asked_ms, until_ms, account_id, answered_ms, answer"
@@ -36,7 +36,7 @@ package struct RefundQuestionRow: Sendable {
     ) { row in try RefundQuestionRow(row) } ?? nil
   }
 
-  /// The newest first, those before `last`; of one account where one is given.
+  /// The questions before `last`, newest first; only those of one account if it is given.
   package static func all(
     of account: Identifier?, before last: RefundQuestionRow?, limit: Int,
     reading database: some Queryable
@@ -55,7 +55,7 @@ package struct RefundQuestionRow: Sendable {
     ) { row in try RefundQuestionRow(row) }.compactMap { $0 }
   }
 
-  /// Asked for the first time, or again.
+  /// Records a question that is asked for the first time, or again.
   static func ask(
     _ payment: ObjectKey, asked: Instant, until: Instant, in transaction: Transaction
   ) throws {
@@ -68,7 +68,7 @@ package struct RefundQuestionRow: Sendable {
       """, .text(payment.description), .instant(asked), .instant(until))
   }
 
-  /// It is settled, unless it was asked anew meanwhile.
+  /// Settles the question, unless it was asked again meanwhile.
   package func settle(
     _ answer: String, of account: Identifier?, at now: Instant, in transaction: Transaction
   ) throws {

@@ -1,12 +1,12 @@
 internal import Storage
 internal import Subscriptions
 
-/// What became of whether a subscription renews, as its transitions tell it.
+/// A change of whether a subscription renews, as its transitions record it.
 package enum RenewalChange: String {
   case ended = "does_not_renew"
   case begun = "renews"
 
-  /// The one noted last; nil where none was.
+  /// The last one that was recorded; nil if there is none.
   static func last(of key: ObjectKey, reading database: some Queryable) throws -> RenewalChange? {
     try database.first(
       """

@@ -4,18 +4,18 @@ package import Storage
 package import Stores
 package import Subscriptions
 
-/// A term that an object is found by, in the form in which it is kept.
+/// A term by which an object is found, in its stored form.
 package struct SearchRow: Hashable, Sendable {
-  /// The text itself, or what a key makes of one that is personal.
+  /// The text itself; for personal text, the code that a key makes of it.
   package let term: [UInt8]
   package let object: ObjectKey
 
-  /// More than this no delivery says of the objects that it speaks of.
+  /// No delivery has more terms for the objects that it is about.
   private static let countMax = 16
-  /// An address that changes with every delivery is no address.
+  /// The most terms of one object: an address that changes with every delivery is no address.
   private static let countOfObjectMax: Int64 = 64
 
-  /// Without a key nothing personal is kept.
+  /// Without a key nothing personal is stored.
   package static func all(_ terms: [SearchTerm], _ key: SearchKey?) -> [SearchRow] {
     var rows: [SearchRow] = []
     for term in terms where rows.count < countMax {
@@ -40,7 +40,7 @@ package struct SearchRow: Hashable, Sendable {
       """, .blob(term), .text(object.description), .integer(Self.countOfObjectMax))
   }
 
-  /// The objects that any of the terms finds, ascending; at most `countMax`.
+  /// The objects found by any of the terms, ascending; at most `countMax`.
   package static func objects(
     foundBy terms: [[UInt8]], countMax: Int, reading database: some Queryable
   ) throws -> [ObjectKey] {
@@ -55,7 +55,7 @@ package struct SearchRow: Hashable, Sendable {
   }
 }
 
-/// The terms that were written lately, so that several deliveries about one purchase ask but once.
+/// The terms that were written recently, so that several deliveries about one purchase write them only once.
 final class KnownTerms: Sendable {
   private let rows = Locked(Epochs<SearchRow, Bool>(countMax: 4096))
 

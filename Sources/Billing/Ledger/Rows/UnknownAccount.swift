@@ -2,10 +2,10 @@ internal import Base
 internal import Storage
 internal import Tiers
 
-/// That something is paid for an account that does not exist: its app names another one to the store, or
-/// one of another installation.
+/// The record that something is paid for an account that does not exist: its app names another one
+/// to the store, or one of another installation.
 enum UnknownAccount {
-  /// What was noted is told of only as long as the account does not exist: it may be opened later.
+  /// The record is shown only while the account does not exist, because it may be opened later.
   static func note(
     _ account: Identifier, _ schedule: Schedule, at now: Instant, in transaction: Transaction
   ) throws {

@@ -2,7 +2,7 @@ package import Base
 package import Storage
 package import Subscriptions
 
-/// Products that no catalogue lists any more, as far as somebody lives on them.
+/// Products that no catalogue lists any more and on which accounts still depend.
 package struct UnmappedProducts {
   package let provider: String
   package let product: String
@@ -13,10 +13,10 @@ package struct UnmappedProducts {
   package let some: [String]
 
   private static let someCountMax: Int64 = 5
-  /// More products than this are not told one by one.
+  /// The most products that are listed one by one.
   private static let productCountMax: Int64 = 100
 
-  /// Whose subscriptions are owed something at `now` or later, by product.
+  /// The products whose subscriptions are owed something at `now` or later.
   package static func owed(at now: Instant, reading database: some Queryable) throws
     -> [UnmappedProducts]
   {
@@ -59,7 +59,7 @@ package struct UnmappedProducts {
 }
 
 extension Coverage {
-  /// The products it rests on that no catalogue lists any more, sorted.
+  /// The products that it depends on and no catalogue lists any more, sorted.
   package var unmappedProducts: [String] {
     alarms.compactMap { alarm in
       if case .unmappedProduct(let id) = alarm { id } else { nil }

@@ -7,14 +7,14 @@ internal import Tiers
 
 /// Records deliveries and decisions and derives everything else from them, in a storage transaction.
 ///
-/// Any order and any repetition of the same deliveries leaves the same derived rows.
+/// Any order and any repetition of the same deliveries leads to the same derived rows.
 package struct Ledger: Sendable {
   package let stores: StoreList
-  /// As configured; what is in force may be another server's.
+  /// The rules as configured. Those in force may be another server's.
   package let rules: LedgerRules
-  /// Whose API can be asked: what the others' objects need is noted and waits.
+  /// The stores whose API can be asked. What the objects of others need is recorded and waits.
   let readable: Set<ObjectKey.Provider>
-  /// Whether apps are told of changes; nil: the database knows.
+  /// Whether apps are notified of changes; nil if the database decides.
   let tellsApps: Bool?
   let current: CurrentRules
   let currentCatalogue = CurrentCatalogue()
@@ -32,12 +32,14 @@ package struct Ledger: Sendable {
     current = CurrentRules(rules, for: deriver)
   }
 
-  /// Throws a `ConfigurationError` unless the servers derive under these rules, or none ever ran.
+  /// Checks that the servers derive under these rules, or that none ever ran.
+  ///
+  /// - Throws: A `ConfigurationError` if they do not.
   package func requireServersRules(reading database: some Queryable) throws {
     try current.requireServers(reading: database)
   }
 
-  /// Whether its store can be asked of it.
+  /// Whether its store can be asked about it.
   package func isReadable(_ key: ObjectKey) -> Bool {
     guard readable.contains(key.provider), let traits = stores[key.provider]?.traits else {
       return false

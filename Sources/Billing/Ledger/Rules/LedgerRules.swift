@@ -4,16 +4,16 @@ package import Stores
 package import Subscriptions
 package import Tiers
 
-/// What turns facts into entitlement; a change of any of it derives everything again.
+/// The rules that turn facts into entitlement. A change of any of them derives everything again.
 package struct LedgerRules: Sendable {
   package let policy: Policy
-  /// With what earlier catalogues sold, once it was read from the database.
+  /// Includes what earlier catalogues sold, once it was read from the database.
   package private(set) var catalogue: Catalogue
-  /// Whose subscriptions count: sandbox money buys nothing unless a deployment says so.
+  /// The environment whose subscriptions count. Sandbox money buys nothing unless a deployment says so.
   package let grantingEnvironment: StoreEnvironment
   /// The accounts of testers and reviewers, for whom sandbox purchases count as well.
   package let sandboxAccounts: Set<Identifier>
-  /// Names them all, as the SHA-256 of everything that a derived row depends on.
+  /// Identifies all rules: the SHA-256 of everything that a derived row depends on.
   package private(set) var digest = ""
   /// The number of the change that put them in force; 0 before any has.
   private(set) var change: Int64 = 0
@@ -29,14 +29,14 @@ package struct LedgerRules: Sendable {
     digest = content.digest
   }
 
-  /// The same with another catalogue.
+  /// The same rules with another catalogue.
   package func replacing(_ catalogue: Catalogue) -> LedgerRules {
     LedgerRules(
       policy: policy, catalogue: catalogue, grantingEnvironment: grantingEnvironment,
       sandboxAccounts: sandboxAccounts)
   }
 
-  /// The same with what earlier catalogues sold, which is still owed, since they are in force.
+  /// The same rules, in force since `change`, with what earlier catalogues sold, which is still owed.
   package func keeping(_ plans: [Plan], since change: Int64 = 0) -> LedgerRules {
     var rules = self
     rules.catalogue = catalogue.keeping(plans)
@@ -44,7 +44,7 @@ package struct LedgerRules: Sendable {
     return rules
   }
 
-  /// Names everything but the catalogue that a derived row depends on.
+  /// Identifies everything that a derived row depends on except the catalogue.
   var policyVersion: String {
     let testers = sandboxAccounts.sorted().map(\.description).joined(separator: "+")
     return "\(policy.version)/\(grantingEnvironment.rawValue)"
@@ -59,7 +59,7 @@ package struct LedgerRules: Sendable {
 }
 
 extension LedgerRules {
-  /// As `coffer-billing` is configured, with the catalogue that holds.
+  /// The rules by which `coffer-billing` is configured, with the catalogue in force.
   package init(_ configuration: BillingConfiguration, _ catalogue: Catalogue) {
     self.init(
       catalogue: catalogue,
@@ -67,7 +67,7 @@ extension LedgerRules {
       sandboxAccounts: configuration.sandboxAccounts)
   }
 
-  /// As the configuration of a command says, which must be that of `coffer-billing`.
+  /// The rules by a command's configuration, which must be that of `coffer-billing`.
   package init(_ configuration: DatabaseConfiguration) {
     self.init(
       catalogue: configuration.catalogue,
@@ -77,7 +77,7 @@ extension LedgerRules {
 }
 
 extension Ledger {
-  /// As a command has it that asks for something to be read.
+  /// The ledger of a command that requests reads.
   package init(stores: StoreList, _ configuration: DatabaseConfiguration) {
     self.init(
       stores: stores, rules: LedgerRules(configuration),

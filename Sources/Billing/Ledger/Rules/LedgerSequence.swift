@@ -1,19 +1,18 @@
 package import Storage
 
-/// Numbers deliveries and decisions in one order. Whoever holds its lock is the only one who writes to the
-/// ledger.
+/// Numbers deliveries and decisions in one order. Only the holder of its lock writes to the ledger.
 package enum LedgerSequence {
-  /// Waits for whoever writes to the ledger; what is read after it is current.
+  /// Waits for any other writer to the ledger. What is read afterwards is current.
   package static func lock(in transaction: Transaction) throws {
     try transaction.execute("UPDATE billing.sequence SET last_number = last_number WHERE id = 1")
   }
 
-  /// The next number of a delivery or a decision; taking it also locks the sequence.
+  /// Takes the next number for a delivery or a decision, which also locks the sequence.
   package static func nextNumber(in transaction: Transaction) throws -> Int64 {
     try takeNumbers(1, in: transaction)
   }
 
-  /// The first of so many.
+  /// Takes `count` numbers. Returns the first.
   static func takeNumbers(_ count: Int, in transaction: Transaction) throws -> Int64 {
     let last = try transaction.first(
       """

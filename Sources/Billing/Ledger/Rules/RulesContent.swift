@@ -14,14 +14,14 @@ extension LedgerRules {
     ]
   }
 
-  /// The same policy with the rest as `content` says; nil where that names another policy, which is
-  /// code of another version of this program.
+  /// The same policy with the rest from `content`. Nil if that names another policy, which is code
+  /// of another version of this program.
   func with(content: JSON) throws -> LedgerRules? {
     guard try content["policy"].requireString() == policy.version else { return nil }
     return try adopting(content)
   }
 
-  /// The same policy with the rest as `content` says, whichever policy that names.
+  /// The same policy with the rest from `content`, whichever policy that names.
   func adopting(_ content: JSON) throws -> LedgerRules {
     guard
       let environment = StoreEnvironment(rawValue: try content["environment"].requireString())

@@ -5,8 +5,8 @@ package import Storage
 internal import Subscriptions
 internal import Tiers
 
-/// The rules of the `coffer-billing` that started last, with the catalogue of record: everything is
-/// derived under them, by whichever program, until they change.
+/// The rules of the `coffer-billing` that started last, with the catalogue of record. Every program
+/// derives under them until they change.
 package struct RulesInForce {
   /// Grows with each change.
   let number: Int64
@@ -17,7 +17,7 @@ package struct RulesInForce {
   /// Whether everything was derived again under them.
   package let isApplied: Bool
 
-  /// Nil where no server has started yet.
+  /// Nil if no server has started yet.
   package init?(reading database: some Queryable) throws {
     let row = try database.first(
       """
@@ -32,7 +32,7 @@ package struct RulesInForce {
     self = row
   }
 
-  /// As a program with the same policy understands them.
+  /// The rules as a program with the same policy understands them.
   package func rules(as own: LedgerRules) throws -> LedgerRules {
     if digest == own.digest { return own }
     guard let rules = try own.with(content: JSON.parse(Array(content.utf8))) else {
@@ -44,8 +44,9 @@ package struct RulesInForce {
     return rules
   }
 
-  /// What a server goes on with where one of an earlier policy, started later, took force: its own policy, with
-  /// the rest as it is. That program cannot know better, and answers 503 from then on. Nil where that is not so.
+  /// The rules that a server puts in force again after one with an earlier policy started later:
+  /// its own policy, with the rest unchanged. The other program cannot know better, and answers 503
+  /// from then on. Nil if there is no such case.
   func retaken(by own: LedgerRules) throws -> LedgerRules? {
     guard digest != own.digest else { return nil }
     let content = try JSON.parse(Array(content.utf8))
@@ -63,7 +64,7 @@ package struct RulesInForce {
     self.isApplied = isApplied
   }
 
-  /// Puts the rules of a server that starts in force and keeps what their catalogue sells.
+  /// Puts the rules of a starting server in force, and stores what their catalogue sells.
   static func take(_ rules: LedgerRules, at now: Instant, in transaction: Transaction) throws {
     try LedgerSequence.lock(in: transaction)
     let before = try RulesInForce(reading: transaction)
@@ -81,7 +82,7 @@ package struct RulesInForce {
       .text(String(decoding: rules.content.encoded(), as: UTF8.self)), .instant(now))
   }
 
-  /// Notes that everything was derived again after a change, unless another came meanwhile.
+  /// Records that everything was derived again after a change, unless another came meanwhile.
   static func noteApplied(_ number: Int64, in transaction: Transaction) throws {
     try transaction.execute(
       "UPDATE billing.rules_in_force SET applied = 1 WHERE id = 1 AND number = $1",
@@ -89,15 +90,15 @@ package struct RulesInForce {
   }
 }
 
-/// Who derives: what it does where the servers' rules are not its own.
+/// The kind of program that derives: what it does if the servers' rules are not its own.
 package enum Deriver: Sendable {
-  /// Follows the server that started last, so that two of them do not undo each other's work.
+  /// Follows the server that started last, so that two servers do not undo each other's work.
   case server
-  /// Refuses: its operator believes in other rules than hold.
+  /// Refuses, because its operator expects other rules than those in force.
   case command
 }
 
-/// The rules to derive under, found in each transaction and remembered while they stay.
+/// The rules to derive under, looked up in each transaction and remembered while they stay.
 final class CurrentRules: Sendable {
   private let own: LedgerRules
   private let deriver: Deriver
@@ -108,7 +109,7 @@ final class CurrentRules: Sendable {
     self.deriver = deriver
   }
 
-  /// Call once the sequence is locked. Before any server has started they are one's own.
+  /// Call it once the sequence is locked. Before any server has started, the rules are this program's own.
   func find(at now: Instant, in transaction: Transaction) throws -> LedgerRules {
     guard var row = try RulesInForce(reading: transaction) else {
       try SoldPlans.keep(own.catalogue, after: nil, at: now, in: transaction)
@@ -137,7 +138,7 @@ final class CurrentRules: Sendable {
     }
   }
 
-  /// Throws unless the servers, if any has started, derive as this program would.
+  /// Throws unless the servers derive as this program would, or none has started.
   func requireServers(reading database: some Queryable) throws {
     if let row = try RulesInForce(reading: database), row.digest != own.digest {
       throw try refusal(row)

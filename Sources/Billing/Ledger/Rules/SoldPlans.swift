@@ -4,10 +4,9 @@ internal import JSON
 package import Storage
 package import Tiers
 
-/// What this deployment ever sold, as the database keeps it beyond any one catalogue.
+/// Everything that this deployment ever sold, as the database keeps it beyond any one catalogue.
 package enum SoldPlans {
-  /// The plans with the products that last meant them; what the present catalogue lists is among
-  /// them.
+  /// The plans, each with the products that last meant it, including those that the present catalogue lists.
   package static func all(reading database: some Queryable) throws -> [Plan] {
     let products = try Product.all(reading: database)
     return try database.rows("SELECT plan, bytes, adds FROM billing.sold_plans ORDER BY plan") {
@@ -25,9 +24,9 @@ package enum SoldPlans {
     }
   }
 
-  /// Keeps what a catalogue sells. `previous` is the digest of the one before, if there was one.
+  /// Stores what a catalogue sells. `previous` is the digest of the catalogue before, if there was one.
   ///
-  /// Nothing is written where it was the last to be kept.
+  /// Writes nothing if the catalogue was the last to be stored.
   package static func keep(
     _ catalogue: Catalogue, after previous: String?, at now: Instant, in transaction: Transaction
   ) throws {
@@ -83,9 +82,11 @@ package enum SoldPlans {
       }
     }
 
-    /// Whether the operator decided that it means nothing by itself any more: it is ignored, or it
-    /// is a price whose product is ignored, or whose product was listed and is, so that it speaks
-    /// for the price. A product that is listed only now does not: it may have been ambiguous before.
+    /// Whether the operator decided that it means nothing by itself any more.
+    ///
+    /// It is ignored, or it is a price whose product is ignored. Or it is a price whose product was
+    /// listed before and still is, so that the product decides for the price. A product that is
+    /// listed only now does not, because it may have been ambiguous before.
     func isGivenUp(
       by catalogue: Catalogue, among sold: [Product], after previous: String?
     ) -> Bool {
@@ -101,7 +102,7 @@ package enum SoldPlans {
           }
     }
 
-    /// What it ever cost.
+    /// The prices that it ever had.
     func prices(reading database: some Queryable) throws -> [Plan.Price?] {
       try database.rows(
         """
