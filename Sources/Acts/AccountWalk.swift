@@ -5,8 +5,8 @@ package import JSON
 package import Storage
 internal import Sync
 
-/// Every account, by its id, in pages; progress names the account at hand, so that who was interrupted can
-/// go on behind it.
+/// All accounts by id, in pages. Progress names the current account, so that an interrupted run can
+/// continue after it.
 package enum AccountWalk {
   package static let after = Parameter<Identifier?>.optional(
     "--after", "account", text: "with --all, continue after this account id",
@@ -14,9 +14,9 @@ package enum AccountWalk {
 
   private static let pageCount = 1000
 
-  /// That SIGINT or SIGTERM ended the walk between two accounts.
+  /// An interruption of the walk by SIGINT or SIGTERM, between two accounts.
   package struct Interrupted {
-    /// The last that was done.
+    /// The last account that was done.
     package let last: Identifier
     private let signal: Int32
 
@@ -26,15 +26,15 @@ package enum AccountWalk {
 
     package var json: JSONValue.Member { .init(Self.shape.name, .string(last.description)) }
 
-    /// Says where to go on, and ends as whoever sent the signal expects.
+    /// Prints where to continue, and ends the way the signal's sender expects.
     package func end() {
       StandardError.write("coffer: interrupted; --after \(last) goes on")
       kill(getpid(), signal)
     }
   }
 
-  /// `title` says what is done to them; `start` is nil for all. Answers how it was interrupted, where signals
-  /// are held; nil where it came to the end.
+  /// Runs `body` for each account; `title` says what is done, and `start` is nil for all. Returns
+  /// how it was interrupted, if signals are held; nil if it reached the end.
   @discardableResult
   package static func each(
     _ title: String, of database: Database, after start: Identifier? = nil,

@@ -6,11 +6,11 @@ package import JSON
 internal import Ledger
 package import Storage
 
-/// Something that an operator does: what was before and after is shown, and kept in the audit log with who
-/// did it and why, in the transaction that does it.
+/// A change by an operator's command. The state before and after is shown. The audit log records
+/// both, the actor and the reason, in the transaction that makes the change.
 ///
-/// What gives or takes waits for --yes. What only adds or repeats runs at once; a reason is kept where
-/// one is given.
+/// What gives or takes something waits for --yes. What only adds or repeats runs at once; a reason
+/// is recorded if one is given.
 package struct Act: Sendable {
   private let invocation: Invocation
   private var database: Database
@@ -19,25 +19,27 @@ package struct Act: Sendable {
 
   /// What an act did in its transaction, or would do there.
   package struct Effect: Sendable {
-    /// What it was done to.
+    /// The object of the act.
     package let subject: String
-    /// What people call that: not for the log, which nobody can change when somebody is to be forgotten.
+    /// The object's name for people. It is not in the log, which no one can change when a person's
+    /// data is erased.
     package var name: String?
-    /// Whose affair it is.
+    /// The account that the act is about.
     package var account: Identifier?
-    /// Who loses by it to that account.
+    /// The account that loses something to that account.
     package var formerAccount: Identifier?
-    /// What people call accounts that stand before and after by their ids: not for the log either.
+    /// Names for people of the accounts whose ids are in `before` and `after`. They are not in the
+    /// log either.
     package var names: [Identifier: String]
-    /// Objects of the same members, none a secret.
+    /// Objects with the same members, none of them secret.
     package var before: JSONValue
     package var after: JSONValue
-    /// What is said once it is done.
+    /// The text that is printed once it is done.
     package var text: String
     package var members: [JSONValue.Member]
-    /// Which step of the act its entry tells of, where it has an entry for each: `ordered`.
+    /// The step of the act that its entry records, if each step has an entry: `ordered`.
     package var step: String?
-    /// What is written in the same transaction once the act has its entry, which names it.
+    /// Writes in the same transaction, once the act has its entry, which gives it its name.
     package var noted: @Sendable (AuditEntry, Transaction) throws -> Void
 
     package init(
@@ -60,15 +62,15 @@ package struct Act: Sendable {
     }
   }
 
-  /// Reads what it decides by, and decides, in a transaction that nobody else decides beside: of the ledger
-  /// none does from its first statement on; of an account, or what else coffer-sync writes, the body locks
-  /// the row (`DatabaseSession.lockedAccount`).
+  /// Reads the grounds of a decision, and decides, in a transaction next to which no other decides.
+  /// For the ledger this holds from its first statement on. For an account, or anything else that
+  /// coffer-sync writes, the body locks the row (`DatabaseSession.lockedAccount`).
   package typealias Body = @Sendable (Transaction) throws -> Effect
 
-  /// The same, which is given the moment at which nobody else decides any more.
+  /// The same, with the moment from which no other transaction decides.
   package typealias TimedBody = @Sendable (Transaction, Instant) throws -> Effect
 
-  /// What was shown is not done any longer after that: its times would lie back, and so would its reasons.
+  /// What was shown longer ago is not done any more: its times and its grounds would be outdated.
   private static let answerSpan = Instant.Span.minutes(1)
 
   package init(_ invocation: Invocation, on database: Database) throws(ConfigurationError) {
@@ -78,21 +80,21 @@ package struct Act: Sendable {
     clock = try DatabaseConfiguration.clock(invocation.settings)
   }
 
-  /// Shows what would be, by doing it and undoing it, and does it where --yes is given or a person at
-  /// the terminal says so; the command takes `options`.
+  /// Shows what would change, by doing it and undoing it. Does it if --yes is given or a person at
+  /// the terminal agrees. The command takes `options`.
   package func whenConfirmed(at now: Instant, _ body: @escaping Body) throws -> Answer {
     try confirmed(at: now, { transaction, _ in try body(transaction) }) { $1 }
   }
 
-  /// For what begins or ends by a decision: of two, the times are in the order in which they are done. `then`
-  /// goes on with what no transaction does.
+  /// For acts that begin or end something with the decision: the times of two acts are in the order
+  /// in which they are done. `then` continues with what no transaction does.
   package func whenConfirmed(
     _ body: @escaping TimedBody, then: (AuditEntry, Answer) throws -> Answer = { $1 }
   ) throws -> Answer {
     try confirmed(at: nil, body, then: then)
   }
 
-  /// At a moment, or at the one at which it is done.
+  /// Does it at `now`; nil is the moment at which it is done.
   private func confirmed(
     at now: Instant?, _ body: @escaping TimedBody,
     then: (AuditEntry, Answer) throws -> Answer
@@ -118,8 +120,8 @@ package struct Act: Sendable {
     return refusal(shown, repeating: true)
   }
 
-  /// For what is several transactions, or has more to show than before and after: `shown` tells what would
-  /// be, and where --yes is given or a person at the terminal says so, `done` does and notes it.
+  /// For acts of several transactions, or with more to show than before and after. `shown` returns what would
+  /// change. If --yes is given or a person at the terminal agrees, `done` does it and records it.
   package func whenAgreed(shown: () throws -> Answer, done: () throws -> Answer) throws -> Answer {
     if invocation[Self.yes] { return try done() }
     let answer = try shown()
@@ -133,7 +135,7 @@ package struct Act: Sendable {
       notice: Self.undoneNotice)
   }
 
-  /// Whether the person at the terminal says yes, of what is still as it was shown.
+  /// Whether the person at the terminal agrees, before what was shown is outdated.
   private func isAgreed() throws(CommandFailure) -> Bool {
     let shown = clock.now()
     guard Terminal.agrees("do it?") else { return false }
@@ -145,7 +147,7 @@ package struct Act: Sendable {
 
   private static let undoneNotice = "nothing was changed; --yes does it"
 
-  /// Does it; the command takes `handyOptions`.
+  /// Does it at once; the command takes `handyOptions`.
   package func atOnce(at now: Instant, _ body: @escaping Body) throws -> Answer {
     let (effect, entry) = try done(at: now, because: nil) { transaction, _ in
       try body(transaction)
@@ -155,15 +157,15 @@ package struct Act: Sendable {
       json: .object(effect.members + [.init("audit", .string(entry.name.description))]))
   }
 
-  /// The same act, where it writes the other schema of the database.
+  /// The same act, for writes to the other schema of the database.
   package func on(_ other: Database) -> Act {
     var act = self
     act.database = other
     return act
   }
 
-  /// Adds the entry of an act to the log, for whoever does it in a transaction of its own; without a reason
-  /// of its own the one that was given, as `handyOptions` has it.
+  /// Adds the entry of an act to the log, for callers with their own transaction. If `reason` is
+  /// nil, the entry gets the one that was given by `handyOptions`.
   @discardableResult
   package func note(
     _ effect: Effect, because reason: String? = nil, at now: Instant, in transaction: Transaction
@@ -190,7 +192,7 @@ package struct Act: Sendable {
     }
   }
 
-  /// The sequence comes before every other lock, as for whoever writes to the ledger.
+  /// The sequence is locked before everything else, as by all who write to the ledger.
   private func lock(in transaction: Transaction) throws {
     if database.owned == .billing { try LedgerSequence.lock(in: transaction) }
   }
@@ -229,7 +231,7 @@ package struct Act: Sendable {
       + BeforeAfter.text(effect.before, effect.after, names: effect.names)
   }
 
-  /// What it answers by itself comes first.
+  /// The command's own members come first.
   private func json(
     _ effect: Effect, _ members: [JSONValue.Member], entry: JSONValue
   ) -> JSONValue {
@@ -243,12 +245,12 @@ package struct Act: Sendable {
 }
 
 extension Act {
-  /// What a command takes that waits to be confirmed.
+  /// The options of a command that waits for confirmation.
   package static let options: [any AnyParameter] = [reason, yes]
-  /// What one takes that runs at once.
+  /// The options of a command that runs at once.
   package static let handyOptions: [any AnyParameter] = [remark]
 
-  /// The JSON of a command that waits to be confirmed: `own` is answered once it is done.
+  /// The JSON of a command that waits for confirmation. The members of `own` are there once it is done.
   package static func answers(_ own: JSONShape) -> JSONShape {
     guard case .object(let members) = own else { preconditionFailure("an act has members") }
     return .object(
@@ -258,7 +260,7 @@ extension Act {
       ])
   }
 
-  /// The JSON of one that runs at once.
+  /// The JSON of a command that runs at once.
   package static func handyAnswers(_ own: JSONShape) -> JSONShape {
     own.adding([.init("audit", .text)])
   }
@@ -271,9 +273,9 @@ extension Act {
     "--reason", "text", text: "reason, recorded in the audit log", .reason)
 }
 
-/// Two objects of the same members, side by side.
+/// Two objects with the same members, side by side.
 package enum BeforeAfter {
-  /// `names` of accounts are shown instead of their ids.
+  /// `names` of accounts are shown in place of their ids.
   package static func text(
     _ before: JSONValue, _ after: JSONValue, names: [Identifier: String] = [:]
   ) -> String {
@@ -314,7 +316,7 @@ package enum BeforeAfter {
     ["cap", "quota", "fee", "bytes", "usage_bytes"].contains(name) || name.hasPrefix("plan ")
   }
 
-  /// As people say it where that is exact: two that differ must not look alike.
+  /// The size in units for people if that is exact: two different sizes must not look alike.
   private static func size(_ count: Int64) -> String {
     var unit: Int64 = 1
     while count / unit >= 1000 { unit *= 1000 }

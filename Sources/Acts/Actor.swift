@@ -2,12 +2,12 @@ internal import Base
 internal import CommandLine
 internal import Configuration
 
-/// Who runs this command, as the audit log names them: `ada`, `ada (sudo, Unix user coffer)`,
-/// `carol (Unix user deploy)`.
+/// The person who runs this command, as the audit log names them: `ada`, `ada (sudo, Unix user
+/// coffer)`, `carol (Unix user deploy)`.
 ///
-/// A person's word, not a proof: whoever may write the database may write anything into it.
+/// It is a statement, not a proof: anyone who can write to the database can write anything into it.
 enum Actor {
-  /// No part of it is longer, in characters.
+  /// The most characters of each part.
   private static let characterCountMax = 100
 
   package static func name(_ settings: Settings) throws(ConfigurationError) -> String {
@@ -29,13 +29,13 @@ enum Actor {
     [first, second].compactMap { $0 }.joined(separator: ", ")
   }
 
-  /// On one line, and short.
+  /// The text on one line, and short.
   private static func plain(_ text: String) -> String {
     Printable.text(String(text.prefix(characterCountMax)))
   }
 }
 
-/// The name in the certificate that opened this SSH session, where sshd tells it (ExposeAuthInfo,
+/// The name in the certificate that opened this SSH session, if sshd provides it (ExposeAuthInfo,
 /// https://man.openbsd.org/sshd_config).
 private enum SSHCertificate {
   static func name(_ environment: [String: String]) -> String? {
@@ -77,7 +77,7 @@ private enum SSHCertificate {
     }
   }
 
-  /// Bytes behind their length in four bytes.
+  /// Bytes that follow their length, which has four bytes.
   private static func member(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     guard rest.count >= 4 else { return nil }
     let count = rest.prefix(4).reduce(0) { $0 << 8 | Int($1) }

@@ -6,7 +6,7 @@ internal import ProviderAPI
 package import Stores
 
 extension StoreList {
-  /// As they are configured, to be asked by this command itself.
+  /// The configured stores, for requests by the command itself.
   package static func configured(_ settings: Settings, clock: Clock) throws -> StoreList {
     try StoreList(
       try DatabaseConfiguration.stores(settings), transport: { _ in CurlTransport() }, clock: clock)

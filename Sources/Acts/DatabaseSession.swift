@@ -9,17 +9,17 @@ internal import Tiers
 
 /// The database as a command uses it, open while `body` runs.
 ///
-/// Only `coffer migrate` and the servers make or change a schema: to any other command a database
-/// that is not there is a path that was mistyped.
+/// Only `coffer migrate` and the servers make or change a schema. To any other command, a missing
+/// database is a mistyped path.
 package enum DatabaseSession {
-  /// For what reads everything as of one moment: longer than ten million accounts take.
+  /// For commands that read everything as of one moment. The time is longer than ten million accounts take.
   package static let wholeReads: DatabaseOptions = {
     var options = DatabaseOptions()
     options.readTime = .hours(1)
     return options
   }()
 
-  /// Refused where another catalogue is given than the one of record.
+  /// Refuses a given catalogue that is not the one of record.
   package static func with<Result>(
     _ invocation: Invocation, owning schema: Schema = .sync,
     _ preparation: Database.Preparation = .requiresSchema,
@@ -34,7 +34,7 @@ package enum DatabaseSession {
     }
   }
 
-  /// For what derives nothing: it tells by the catalogue of record, whichever was given.
+  /// For commands that derive nothing. They use the catalogue of record, whichever was given.
   package static func withCatalogueOfRecord<Result>(
     _ invocation: Invocation, options: DatabaseOptions = DatabaseOptions(),
     _ body: (Database, DatabaseConfiguration) throws -> Result
@@ -46,7 +46,7 @@ package enum DatabaseSession {
     }
   }
 
-  /// For what compares catalogues or needs none.
+  /// For commands that compare catalogues or need none.
   package static func withAnyCatalogue<Result>(
     _ invocation: Invocation, owning schema: Schema = .sync,
     _ preparation: Database.Preparation = .requiresSchema,
@@ -60,8 +60,7 @@ package enum DatabaseSession {
     return try body(database, configuration)
   }
 
-  /// The database as a command uses it that decides something about entitlements: refused where
-  /// the servers derive under other rules.
+  /// For commands that decide about entitlements. Refuses if the servers derive under other rules.
   package static func withLedger<Result>(
     _ invocation: Invocation, _ body: (Database, Ledger, Instant) throws -> Result
   ) throws -> Result {
@@ -72,7 +71,7 @@ package enum DatabaseSession {
     }
   }
 
-  /// What `account` finds, for an act: refused where it is erased, or is being erased.
+  /// Finds the account of an act. Refuses one that is erased, or is being erased.
   package static func livingAccount(_ queryable: some Queryable, _ text: String) throws -> Account {
     let account = try account(queryable, text)
     let progress = try DeletionProgress(of: account.id, reading: queryable)
@@ -85,8 +84,8 @@ package enum DatabaseSession {
     return account
   }
 
-  /// The same in a transaction that writes the account's rows, with whether its end was asked for: nobody
-  /// changes either meanwhile.
+  /// The same in a transaction that writes the account's rows, with its deletion if one was asked
+  /// for. No other transaction changes either meanwhile.
   package static func lockedAccount(
     _ transaction: Transaction, _ text: String
   ) throws -> (account: Account, deletion: AccountDeletion?) {
@@ -95,7 +94,8 @@ package enum DatabaseSession {
     return (try livingAccount(transaction, id.description), deletion)
   }
 
-  /// The account that an operator named by its id or its username. What stores call things has digits.
+  /// The account that an operator named by its id or its username. A text with digits may be a
+  /// store's number.
   package static func account(_ queryable: some Queryable, _ text: String) throws -> Account {
     if let id = Identifier(text) {
       guard let account = try Account.find(queryable, id) else {

@@ -6,12 +6,12 @@ internal import Ledger
 package import Storage
 package import Sync
 
-/// An end that was asked for, with what both programs and the stores have done about it.
+/// A deletion that was asked for, with what both programs and the stores have done about it.
 package struct DeletionProgress: Sendable {
   package let deletion: AccountDeletion
   package let parts: DeletionParts
 
-  /// Nil where no end of the account was asked for.
+  /// Nil if no deletion of the account was asked for.
   package init?(of account: Identifier, reading database: some Queryable) throws {
     guard let deletion = try AccountDeletion.find(account, reading: database),
       let parts = try DeletionParts(of: account, reading: database)
@@ -27,7 +27,7 @@ package struct DeletionProgress: Sendable {
   /// When the later of the two programs was done; nil until both are.
   package var erased: Instant? { parts.erased }
 
-  /// The state with its moment; while it is being erased, each part's as well.
+  /// The state with its moment. During the erasure, each part's state as well.
   package var text: String {
     let moment = erased ?? deletion.erases
     return state.rawValue + (moment.map { ", \($0)" } ?? "")
@@ -38,7 +38,7 @@ package struct DeletionProgress: Sendable {
 /// An account of `deletion list`.
 package struct ListedDeletion: Sendable {
   package let progress: DeletionProgress
-  /// Nil where it has none, or none any more.
+  /// Nil if the account has none, or none any more.
   package let username: String?
 
   package init?(_ deletion: AccountDeletion, _ reader: Reader) throws {

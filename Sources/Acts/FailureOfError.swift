@@ -10,7 +10,7 @@ internal import Sync
 internal import Tiers
 
 extension CommandFailure {
-  /// The one place where what went wrong below becomes a line and an exit code.
+  /// The one place that turns an error of the modules below into a line and an exit code.
   package init(of error: any Error) {
     self =
       switch error {

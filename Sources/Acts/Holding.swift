@@ -7,7 +7,7 @@ package import Subscriptions
 package import Sync
 internal import Tiers
 
-/// What an account may store at a moment, and what was given to it: as acts show it before and after.
+/// What an account may store at a moment, and what it was given, as acts show it before and after.
 package struct Holding {
   package let members: [JSONValue.Member]
 
@@ -39,21 +39,22 @@ package struct Holding {
 }
 
 extension AccountDeletion {
-  /// What is still to come of it, for whoever gives the account something; nil once it is erased.
+  /// What is still to come of the deletion, for anyone who gives the account something; nil once it
+  /// is erased.
   package var ahead: String? {
     guard erased == nil else { return nil }
     return erases.map { "erased from \($0) on" } ?? "erased once it was exported"
   }
 }
 
-/// Whose a subscription is, and what that means for who had it and for who gets it.
+/// The owner of a subscription, and the caps of the former and the new owner.
 package struct Possession {
   package let owner: Identifier?
   package let json: JSONValue
-  /// What the owners are called who have a name: for people, not for the log.
+  /// The names of the owners who have one: for people, not for the log.
   package let names: [Identifier: String]
 
-  /// `former` is who had it, where another has it meanwhile.
+  /// `former` is the previous owner, if another account owns it meanwhile.
   package init(
     of key: ObjectKey, from former: Identifier?, to account: Account, _ ledger: Ledger,
     at now: Instant, _ transaction: Transaction
@@ -77,6 +78,6 @@ package struct Possession {
 }
 
 extension Account {
-  /// Its id, with its name for people.
+  /// The account's id, with its name for people.
   package var shown: String { id.description + (username.map { " (\($0))" } ?? "") }
 }

@@ -8,7 +8,7 @@ package import Stores
 package import Subscriptions
 internal import Tiers
 
-/// A subscription as an operator names it: by its key, or by a number that people have from its store.
+/// A subscription as an operator names it: by its key, or by a number that its store gives to people.
 package struct NamedSubscription: Sendable {
   private let text: String
 
@@ -18,7 +18,7 @@ package struct NamedSubscription: Sendable {
 
   fileprivate init(_ text: String) { self.text = text }
 
-  /// What it names in the environment that grants.
+  /// The purchase that it names in the granting environment.
   package func purchase(_ ledger: Ledger) throws(CommandFailure) -> NamedPurchase {
     let environment = ledger.rules.grantingEnvironment
     guard let named = StoreList.known.purchase(named: text, in: environment) else {
@@ -27,7 +27,7 @@ package struct NamedSubscription: Sendable {
     return named
   }
 
-  /// The one of which something is known; refused where that is none, or where it may be one or another.
+  /// The known subscription of this name. Refuses if nothing is known of it, or if it may be one of several.
   package func known(to ledger: Ledger, reading database: any Queryable) throws -> ObjectKey {
     let key = try key(ledger, reading: database)
     guard try ledger.knows(key, reading: database) else {
@@ -36,7 +36,7 @@ package struct NamedSubscription: Sendable {
     return key
   }
 
-  /// The same of a number; what a key names is not looked for.
+  /// The subscription of a number, in the same way. A key is returned without a lookup.
   package func key(_ ledger: Ledger, reading database: any Queryable) throws -> ObjectKey {
     let purchase = try purchase(ledger)
     if ObjectKey(text) != nil { return purchase.object }
@@ -61,7 +61,7 @@ package struct NamedSubscription: Sendable {
     return first
   }
 
-  /// Why a text is the name of none.
+  /// Why a text names no subscription.
   fileprivate static func misnomer(_ text: String) -> String {
     let named = ObjectKey(text).flatMap { key in
       StoreList.known[key.provider].flatMap { $0.traits.subscriptionKind == key.kind ? $0 : nil }

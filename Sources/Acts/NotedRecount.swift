@@ -4,7 +4,7 @@ internal import Storage
 package import Sync
 
 extension Recount {
-  /// Corrects an account, with an entry of the audit log in the transaction that does it.
+  /// Corrects an account's usage, with an entry of the audit log in the same transaction.
   @discardableResult
   package func correct(
     _ account: Identifier, noting act: Act, at now: Instant

@@ -4,13 +4,13 @@ package import Configuration
 package import HTTPServer
 internal import Stripe
 
-/// What the commands need that speak to the running programs.
+/// The configuration of commands that talk to the running programs.
 package struct PeerConfiguration: Sendable {
   package let syncListen: SocketAddress
   package let billingListen: SocketAddress
-  /// In the order written; empty where `COFFER_SYNC_AUTHORITIES` is absent.
+  /// In the order written; empty if `COFFER_SYNC_AUTHORITIES` is absent.
   package let authorities: [String]
-  /// Empty where Stripe is off.
+  /// Empty if Stripe is off.
   package let stripeWebhookSecrets: [Secret]
   package let clock: Clock
 

@@ -3,7 +3,7 @@ internal import Configuration
 internal import Ledger
 
 extension Form where Value == String {
-  /// What is kept for people to read.
+  /// A text that is stored for people to read.
   package static var reason: Form {
     Form { (text, name) throws(CommandFailure) in
       let isSaid = text.unicodeScalars.contains {

@@ -3,13 +3,13 @@ package import Base
 internal import JSON
 package import Storage
 
-/// What the audit log says of sealing kept deliveries anew.
+/// The entries of the audit log about sealing stored deliveries anew.
 package enum ResealLog {
   package static let subject = "kept deliveries and jobs"
   /// The member that counts what older keys had sealed.
   package static let byOlderKeys = "sealed_by_older_keys"
 
-  /// When what older keys had sealed was last sealed anew by the first of then; nil where it never was.
+  /// When what older keys had sealed was last sealed anew with the first key of that time; nil if never.
   package static func last(reading reader: Reader) throws -> Instant? {
     var query = AuditQuery()
     query.subject = subject

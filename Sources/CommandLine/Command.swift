@@ -1,7 +1,7 @@
 package import Configuration
 package import JSON
 
-/// One thing `coffer` can do: what it takes, what it says of itself, and how it is done.
+/// A command of `coffer`: its parameters, its description and its function.
 ///
 /// Parsing, help and completion are made from this value alone, so none can disagree with another.
 package struct Command: Sendable {
@@ -9,15 +9,15 @@ package struct Command: Sendable {
   package let words: [String]
   /// What it does: imperative, at most 60 characters, without a full stop.
   package let abstract: String
-  /// What one has to know beyond the abstract; may be empty.
+  /// What operators must know beyond the abstract; may be empty.
   package let discussion: String
   /// Lines that an operator can type.
   package let examples: [String]
-  /// What is given by its place; only the last may be left out.
+  /// The arguments, which are given by place. Only the last can be optional.
   package let arguments: [any AnyParameter]
-  /// What is given by its name.
+  /// The options, which are given by name.
   package let options: [any AnyParameter]
-  /// What its JSON looks like.
+  /// The shape of its JSON.
   package let answers: JSONShape
   package let run: @Sendable (Invocation) throws -> Answer
 
@@ -38,19 +38,19 @@ package struct Command: Sendable {
 
   package var name: String { words.joined(separator: " ") }
 
-  /// The parts of its line, each to stay on one; what may be left out is in brackets.
+  /// The parts of its usage line, each unbroken. Optional parts are in brackets.
   package var usage: [String] {
     words
       + (arguments + options).map { $0.isRequired ? $0.usage : "[\($0.usage)]" }
   }
 
-  /// Its own options and those of every command.
+  /// The command's own options and those of every command.
   var allOptions: [any AnyParameter] { options + CommonOptions.all }
 }
 
-/// What several commands take by its place.
+/// Arguments that several commands take.
 package enum CommonArguments {
-  /// As an operator names it; `DatabaseSession.account` finds it.
+  /// An account as an operator names it; `DatabaseSession.account` finds it.
   package static let account = Parameter<String>.required(
     "account", text: "account id or username", .text)
 }
@@ -58,7 +58,7 @@ package enum CommonArguments {
 /// The options of every command.
 package enum CommonOptions {
   package static let all: [any AnyParameter] = [config, json, help]
-  /// What may stand before a command, or without one.
+  /// The options that can come before a command, or without one.
   package static let leading: [any AnyParameter] = all + [version]
   package static let short: [String: any AnyParameter] = ["-h": help, "-V": version]
 
@@ -71,14 +71,14 @@ package enum CommonOptions {
   package static let version = Parameter<Bool>.flag("--version", text: "print the version")
 }
 
-/// What a command has to say, for people and for programs; the caller chose which.
+/// The answer of a command, for people and for programs; the caller chooses which.
 package struct Answer: Sendable {
   package var code: ExitCode
   package let text: String
   package let json: JSONValue
-  /// A line for people beside either form, on stderr; nil for none.
+  /// A line for people in addition to either form, on stderr; nil for none.
   package var notice: String?
-  /// What is left to do once it is written whole; nil for nothing.
+  /// What to do after the answer is completely written; nil for nothing.
   package var whenWritten: (@Sendable () -> Void)?
 
   package init(
@@ -93,7 +93,7 @@ package struct Answer: Sendable {
   }
 }
 
-/// Why a command did not do what it was asked for; `text` is one line.
+/// Why a command did not do what it was asked to do; `text` is one line.
 package struct CommandFailure: Error, Equatable {
   package let code: ExitCode
   package let text: String

@@ -1,12 +1,12 @@
 internal import Configuration
 
-/// What a command line asks for.
+/// The request of a command line.
 package enum CommandRequest {
   case run(Command, Invocation)
   case help(String)
 }
 
-/// Reads a command line against the table of commands.
+/// Parses a command line by the table of commands.
 package struct CommandLineParser {
   private let table: CommandTable
 
@@ -14,7 +14,7 @@ package struct CommandLineParser {
 
   private var help: HelpText { HelpText(table: table) }
 
-  /// Throws a `CommandFailure` with code 64 and one line that names what does not fit.
+  /// Throws a `CommandFailure` with code 64 and one line that names the error.
   package func parse(
     _ words: [String], environment: [String: String]
   ) throws(CommandFailure) -> CommandRequest {
@@ -48,8 +48,8 @@ package struct CommandLineParser {
         of: command, texts, settings: table.settings, environment: environment))
   }
 
-  /// A word that nearly calls another command is no argument of this one: `backup verfy` writes no backup
-  /// into a directory of that name.
+  /// Refuses a word that nearly names another command as an argument of this one. So `backup verfy`
+  /// writes no backup into a directory of that name.
   private func refuseMistyped(
     _ value: String?, behind command: Command
   ) throws(CommandFailure) {
@@ -66,7 +66,7 @@ package struct CommandLineParser {
         + (isPath ? " A path of that name is ./\(value)" : ""))
   }
 
-  /// Takes the options that stand before a command's words; returns what follows them.
+  /// Takes the options before a command's words; returns the rest.
   private func leading(
     _ words: [String], _ texts: inout [String: [String]]
   ) throws(CommandFailure) -> [String] {
@@ -83,7 +83,7 @@ package struct CommandLineParser {
     table.all.first { words.starts(with: $0.words) }
   }
 
-  /// No command is named in full: help on what there is, or what is wrong with the words.
+  /// Handles a line that names no whole command: returns help, or throws what is wrong with the words.
   private func group(
     _ words: [String], _ named: [String], asksForHelp: Bool
   ) throws(CommandFailure) -> CommandRequest {
@@ -124,7 +124,7 @@ package struct CommandLineParser {
     return help.group(words)
   }
 
-  /// What to do about words that begin no command: arguments may follow those that were mistyped.
+  /// What to suggest for words that begin no command. Arguments may follow the mistyped words.
   private func meant(by named: [String]) -> String {
     let groups = table.all.map { $0.words[0] }
     let names = table.all.map(\.name) + groups + [CommonOptions.version.name]

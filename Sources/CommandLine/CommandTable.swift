@@ -1,14 +1,14 @@
 package import Configuration
 
-/// The commands of a program, in the order help lists them.
+/// The commands of a program, in the order in which help lists them.
 package struct CommandTable: Sendable {
   /// The program's name, and what it does in one line.
   package let name: String
   package let abstract: String
   package let version: String
-  /// What its settings are read by.
+  /// The table that the settings are read by.
   package let settings: SettingsTable
-  /// By what an operator is doing.
+  /// The commands, grouped by an operator's tasks.
   package let groups: [(title: String, commands: [Command])]
   package let all: [Command]
 

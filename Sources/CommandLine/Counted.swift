@@ -1,5 +1,5 @@
 extension Int64 {
-  /// With a comma between thousands: `100,022`.
+  /// The number with a comma between thousands: `100,022`.
   package var grouped: String {
     var text = ""
     for (index, digit) in String(magnitude).reversed().enumerated() {

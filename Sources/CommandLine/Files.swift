@@ -2,7 +2,7 @@ internal import Base
 internal import Configuration
 internal import Glibc
 
-/// A file named on the command line, whole; `-` is standard input.
+/// A file named on the command line, read whole; `-` is standard input.
 package enum InputFile {
   package static let byteCountMax = 64 << 20
 
@@ -37,9 +37,9 @@ package enum InputFile {
   }
 }
 
-/// A file made for its owner only.
+/// A new file that only its owner may access.
 package enum OutputFile {
-  /// Writes a new file, durable once this returns; an existing one is never touched.
+  /// Writes a new file, which is durable on return. An existing file is never touched.
   package static func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
     let file = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard file >= 0 else {
@@ -64,7 +64,7 @@ package enum OutputFile {
 
   package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
-  /// Whether two paths are of one file, which need not be there.
+  /// Whether two paths name one file, even if it does not exist.
   package static func isSame(_ path: String, _ other: String) -> Bool {
     if let file = place(path), let otherFile = place(other) { return file == otherFile }
     let (directory, name) = split(path)
@@ -72,7 +72,7 @@ package enum OutputFile {
     return name == otherName && place(directory) == place(otherDirectory)
   }
 
-  /// Where a file lies, whatever leads there; nil where there is none.
+  /// The identity of a file, whatever path leads to it; nil if there is none.
   private static func place(_ path: String) -> [UInt64]? {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else { return nil }
@@ -84,7 +84,7 @@ package enum OutputFile {
     return (String(path[...slash]), path[path.index(after: slash)...])
   }
 
-  /// Writes a file in the place of one that may be there, which stays until this one is whole.
+  /// Writes a file in place of an existing one, which stays until the new one is complete.
   package static func replace(_ path: String, with bytes: [UInt8]) throws(CommandFailure) {
     let new = path + ".new"
     remove(new)
@@ -102,16 +102,17 @@ extension OutputFile {
   package static func remove(_ path: String) { _ = unsafe unlink(path) }
 }
 
-/// Where a command's answer goes.
+/// Writes a command's answer.
 package enum StandardOutput {
-  /// Writes what is found on the way to the answer.
+  /// Writes results that come before the answer.
   package static func writeOn(_ text: String) throws(CommandFailure) {
     guard writeAll(Array(text.utf8), to: STDOUT_FILENO) || errno == EPIPE else { throw cut() }
   }
 
-  /// Writes the whole answer, which is the last that is written there; an empty or cut one is no success.
+  /// Writes the whole answer, the last text that goes there. An answer that is not written, or is
+  /// cut, is a failure.
   ///
-  /// Whoever reads no further, as `head` does, has what it wanted.
+  /// A reader that stops early, as `head` does, has what it wanted.
   package static func write(_ text: String) throws(CommandFailure) {
     fflush(nil)
     guard !text.isEmpty else { return }
@@ -124,9 +125,9 @@ package enum StandardOutput {
   }
 }
 
-/// The three files that every program is started with.
+/// The three files that every program starts with.
 package enum StandardFiles {
-  /// Takes the places of those that the caller closed, before a database's file or socket gets one.
+  /// Opens those that the caller closed, before a database's file or socket gets their numbers.
   package static func open() {
     for file in STDIN_FILENO...STDERR_FILENO where fcntl(file, F_GETFD) < 0 {
       _ = unsafe Glibc.open("/dev/null", O_RDONLY)
@@ -134,7 +135,7 @@ package enum StandardFiles {
   }
 }
 
-/// Where a command talks to people beside its answer.
+/// Messages to people, besides a command's answer.
 package enum StandardError {
   package static func write(_ line: String) {
     let bytes = Array("\(line)\n".utf8)
@@ -142,7 +143,7 @@ package enum StandardError {
   }
 }
 
-/// Whether everything could be written; `errno` says why not.
+/// Whether everything was written; otherwise `errno` has the reason.
 private func writeAll(_ bytes: [UInt8], to file: Int32) -> Bool {
   var rest = bytes[...]
   while !rest.isEmpty {
@@ -155,7 +156,7 @@ private func writeAll(_ bytes: [UInt8], to file: Int32) -> Bool {
   return true
 }
 
-/// What the system says about the last failed call.
+/// The system's message about the last failed call.
 private func systemErrorText() -> String {
   guard let text = unsafe strerror(errno) else { return "error \(errno)" }
   return unsafe String(cString: text)

@@ -1,9 +1,9 @@
 internal import Configuration
 
-/// How a text of the command line becomes a value, and what a shell offers for it.
+/// The conversion of a command-line text to a value, and what a shell offers for it.
 package struct Form<Value: Sendable>: Sendable {
   package let completion: Completion
-  /// Gets the text and the name of the parameter, for messages.
+  /// Converts the text. It also gets the parameter's name, for messages.
   package let read: @Sendable (_ text: String, _ name: String) throws(CommandFailure) -> Value
 
   package init(
@@ -18,7 +18,7 @@ package struct Form<Value: Sendable>: Sendable {
 extension Form where Value == String {
   package static var text: Form { Form { (text, _) throws(CommandFailure) in text } }
 
-  /// Names a file, which a shell can complete.
+  /// The name of a file, which a shell can complete.
   package static var path: Form {
     Form(completion: .file) { (text, name) throws(CommandFailure) in
       guard !text.isEmpty else { throw CommandFailure(.usage, "the path for \(name) is empty") }
@@ -27,7 +27,7 @@ extension Form where Value == String {
     }
   }
 
-  /// A path or an address with a blank at its end is a mistake that would make something new.
+  /// Refuses a blank at either end of a path or an address. It is a mistake that would make something new.
   static func refuseBlanks(around text: String, _ name: String) throws(CommandFailure) {
     if let refusal = Surroundings.blank(around: text) {
       throw CommandFailure(.usage, "\(name): \(quoted(text)) \(refusal)")
@@ -60,7 +60,7 @@ extension Form where Value: FixedWidthInteger {
 }
 
 extension Parameter where Value == Int {
-  /// How much of a list is shown.
+  /// The maximum number of a list's rows to show.
   package static func limit(of what: String = "", otherwise count: Int = 100) -> Parameter {
     .optional(
       "--limit", "count", text: { "maximum number of rows\(what) (default: \($0))" },

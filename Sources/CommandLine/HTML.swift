@@ -1,4 +1,4 @@
-/// Text as a page takes it.
+/// Text in the form that an HTML page takes.
 package enum HTML {
   package static func text(_ text: some StringProtocol) -> String {
     Printable.text(String(text)).replacing("&", with: "&amp;").replacing("<", with: "&lt;")

@@ -1,13 +1,13 @@
 internal import Configuration
 
-/// The text behind `--help`, made from the commands' own descriptions.
+/// The text of `--help`, made from the commands' own descriptions.
 struct HelpText {
   package let table: CommandTable
 
   private static let width = 80
   private static let rowWidth = min(90, Terminal.width)
 
-  /// What fits a screen: the commands of each group by their first words, and where to read on.
+  /// Help that fits on a screen: each group's commands by their first words, and where to read on.
   package func overview() -> String {
     let groups = table.groups.map { group in
       "\(group.title):\n\(rows(families(group.commands)))"
@@ -28,7 +28,7 @@ struct HelpText {
       """
   }
 
-  /// What `coffer help` takes beside commands.
+  /// The text of a topic that `coffer help` takes besides commands.
   package func topic(_ name: String) -> String? {
     switch name {
     case "commands": "commands:\n\(rows(table.all.map { ($0.name, $0.abstract) }))"
@@ -38,7 +38,7 @@ struct HelpText {
     }
   }
 
-  /// A row for each first word: what it does, or the words that follow it.
+  /// A row for each first word: what it does, or the words that can follow it.
   private func families(_ commands: [Command]) -> [(String, String)] {
     var words: [String] = []
     for command in commands where !words.contains(command.words[0]) {

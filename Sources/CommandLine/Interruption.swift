@@ -1,15 +1,16 @@
 internal import Glibc
 
-/// SIGINT and SIGTERM of long work that can say where to go on: they wait until it asks.
+/// SIGINT and SIGTERM during long work that can say where to continue. They wait until the work
+/// asks for them.
 package enum Interruption {
-  /// Call before the database is opened: threads started later inherit the blocked signals, so that none
-  /// of them takes one.
+  /// Call before the database is opened. Threads started later inherit the blocked signals, so that
+  /// none of them receives one.
   package static func hold() {
     var signals = signals()
     _ = unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
   }
 
-  /// The signal that came, nil for none; another one then ends the program at once.
+  /// The signal that arrived; nil for none. After that, another signal ends the program at once.
   package static func taken() -> Int32? {
     var signals = signals()
     var pending = sigset_t()

@@ -1,14 +1,13 @@
 package import Configuration
 
-/// A command line that fits its command: every parameter has its value.
+/// A command line that matches its command: every parameter has its value.
 package struct Invocation: Sendable {
   private var values: [String: any Sendable] = [:]
   /// The command's words.
   package let name: String
   package let settings: Settings
 
-  /// `texts` holds what was given for each parameter, by its name. Arguments are judged before
-  /// options.
+  /// `texts` holds what was given for each parameter, by its name. Arguments are checked before options.
   package init(
     of command: Command, _ texts: [String: [String]], settings table: SettingsTable,
     environment: [String: String]

@@ -1,17 +1,17 @@
 package import Base
 package import JSON
 
-/// What a command's JSON looks like: `coffer schema` tells it, and builds for tests hold every answer to it.
+/// The shape of a command's JSON. `coffer schema` prints it, and test builds check every answer against it.
 package indirect enum JSONShape: Sendable {
   case text, integer, bool
   /// RFC 3339 in UTC.
   case time
   case list(JSONShape)
   case object([Member])
-  /// Null where there is none.
+  /// Null if there is no value.
   case orNull(JSONShape)
   case oneOf([JSONShape])
-  /// Whatever someone else says.
+  /// Any JSON, made by someone else.
   case anything
 
   package struct Member: Sendable {
@@ -26,16 +26,16 @@ package indirect enum JSONShape: Sendable {
     }
   }
 
-  /// Rises when a member goes or changes its meaning; members that come are no new version.
+  /// Rises when a member is removed or changes its meaning, not when one is added.
   package static let version = 1
 
-  /// An object of these members and no others.
+  /// An object of its own members, these and no others.
   package func adding(_ more: [Member]) -> JSONShape {
     guard case .object(let members) = self else { preconditionFailure("only objects have members") }
     return .object(members + more)
   }
 
-  /// Where a value is not of this shape, e.g. `devices[0].added`; nil where it is.
+  /// The path at which a value does not have this shape, e.g. `devices[0].added`; nil if it has.
   package func misfit(_ value: JSONValue, at path: String = "") -> String? {
     switch (self, value) {
     case (.anything, _), (.text, .string), (.integer, .integer), (.bool, .bool),
@@ -76,7 +76,7 @@ package indirect enum JSONShape: Sendable {
     return nil
   }
 
-  /// As JSON Schema of 2020-12 says it.
+  /// The shape as JSON Schema 2020-12.
   package var schema: JSONValue {
     switch self {
     case .text: ["type": "string"]
@@ -105,7 +105,7 @@ extension JSONValue {
 }
 
 extension JSONShape: ExpressibleByDictionaryLiteral {
-  /// An object whose members are all there.
+  /// An object with all of these members.
   package init(dictionaryLiteral members: (String, JSONShape)...) {
     self = .object(members.map { Member($0, $1) })
   }

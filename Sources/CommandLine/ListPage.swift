@@ -1,12 +1,12 @@
 package import JSON
 
-/// What a command shows of a list that may be longer.
+/// The part of a list that a command shows.
 package struct ListPage<Row> {
   package let rows: [Row]
-  /// What `--after` takes to go on; nil where these are the last.
+  /// The value for `--after` to continue; nil if these are the last rows.
   package let next: String?
 
-  /// `found` is one more than is shown, where there are more.
+  /// `found` has one more row than is shown, if there are more.
   package init(_ found: [Row], limit: Int, cursor: (Row) -> String) {
     rows = Array(found.prefix(limit))
     next = found.count > limit ? rows.last.map(cursor) : nil
@@ -15,21 +15,22 @@ package struct ListPage<Row> {
   /// `next` for programs.
   package var cursor: JSONValue { next.map { .string($0) } ?? .null }
 
-  /// For programs, in the shape of `JSONShape.page`; `rows` are those of the page, each in its own shape.
+  /// The page for programs, in the shape of `JSONShape.page`. `rows` are the page's rows, each in
+  /// its own shape.
   package func json(
     _ name: String, _ rows: [JSONValue], adding members: [JSONValue.Member] = []
   ) -> JSONValue {
     .object([.init(name, .array(rows)), .init("next", cursor)] + members)
   }
 
-  /// How to go on, where there is more: `100 of 100,022 accounts; go on with --after …`.
+  /// How to continue, if there are more rows: `100 of 100,022 accounts; go on with --after …`.
   package func notice(of things: String, count: () throws -> Int64) rethrows -> String? {
     guard let next else { return nil }
     let (shown, all) = (Int64(rows.count).grouped, try count().grouped)
     return "\(shown) of \(all) \(things); go on with --after \(next)"
   }
 
-  /// The same of a list that may be very long, which is counted no further than `max`.
+  /// The same for a list that may be very long. It is counted up to `max` only.
   package func notice(
     of things: String, countedTo max: Int64, count: (_ limit: Int64) throws -> Int64
   ) rethrows -> String? {
@@ -39,14 +40,14 @@ package struct ListPage<Row> {
     return "\(Int64(rows.count).grouped) of \(all) \(things); go on with --after \(next)"
   }
 
-  /// The same of a list that nobody counts.
+  /// The same for a list that is not counted.
   package func notice(of things: String) -> String? {
     next.map { "there are more \(things); go on with --after \($0)" }
   }
 }
 
 extension JSONShape {
-  /// A list that may be longer, by the name of what is in it, and what `--after` takes to go on.
+  /// A page of a list under the name of its items, and the value for `--after` to continue.
   package static func page(_ name: String, of row: JSONShape) -> JSONShape {
     .object([.init(name, .list(row)), .init("next", .orNull(.text))])
   }

@@ -1,9 +1,9 @@
 internal import Configuration
 
-/// Something a command takes, by its place or by its name: `<account>`, `--limit <count>`, `--json`.
+/// A parameter of a command, given by its place or its name: `<account>`, `--limit <count>`, `--json`.
 ///
-/// This row is the only place that says any of it. Parsing, help, completion and the value that the
-/// command gets are made from it.
+/// This is its only description. Parsing, help, completion and the value that the command gets are made from
+/// it.
 package struct Parameter<Value: Sendable>: AnyParameter {
   package let name: String
   package let valueName: String?
@@ -18,17 +18,17 @@ package struct Parameter<Value: Sendable>: AnyParameter {
   }
 }
 
-/// A parameter whatever its value is, as tables, help and the parser hold it.
+/// A parameter with any type of value, for tables, help and the parser.
 package protocol AnyParameter: Sendable {
-  /// With its dashes, where it is given by name.
+  /// The name, with dashes if the parameter is given by name.
   var name: String { get }
-  /// What the value of an option is called; nil for a flag, and for what is given by its place.
+  /// The name of an option's value; nil for a flag, and for a parameter given by its place.
   var valueName: String? { get }
   var text: String { get }
   var isRequired: Bool { get }
   var isRepeatable: Bool { get }
   var completion: Completion { get }
-  /// A `Held` value, made of the texts that were given for it.
+  /// A `Held` value, made from the texts that were given for it.
   func held(_ texts: [String]) throws(CommandFailure) -> any Sendable
 }
 
@@ -47,14 +47,14 @@ package enum Completion: Sendable, Equatable {
 extension AnyParameter {
   private var isOption: Bool { name.hasPrefix("--") }
 
-  /// As a usage line shows it, brackets aside.
+  /// The parameter in a usage line, without brackets.
   package var usage: String { isOption ? valueName.map { "\(name) <\($0)>" } ?? name : "<\(name)>" }
 
-  /// What help says of it. An argument's own usage shows whether it must be given.
+  /// Its text in help. An argument's own usage shows whether it is required.
   package var help: String { isOption && isRequired ? text + " (required)" : text }
 }
 
-// `name` alone is given by its place; with dashes, and `valueName`, by its name.
+// A parameter with only a `name` is given by its place. One with dashes and `valueName` is given by its name.
 extension Parameter {
   package static func required(
     _ name: String, _ valueName: String? = nil, text: String, _ form: Form<Value>
@@ -68,7 +68,7 @@ extension Parameter {
     }
   }
 
-  /// Nil where it is not given.
+  /// A parameter that is nil if it is not given.
   package static func optional<Given: Sendable>(
     _ name: String, _ valueName: String? = nil, text: String, _ form: Form<Given>
   ) -> Parameter where Value == Given? {
@@ -81,7 +81,7 @@ extension Parameter {
     }
   }
 
-  /// With a value where it is not given; `text` gets that value to tell of it.
+  /// A parameter with a default value; `text` gets that value in order to show it.
   package static func optional(
     _ name: String, _ valueName: String, text: (Value) -> String, _ form: Form<Value>,
     otherwise: Value
@@ -95,7 +95,7 @@ extension Parameter {
     }
   }
 
-  /// Given any number of times.
+  /// A parameter that can be given any number of times.
   package static func repeatable<Given: Sendable>(
     _ name: String, _ valueName: String, text: String, _ form: Form<Given>
   ) -> Parameter where Value == [Given] {

@@ -1,6 +1,7 @@
-/// Text that others wrote, for a terminal: it moves no cursor, begins no line and turns no line around.
+/// Text by others, made safe for a terminal: it cannot move the cursor, begin a line or reverse a
+/// line's direction.
 package enum Printable {
-  /// With a question mark for each character that would.
+  /// The text with a question mark for each character that could.
   package static func text(_ text: String) -> String { replacing(text) { _ in "?" } }
 
   /// The same JSON value, with those characters escaped.
@@ -25,7 +26,7 @@ package enum Printable {
     return replaced
   }
 
-  /// Whether a terminal does what it says instead of showing it; all of these have four digits at most.
+  /// Whether a terminal obeys the character instead of showing it. All of these have at most four digits.
   private static func isObeyed(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .lineSeparator, .paragraphSeparator: true

@@ -1,10 +1,10 @@
 internal import Base
 internal import Glibc
 
-/// How far long work has come, on stderr: on a terminal one line that is written over and over, a plain
-/// line now and then elsewhere, and nothing of what is over at once.
+/// The progress of long work, on stderr. On a terminal it is one line that is overwritten,
+/// elsewhere a plain line now and then. Work that is over at once shows nothing.
 ///
-/// One thread uses it. `done` may be set by whoever counts for itself.
+/// One thread uses it. Code that counts itself may set `done`.
 package final class Progress {
   package enum Unit {
     case bytes
@@ -12,15 +12,16 @@ package final class Progress {
     case count(of: String)
   }
 
-  /// So much is done of `total`.
+  /// How much of `total` is done.
   package var done: Int64 = 0 { didSet { tellIfDue() } }
-  /// Nil where nobody knows it, or not yet.
+  /// Nil if it is not known, or not yet.
   package var total: Int64?
-  /// Where the work stands, for who wants to go on from there; shown behind the figures.
+  /// The current place of the work, for an operator who wants to continue from there. It is shown
+  /// after the figures.
   package var place = ""
 
   private let title: String
-  /// What an earlier run had done: no work of this one.
+  /// What an earlier run had done, which is not counted as work of this one.
   private let first: Int64
   private let unit: Unit
   private let isTerminal: Bool
@@ -48,16 +49,16 @@ package final class Progress {
     next = .now() + (isTerminal ? Self.terminalPause : Self.plainPause)
     isShown = true
     guard isTerminal else { return write("coffer: \(line(width: .max))\n") }
-    // What is wider would begin a line of its own each time.
+    // A wider line would begin a new line each time.
     write("\r\u{1B}[K\(line(width: Terminal.width(of: STDERR_FILENO) - 1))")
   }
 
-  /// Leaves a terminal's line to something else that is printed now.
+  /// Clears a terminal's line for other text that is printed next.
   package func makeRoom() {
     if isTerminal, isShown { write("\r\u{1B}[K") }
   }
 
-  /// Where it is too long, the figures go first, from their end: one cannot go on without the place.
+  /// A line that is too long loses its last figures first, because no one can continue without the place.
   private func line(width: Int) -> String {
     var figures = figures.map { Printable.text($0) }
     let place = place.isEmpty ? "" : Printable.text("at \(place)")

@@ -1,8 +1,8 @@
 package import Base
 
-/// A length of time for people, in the largest unit that tells enough: `90 s`, `47 h`, `3 d`.
+/// A length of time for people, in the largest unit that is precise enough: `90 s`, `47 h`, `3 d`.
 package enum SpanText {
-  /// In hours below `days`, where each counts.
+  /// The span in hours below `days`, while each hour counts.
   package static func text(_ span: Instant.Span, hoursBelow days: Instant.Span = .days(2)) -> String
   {
     let seconds = span.milliseconds / 1000

@@ -1,13 +1,14 @@
 package import Base
 internal import Configuration
 
-/// A moment as an operator tells it: in UTC (`2026-01-05T10:00:00Z`, seconds, or a day for its
-/// beginning), or by a span from now (`90s`, `15min`, `2h`, `3d`, `2w`).
+/// A moment as an operator writes it: in UTC (`2026-01-05T10:00:00Z`, seconds, or a day for its
+/// beginning), or as a span from now (`90s`, `15min`, `2h`, `3d`, `2w`).
 package enum StatedTime: Sendable, Equatable {
   case moment(Instant)
   case fromNow(Instant.Span)
 
-  /// A span alone has passed, or is to come; with a `+` before it, it is to come in any case.
+  /// A plain span is in the past, or in the future if `spanIsToCome`. A span with a `+` before it
+  /// is always in the future.
   package init?(_ text: String, spanIsToCome: Bool = false) {
     if let seconds = Int64(text), !text.hasPrefix("+") {
       guard 0...253_402_300_799 ~= seconds else { return nil }
@@ -37,10 +38,10 @@ package enum StatedTime: Sendable, Equatable {
 }
 
 extension Form where Value == StatedTime {
-  /// A moment; a span alone is one that has passed.
+  /// A moment; a plain span is in the past.
   package static var time: Form { stated { StatedTime($0) } }
 
-  /// An end; a span alone is one to come.
+  /// An end; a plain span is in the future.
   package static var end: Form { stated { StatedTime($0, spanIsToCome: true) } }
 
   private static func stated(_ read: @escaping @Sendable (String) -> StatedTime?) -> Form {

@@ -1,10 +1,10 @@
-/// Rows for people: columns aligned under their titles, numbers to the right.
+/// Rows for people: columns are aligned under their titles, numbers to the right.
 package struct Table {
   package enum Alignment {
     case left, right
-    /// Of ids, which lose their middle where a row is too wide.
+    /// For ids, which lose their middle if a row is too wide.
     case folded
-    /// Of sentences, at the end of a row, which go on beneath.
+    /// For sentences in the last column, which continue below.
     case wrapped
   }
 
@@ -27,11 +27,11 @@ package struct Table {
 
   package var isEmpty: Bool { rows.isEmpty }
 
-  /// No wider than the terminal; as wide as it needs where there is none.
+  /// The table for a terminal, no wider than it is. Without a terminal the width is not limited.
   package var text: String { text(width: Terminal.width) }
 
-  /// No wider than `width`: sentences are wrapped, ids lose their middle, and then so do other cells. What
-  /// still is too wide has columns nearer to each other, or each row as a list of its cells.
+  /// The table, no wider than `width`. Sentences are wrapped, and ids lose their middle; then other cells do,
+  /// too. A table that is still too wide gets narrower gaps, or shows each row as a list of its cells.
   package func text(width: Int) -> String {
     for gap in [2, 1] {
       let widths = widths(within: width, gap: gap)
@@ -56,7 +56,7 @@ package struct Table {
     }.joined(separator: "\n")
   }
 
-  /// The same for a page; a row that begins with `all` is the sum of the others.
+  /// The table for an HTML page. A row that begins with `all` is the sum of the others.
   package var html: String {
     func row(_ cells: [String], _ name: String) -> String {
       zip(cells, columns).map { cell, column in
@@ -99,7 +99,7 @@ package struct Table {
     return widths
   }
 
-  /// A row, of several lines where its end is wrapped.
+  /// The lines of a row; more than one if its last cell is wrapped.
   private func line(_ row: [String], _ widths: [Int], gap: Int) -> [String] {
     var line = ""
     var beneath: [String] = []
@@ -125,7 +125,7 @@ package struct Table {
 
 /// An id without its middle.
 package enum Folded {
-  /// At most `count` characters, the longer part from its beginning.
+  /// At most `count` characters; the longer part is from the beginning.
   package static func text(_ text: String, to count: Int) -> String {
     guard text.count > count, count > 2 else { return text }
     let tail = (count - 1) / 3
@@ -135,7 +135,7 @@ package enum Folded {
 
 /// Sentences for people, broken between words.
 package enum Prose {
-  /// No line is longer than `width`, save for a single long word.
+  /// Lines no longer than `width`, except for a single long word.
   package static func lines(_ text: String, width: Int) -> [String] {
     var lines: [String] = []
     var line = ""
@@ -149,8 +149,8 @@ package enum Prose {
     return lines + [line]
   }
 
-  /// Each line begins with `indent`, and none is longer than `width`; the second and further ones are
-  /// two columns further in.
+  /// Lines that begin with `indent`, none longer than `width`. The second and later lines are
+  /// indented by two more columns.
   package static func text(_ text: String, indent: String = "", width: Int) -> String {
     lines(text, width: width - indent.count - 2).enumerated().map { index, line in
       indent + (index == 0 ? "" : "  ") + line + "\n"

@@ -2,21 +2,21 @@ package import Base
 internal import Configuration
 internal import Glibc
 
-/// A person who sits before this command: is told more than a file is, and can be asked.
+/// The person at the terminal of this command, who is shown more than a file and can be asked.
 package enum Terminal {
-  /// Whether a person looks at what is printed.
+  /// Whether a person reads the output.
   package static let isOutput = isatty(STDOUT_FILENO) == 1
 
-  /// Off where NO_COLOR is set and not empty (https://no-color.org), or the terminal knows none.
+  /// Off if NO_COLOR is set and not empty (https://no-color.org), or if the terminal has no colours.
   private static let hasColour: Bool = {
     let environment = Launch.environment()
     return isOutput && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
   }()
 
-  /// How wide a line of the answer may be; without a terminal as wide as it needs.
+  /// The most columns of a line of the answer; unlimited without a terminal.
   package static let width = isOutput ? width(of: STDOUT_FILENO) : .max
 
-  /// The columns of the terminal behind a descriptor; 80 where it does not tell.
+  /// The columns of the terminal behind a descriptor; 80 if it does not report them.
   package static func width(of descriptor: Int32) -> Int {
     var size = winsize()
     guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 1 else {
@@ -25,7 +25,7 @@ package enum Terminal {
     return Int(size.ws_col)
   }
 
-  /// What a line of a table means to whoever skims it.
+  /// What a line of a table means to a reader who skims it.
   package enum Tint: String {
     case title = "1"
     case bad = "31"
@@ -38,7 +38,7 @@ package enum Terminal {
     return "\u{1B}[\(tint.rawValue)m\(line)\u{1B}[0m"
   }
 
-  /// A moment in a table: from now for people, exactly for everything else.
+  /// A moment in a table: relative to now for people, exact for everything else.
   package static func time(_ moment: Instant?, now: Instant) -> String {
     guard let moment else { return "-" }
     return isOutput ? relative(moment, now: now) : moment.description
@@ -52,7 +52,7 @@ package enum Terminal {
     return moment > now ? "in " + text : text + " ago"
   }
 
-  /// Whether somebody can be asked.
+  /// Whether a person can be asked.
   package static var isThere: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
 
   /// Asks for a yes; anything else is a no.

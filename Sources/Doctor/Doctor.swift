@@ -10,15 +10,15 @@ internal import Ledger
 package import Storage
 internal import Sync
 
-/// One thing that was looked at.
+/// The result of one check.
 package struct Check: Sendable {
   package enum State: String {
     case ok, warning, failed
-    /// Not looked at; the text says why, or which option asks for it.
+    /// Not checked; the text says why, or which option asks for it.
     case skipped
   }
 
-  /// The JSON of several.
+  /// The JSON of a list of checks.
   package static let shape: JSONShape = [
     "failed": .integer,
     "checks": .list(["name": .text, "state": .text, "text": .text, "remedy": .text]),
@@ -27,9 +27,9 @@ package struct Check: Sendable {
   package let name: String
   package let state: State
   package let text: String
-  /// What somebody should do; empty where nothing.
+  /// What to do; empty if nothing.
   package let remedy: String
-  /// Whether the text says what was put right.
+  /// Whether the text reports a repair.
   package let isRepair: Bool
 
   package var json: JSONValue {
@@ -50,16 +50,16 @@ package struct Check: Sendable {
   }
 }
 
-/// Looks at an installation that is in use, or at one that was just restored.
+/// Checks an installation that is in use, or one that was just restored.
 package struct Doctor {
-  /// How much is looked at, and whether what is safe is put right.
+  /// How much is checked, and whether safe repairs are made.
   package struct Extent {
     package var takesAll = false
     package var walksObjects = false
     package var isDeep = false
-    /// What puts right what is safe; nil where all stays as it is.
+    /// The act that makes safe repairs; nil if everything stays as it is.
     package var fixing: Act?
-    /// Whether an account may have less room by it.
+    /// Whether a repair may reduce an account's space.
     package var shrinksCaps = false
 
     package init(walksObjects: Bool = false, isDeep: Bool = false) {
@@ -72,10 +72,10 @@ package struct Doctor {
 
   package let database: Database
   package let configuration: DatabaseConfiguration
-  /// Nil where nobody said where objects lie.
+  /// Nil if it is not known where objects are stored.
   package let objects: ObjectStore?
   package let extent: Extent
-  /// Files of the configuration that are to be their owner's alone.
+  /// Files of the configuration that only their owner may access.
   package let secretFiles: [String]
   package init(
     database: Database, configuration: DatabaseConfiguration, objects: ObjectStore?,
@@ -92,7 +92,7 @@ package struct Doctor {
 
   package static let sampleCount = 200
 
-  /// Everything but the stores, in the order in which it is told.
+  /// All checks except those of the stores, in the order in which they are reported.
   package func checks() -> [Check] {
     var checks = [schema, clock].map { $0() } + files()
     if let directory = sqliteDirectory { checks.append(integrity(directory)) }
@@ -101,7 +101,7 @@ package struct Doctor {
     return checks + [check("leftovers", leftovers), check("drift", drift), check("keys", keys)]
   }
 
-  /// What is to be known of a backup that was restored to be looked at.
+  /// The checks of a backup that was restored in order to check it.
   package func checksOfRestored() -> [Check] {
     var checks = [schema()]
     if let directory = sqliteDirectory { checks.append(integrity(directory)) }
@@ -113,7 +113,7 @@ package struct Doctor {
     if case .sqlite(let directory) = configuration.database { directory } else { nil }
   }
 
-  /// What fails to be looked at is a finding, too, and keeps nobody from the rest.
+  /// Runs a check. One that cannot be carried out is a finding, too, and does not stop the others.
   package func check(_ name: String, _ body: () throws -> Check) -> Check {
     do {
       return try body()
@@ -122,11 +122,11 @@ package struct Doctor {
     }
   }
 
-  /// Somewhere among accounts, whose ids are as good as random.
+  /// A place somewhere among the accounts, whose ids are as good as random.
   func randomAccount() -> Identifier { Random.identifier() }
 
-  /// Some accounts of those that `page` answers in the order of their ids: from a random one on, and behind
-  /// the last the first, so that few are all of them.
+  /// Some of the accounts that `page` returns in the order of their ids. They start with a random
+  /// one; after the last account comes the first, so that of few accounts all are included.
   package func sample(
     _ page: (_ behind: Identifier, _ limit: Int) throws -> [Identifier]
   ) rethrows -> [Identifier] {
@@ -149,7 +149,7 @@ package struct Doctor {
     }
   }
 
-  /// More than this apart, signatures of requests begin to be refused.
+  /// If clocks differ by more, signatures of requests begin to be refused.
   private static let clockDifferenceMax = Instant.Span.seconds(60)
 
   private func clock() -> Check {
@@ -184,10 +184,11 @@ package struct Doctor {
 
   // MARK: What is charged and owed
 
-  /// Fewer may all be somebody's mistake: a purchase may name any account.
+  /// A smaller number may all be mistakes: a purchase may name any account.
   private static let strangerCountMin = 10
 
-  /// Whether both schemas are of one installation and one moment: who is owed something has an account.
+  /// Checks that both schemas are of one installation and one moment: every account that is owed
+  /// something exists.
   private func owners() throws -> Check {
     var (checked, strange, first) = (0, 0, Identifier?.none)
     func look(_ page: [Identifier]) throws {
@@ -219,7 +220,8 @@ package struct Doctor {
           + "was there before, the rows of sync are older than those of billing")
   }
 
-  /// Where there are accounts, either nobody has paid yet, or what all had paid is gone with their schema.
+  /// The result if nothing is owed to anyone. If accounts exist, either no one has paid yet, or all
+  /// payments were lost with their schema.
   private func owedNobody() throws -> Check {
     func hasRow(_ table: String) throws -> Bool {
       try database.read { reader in
@@ -246,7 +248,7 @@ package struct Doctor {
     }
   }
 
-  /// Those that neither are accounts nor were any that left.
+  /// The owners that are neither existing nor deleted accounts.
   private func strangers(among owners: [Identifier]) throws -> [Identifier] {
     var known: Set<Identifier> = []
     for list in SQLList.slices(of: owners.map { .id($0) }, after: 0) {
@@ -286,7 +288,7 @@ package struct Doctor {
 
   var sampleText: String { extent.takesAll ? "" : " of a sample" }
 
-  /// All accounts, or some from a random one on.
+  /// Runs `body` for all accounts, or for some from a random one on.
   private func accounts(_ body: (Identifier) throws -> Void) throws {
     guard !extent.takesAll else {
       try AccountWalk.each("recounting", of: database) { account, _ in try body(account) }
@@ -306,7 +308,7 @@ package struct Doctor {
       (
         try KeptDelivery.sealed(by: keys, reading: reader),
         try KeptDelivery.firstKeySeals(keys, reading: reader).map { seals in
-          // What older keys had sealed bears its first seal no more.
+          // Resealing replaced the first seals that older keys had made.
           max(seals, try ResealLog.last(reading: reader) ?? seals)
         }
       )

@@ -10,7 +10,7 @@ internal import Repair
 internal import Storage
 internal import Subscriptions
 
-/// Whether subscriptions and schedules follow from what is kept of them.
+/// Checks that subscriptions and schedules follow from what is stored of them.
 extension Doctor {
   package func drift() throws -> Check {
     let ledger = Ledger(stores: .known, rules: LedgerRules(configuration), for: .command)
@@ -66,7 +66,7 @@ extension Doctor {
       isRepair: repaired > 0)
   }
 
-  /// What was not put right, since somebody would have less by it.
+  /// The rows that were not repaired, because an account would have less space.
   private struct Left {
     private(set) var count: Int64 = 0
     private var named: [String] = []
@@ -86,7 +86,7 @@ extension Doctor {
     }
   }
 
-  /// What was compared of everything, or of a sample, in parts of which all is listed that differs.
+  /// Compares everything or a sample, in parts small enough to list everything that differs.
   private func drifts(_ ledger: Ledger, _ each: (Ledger.Drift) throws -> Void) throws {
     let limit = Ledger.Drift.listedCountMax
     guard extent.takesAll else {
@@ -123,7 +123,8 @@ extension Doctor {
     try schedules(ledger, each)
   }
 
-  /// All of them, after the subscriptions that they follow from: what was put right there is right here.
+  /// Compares all schedules. It runs after the subscriptions that they follow from, so that repairs
+  /// there count here.
   private func schedules(_ ledger: Ledger, _ each: (Ledger.Drift) throws -> Void) throws {
     let limit = Ledger.Drift.listedCountMax
     let progress = Progress("deriving schedules", .count(of: "accounts"))
@@ -140,8 +141,8 @@ extension Doctor {
     }
   }
 
-  /// Derives again what differs, beside the servers, and notes each in the audit log of its schema; a
-  /// transaction each, which is rolled back where a cap would shrink.
+  /// Derives again what differs, while the servers run, and records each repair in the audit log of
+  /// its schema. Each is its own transaction, which is rolled back if a cap would shrink.
   private func repair(
     _ drift: Ledger.Drift, _ ledger: Ledger, _ act: Act, _ left: inout Left
   ) throws {

@@ -6,7 +6,7 @@ internal import Glibc
 internal import Storage
 internal import Sync
 
-/// What lies on disks: rights, room, the database's files, objects.
+/// Checks of disks: permissions, free space, the database's files, objects.
 extension Doctor {
   package func files() -> [Check] {
     var directories: [String] = []
@@ -83,7 +83,7 @@ extension Doctor {
       : Check("permissions", .warning, text, remedy, isRepair: !closed.isEmpty)
   }
 
-  /// What the servers find closed because a command of another user's made it.
+  /// What the servers cannot open, because a command of another user made it.
   private func strangers() -> [(text: String, remedy: String)] {
     let looked =
       [
@@ -138,7 +138,7 @@ extension Doctor {
 
   // MARK: Objects
 
-  /// Why no object is looked at: nobody says where they are, or there is no store.
+  /// Why no object is checked: their place is not given, or there is no store.
   private var unseen: String {
     configuration.objectsDirectory == nil
       ? "COFFER_OBJECTS is not given here" : "there is no object store to look at"
@@ -167,7 +167,7 @@ extension Doctor {
 
   private var walkText: String { extent.walksObjects ? "" : " of a sample" }
 
-  /// Small contents, which are in the database.
+  /// Checks small contents, which are in the database.
   package func contents() throws -> Check {
     let progress = Progress("looking for small contents", .count(of: "rows"))
     let sample = extent.walksObjects ? nil : randomAccount()
@@ -218,8 +218,8 @@ extension Doctor {
       "coffer doctor --objects --fix deletes them", isRepair: deleted.count > 0)
   }
 
-  /// Why rows say nothing of what is garbage among the objects: they may be another database's, which
-  /// names them. Nil where coffer-sync started with both, so long ago that a mistake was noticed.
+  /// Why rows do not show which objects are garbage: another database's rows may name them. Nil if
+  /// coffer-sync started with both, so long ago that a mistake would have been noticed.
   private func stranger(
     to objects: ObjectStore
   ) throws -> (state: Check.State, why: String, remedy: String)? {

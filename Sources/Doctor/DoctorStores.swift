@@ -8,9 +8,9 @@ internal import Stores
 internal import Subscriptions
 internal import Tiers
 
-/// Whether the stores answer, and know our keys.
+/// Checks that the stores answer and know our keys.
 extension Doctor {
-  /// One request to each that is configured to be asked, for something that it never sold.
+  /// Sends one request to each store with a configured key, for something that it never sold.
   package static func stores(
     _ settings: Settings, _ configuration: DatabaseConfiguration
   ) throws -> [Check] {

@@ -7,10 +7,10 @@ internal import Stores
 package import Subscriptions
 package import Tiers
 
-/// How an account lies in an archive: docs/export.md.
+/// The form of an account in an archive: docs/export.md.
 package enum AccountArchive {
   package static let kind = "coffer-account"
-  /// Rises when programs of before cannot read what is written.
+  /// Rises when older programs cannot read what is written.
   package static let format = 1
 
   package static let account = "account.json"
@@ -19,17 +19,17 @@ package enum AccountArchive {
   package static let contents = "contents/"
   package static let deliveries = "deliveries/"
 
-  /// Names sort as they were made.
+  /// Names sort in the order in which they were made.
   package static func numbered(_ folder: String, _ number: Int) -> String {
     let text = String(number)
     return folder + String(repeating: "0", count: max(0, 6 - text.count)) + text + ".json"
   }
 
-  /// A page of records is a megabyte at most, billing's part what an account could ever decide.
+  /// A page of records has at most a megabyte; billing's part has at most what an account could ever decide.
   package static let limits = JSONLimits(byteCountMax: 64 << 20, valueCountMax: 1 << 20)
 }
 
-/// What is told of a delivery beside its message, which is a file of its own: what came, as it came.
+/// The data of a delivery besides its message. The message is a file of its own: the bytes as they came.
 package struct ArchivedDelivery: Sendable {
   package let provider: ObjectKey.Provider
   package let environment: StoreEnvironment?

@@ -13,7 +13,7 @@ internal import Stores
 internal import Subscriptions
 internal import Sync
 
-/// The way of a checked account into this Coffer, in two steps that can each be repeated.
+/// Brings a checked account into this Coffer, in two steps that can each be repeated.
 package struct AccountArrival: Sendable {
   private let arriving: ArrivingAccount
   private let database: Database
@@ -33,7 +33,7 @@ package struct AccountArrival: Sendable {
 
   private var account: Identifier { arriving.account.id }
 
-  /// Throws where something is missing here, or in the archive, that a later step would miss.
+  /// Throws if anything is missing here, or in the archive, that a later step needs.
   private func requireMeans() throws {
     guard large.isEmpty || configuration.objectsDirectory != nil else {
       throw CommandFailure(.configuration, "COFFER_OBJECTS is not set: large contents lie there")
@@ -43,14 +43,14 @@ package struct AccountArrival: Sendable {
     for delivery in arriving.deliveries { _ = try prepared(delivery) }
   }
 
-  /// What only stores can tell again: whether they are asked.
+  /// Reads of what only stores can report again: those requested, and those that could not be.
   package struct Reads: Sendable {
     var asked: [ObjectKey] = []
-    /// For want of a key of their API, or of the purchase's token.
+    /// Not requested, because a key of the store's API or the purchase's token is missing.
     var unasked: [ObjectKey] = []
   }
 
-  /// Deliveries and decisions, which are kept under their ids and so come in once.
+  /// Takes in deliveries and decisions. They are stored under their ids, so each comes in only once.
   package func takeInPurchases() throws -> Reads {
     try requireMeans()
     let ledger = Ledger(stores: .known, configuration)
@@ -70,7 +70,7 @@ package struct AccountArrival: Sendable {
         guard let owner = try Ledger.owner(of: key, reading: reader), owner != account else {
           continue
         }
-        // A run that was interrupted may leave it with who was erased there, whom its store names.
+        // An interrupted run may leave it with an account that was erased there and that its store names.
         guard transferred.contains(key), try Account.find(reader, owner) == nil else {
           throw MovingError("\(key) is another account's here")
         }
@@ -113,7 +113,7 @@ package struct AccountArrival: Sendable {
     return keys
   }
 
-  /// Read again by today's decoder, and sealed with this Coffer's key.
+  /// Decodes the delivery with today's decoder, and seals it with this Coffer's key.
   private func prepared(_ archived: ArchivedDelivery) throws -> PreparedDelivery {
     guard let store = StoreList.known[archived.provider],
       let file = arriving.archive.file(named: archived.file)
@@ -145,7 +145,7 @@ package struct AccountArrival: Sendable {
       .filter { $0.byteCount > MovedContent.inlineByteCountMax }
   }
 
-  /// Large contents, each under a new key, by the documents that they are of.
+  /// Stores large contents, each under a new key. Returns the keys by the documents' ids.
   private func writeObjects() throws -> (keys: [Identifier: Identifier], store: ObjectStore?) {
     guard !large.isEmpty, let directory = configuration.objectsDirectory else { return ([:], nil) }
     let store = try ObjectStore(directory: directory)

@@ -14,12 +14,12 @@ internal import Stores
 internal import Subscriptions
 package import Sync
 
-/// One account's way into an archive.
+/// Writes one account to an archive.
 package struct AccountExport {
   private let database: Database
   private let configuration: DatabaseConfiguration
   private let writer: ArchiveWriter
-  /// Whether its end waits for this.
+  /// Whether the account's deletion waits for this export.
   package private(set) var isAwaited = false
   private var recordCount = 0
   private var documentCount = 0
@@ -36,9 +36,10 @@ package struct AccountExport {
     self.writer = writer
   }
 
-  /// Rows and small contents as of one snapshot; large ones after it, which nobody deletes meanwhile.
+  /// Writes rows and small contents as of one snapshot. Large contents follow, which no one deletes
+  /// meanwhile.
   package mutating func run(_ name: String) throws -> Account {
-    // Where nothing large was ever stored there is none.
+    // Without large contents there may be no object store.
     let store = configuration.objectsDirectory.flatMap { try? ObjectStore(existing: $0) }
     let hold = try store?.hold()
     let progress = Progress("exporting", .bytes)

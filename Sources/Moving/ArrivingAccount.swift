@@ -13,8 +13,7 @@ package import Subscriptions
 package import Sync
 internal import Tiers
 
-/// An account in an archive, of which every digest and signature was checked: nothing of it is written
-/// before.
+/// An account in an archive, with every digest and signature checked. Nothing of it is written before that.
 package struct ArrivingAccount: Sendable {
   package let account: MovedAccount
   package let tree: MovedTree
@@ -22,12 +21,12 @@ package struct ArrivingAccount: Sendable {
   package let subscriptions: [ObjectKey]
   package let decided: [Decided]
   package let deliveries: [ArchivedDelivery]
-  /// The subscriptions of which something was erased there, so that only their stores tell it.
+  /// The subscriptions of which something was erased there, so that only their stores can report it.
   package let erased: [ObjectKey]
-  /// What purchases are read by.
+  /// The secrets that purchases are read by.
   package let secrets: [(key: ObjectKey, secret: Secret)]
 
-  /// Throws one line on the first thing that is wrong.
+  /// Reads and checks an archive. Throws one line about the first error.
   package init(_ path: String) throws {
     archive = try ArchiveReader(
       path, kind: AccountArchive.kind, format: AccountArchive.format)
@@ -65,7 +64,8 @@ package struct ArrivingAccount: Sendable {
     } catch { throw Self.failure(error, path) }
   }
 
-  /// The subscriptions that operators made its own there, or a claim that goes along as if they had.
+  /// The subscriptions that operators transferred to the account there, including claims that are
+  /// moved as if they had.
   package var transferred: Set<ObjectKey> {
     Set(
       decided.compactMap { one in
@@ -73,7 +73,7 @@ package struct ArrivingAccount: Sendable {
       })
   }
 
-  /// Before anything is read: what the format does not name is no part of an account.
+  /// Checked before anything is read: what the format does not name is no part of an account.
   private static func requireKnownNames(
     of archive: ArchiveReader, _ path: String
   ) throws(CommandFailure) {
@@ -87,7 +87,7 @@ package struct ArrivingAccount: Sendable {
     }
   }
 
-  /// Throws where something is said to have happened that is yet to come, clocks' differences aside.
+  /// Throws if anything is dated in the future, apart from differences of clocks.
   func requirePast(at now: Instant) throws(MovingError) {
     let moments =
       [account.created] + account.devices.flatMap { [$0.added, $0.revoked ?? $0.added] }
@@ -106,7 +106,7 @@ package struct ArrivingAccount: Sendable {
       .requireArray().map { try MovedFile($0, of: account, isChecked: areChecked) }
   }
 
-  /// Whose content a file of the archive is.
+  /// The document that a file of the archive holds the content of.
   package static func document(_ file: ArchiveReader.File) throws -> Identifier {
     guard let id = Identifier(String(file.name.dropFirst(AccountArchive.contents.count))) else {
       throw MovingError("\(file.name) is no document's content")
@@ -143,7 +143,7 @@ package struct ArrivingAccount: Sendable {
 }
 
 extension ArchiveReader {
-  /// Those below a folder.
+  /// The files below a folder.
   package func files(in folder: String) -> some Sequence<File> {
     files.lazy.filter { $0.name.hasPrefix(folder) }
   }

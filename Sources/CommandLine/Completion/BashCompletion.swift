@@ -56,7 +56,7 @@ enum BashCompletion {
     return "    \(pattern(place.words))\(place.isCommand ? "*" : "")) offers=\"\(words)\" ;;"
   }
 
-  /// Each word with a space behind it.
+  /// Each word with a space after it.
   private static func pattern(_ words: [String]) -> String {
     "\"" + words.map { $0 + " " }.joined() + "\""
   }
@@ -64,7 +64,7 @@ enum BashCompletion {
   private static func reply(_ completion: Completion) -> String {
     switch completion {
     case .nothing: ":"
-    // Readline is told, so that it quotes what a name may hold.
+    // Readline must know, so that it quotes what a name may hold.
     case .file:
       "compopt -o filenames 2> /dev/null; mapfile -t COMPREPLY < <(compgen -f -- \"$current\")"
     case .words(let words):

@@ -1,19 +1,19 @@
-/// What can follow on a command line, made from the table of commands for any shell.
+/// The possible continuations of a command line, made from the table of commands for any shell.
 package struct CompletionTable {
-  /// What a shell may offer.
+  /// A word that a shell may offer.
   struct Offer {
     let word: String
     let text: String
   }
 
-  /// What may follow these words; options of the command are among it.
+  /// What may follow these words, including the command's options.
   package struct Place {
-    /// Without options and their values: `["account"]`.
+    /// The words without options and their values: `["account"]`.
     let words: [String]
     /// Whether `words` name a command, so that its arguments may follow them, too.
     let isCommand: Bool
     let offers: [Offer]
-    /// What stands first behind a command's words.
+    /// The completion of the first argument after a command's words.
     let argument: Completion
   }
 
@@ -60,7 +60,7 @@ package struct CompletionTable {
     )
   }
 
-  /// The words that may follow to name a command.
+  /// The words that may follow in the name of a command.
   private static func next(_ words: [String], of commands: [Command]) -> [Offer] {
     var offers: [Offer] = []
     for command in commands where command.words.starts(with: words) {

@@ -1,4 +1,4 @@
-/// `complete` commands for fish, each under the condition where it holds.
+/// `complete` commands for fish, each with the condition for it.
 enum FishCompletion {
   package static func script(_ table: CompletionTable) -> String {
     """
@@ -41,7 +41,7 @@ enum FishCompletion {
   ) -> [String] {
     let words = place.words.joined(separator: " ")
     let exact = "complete -c coffer -n '__coffer_at \(words)'"
-    // Not behind the words of a longer command, which has options of its own.
+    // Not after the words of a longer command, which has its own options.
     let longer = table.places.filter {
       $0.words.count > place.words.count && $0.words.starts(with: place.words)
     }
@@ -62,7 +62,7 @@ enum FishCompletion {
     return lines
   }
 
-  /// What fish is to know of an option's value.
+  /// What fish must know about an option's value.
   private static func value(of option: String, _ table: CompletionTable) -> String {
     guard table.valued.contains(option) else { return "" }
     switch table.values.first(where: { $0.options.contains(option) })?.completion {

@@ -1,4 +1,4 @@
-/// The shells that can be taught.
+/// The shells with completion.
 package enum Shell: String, CaseIterable {
   case bash, zsh, fish
 

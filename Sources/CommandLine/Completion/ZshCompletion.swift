@@ -52,7 +52,7 @@ enum ZshCompletion {
       + rows.joined(separator: "\n") + "\n    ) ;;"
   }
 
-  /// Each word with a space behind it.
+  /// Each word with a space after it.
   private static func pattern(_ words: [String]) -> String {
     "\"" + words.map { $0 + " " }.joined() + "\""
   }

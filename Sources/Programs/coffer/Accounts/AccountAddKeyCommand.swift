@@ -67,7 +67,7 @@ extension Command {
       }
     })
 
-  /// A text that is 32 bytes in base64 is the key itself; anything else names a file.
+  /// A text of 32 bytes in base64 is the key itself; any other text names a file.
   private static func publicKey(_ text: String) throws(CommandFailure) -> Ed25519PublicKey {
     guard let bytes = Base64.standard.decode(text), bytes.count == Ed25519PublicKey.byteCount else {
       return try KeyFile.read(text).publicKey
@@ -80,7 +80,7 @@ extension Command {
 }
 
 extension Form where Value == String {
-  /// As `POST /v1/devices` takes it.
+  /// A label as `POST /v1/devices` takes it.
   fileprivate static var label: Form {
     Form { (text, name) throws(CommandFailure) in
       guard text.unicodeScalars.count <= Device.labelCharacterCountMax else {

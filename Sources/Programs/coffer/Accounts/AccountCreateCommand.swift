@@ -56,7 +56,7 @@ extension Command {
               ])
           }
         } catch let refusal as Refusal {
-          // Nobody has the key that was made for it, and trying again shall find the path free.
+          // No account has the key that was made for it, and another attempt must find the path free.
           if case .fresh(let path) = source { OutputFile.remove(path) }
           throw refusal
         }
@@ -77,9 +77,9 @@ extension Command {
     }
   }
 
-  /// A fresh key's seed is on disk before the account exists, so no account is ever made that
-  /// nobody can use. It goes again where the account was refused; where the database failed it
-  /// stays, since the account may exist all the same.
+  /// A fresh key's seed is on disk before the account exists, so that no account is ever made that
+  /// no one can use. It is removed if the account is refused. If the database fails it stays,
+  /// because the account may exist anyway.
   private static func key(of source: KeySource) throws(CommandFailure) -> Ed25519PublicKey {
     switch source {
     case .given(let key): return key

@@ -54,7 +54,7 @@ extension Command {
         let (text, members, count) = (export.text, export.members, writer.byteCount)
         let isAwaited = export.isAwaited
         return try Act(invocation, on: database).atOnce(at: now) { transaction in
-          // As long as the snapshot is of after the asking: nothing was written since.
+          // Only if the snapshot is from after the request: nothing was written since then.
           let isLeaving =
             try isAwaited
             && AccountDeletion.exported(account.id, erasing: erases, in: transaction)

@@ -75,7 +75,7 @@ extension Command {
       }
     })
 
-  /// Each page in a snapshot of its own, so that none is held for long.
+  /// Reads each page in its own snapshot, so that none is held for long.
   private static func rank(
     _ order: AccountRanking.Order, _ filter: AccountRanking.Filter, behind after: Account?,
     keeping count: Int, of database: Database, _ catalogue: Catalogue, at now: Instant
@@ -171,13 +171,13 @@ private struct ListedAccount {
   }
 }
 
-/// An account beside the cap that holds for it now.
+/// An account with its current cap.
 struct AccountSummary {
   let account: Account
   let cap: Cap
-  /// Since when an operator lets it write nothing; an end that was asked for is told by itself.
+  /// When an operator blocked its writes; a requested deletion is shown separately.
   let suspended: Instant?
-  /// What becomes of an end that was asked for.
+  /// The progress of a requested deletion.
   let deletion: DeletionProgress?
 
   init(_ account: Account, _ cap: Cap, _ deletion: DeletionProgress?) {
@@ -189,7 +189,7 @@ struct AccountSummary {
 
   var isOverCap: Bool { account.usageByteCount > cap.byteCount }
 
-  /// Why it writes nothing; `-` where it does.
+  /// Why the account cannot write; `-` if it can.
   var state: String {
     let states = [suspended == nil ? nil : "suspended", deletion?.state.rawValue].compactMap { $0 }
     return states.isEmpty ? "-" : states.joined(separator: ", ")

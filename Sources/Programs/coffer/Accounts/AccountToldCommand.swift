@@ -67,11 +67,11 @@ extension Command {
     })
 }
 
-/// One thing that a customer was told, or would have been.
+/// A message that a customer received, or would have received.
 private struct Message: Sendable {
   let at: Instant
   let kind: Kind
-  /// What it was about, for people.
+  /// The subject of the message, for people.
   let about: String
   let text: String
   /// Whether it arrived.
@@ -82,7 +82,7 @@ private struct Message: Sendable {
     case refusedClaim = "refused_claim"
   }
 
-  /// The newest first.
+  /// The account's messages, newest first.
   static func all(
     of account: Identifier, at now: Instant, limit: Int, reading reader: Reader
   ) throws -> [Message] {
@@ -110,7 +110,7 @@ private struct Message: Sendable {
       notice.state + (notice.delivered.map { " \($0)" } ?? notice.lastError.map { ": \($0)" } ?? "")
   }
 
-  /// Nil for one without a problem.
+  /// Nil for a flow without a problem.
   private init?(_ flow: Flow) {
     guard let problem = flow.problem else { return nil }
     at = flow.closed ?? flow.stepSince

@@ -143,7 +143,8 @@ extension Command {
     return invocation[timeout] ?? .minutes(10)
   }
 
-  /// Throws where an end that was asked for is not to come sooner, or was told to stores that --moved spares.
+  /// Throws if a requested deletion would not come sooner, or if its stores may already have been
+  /// asked to stop what --moved spares.
   private static func requireSooner(
     _ known: AccountDeletion, isNow: Bool, hasMoved: Bool, at moment: Instant
   ) throws {
@@ -261,16 +262,16 @@ extension Command {
       }
     })
 
-  /// For so many days after it is asked for, or exported, an account can be kept after all.
+  /// The days after the request, or the export, in which an account can still be kept.
   static func deletionDelayDays(_ invocation: Invocation) throws -> Int64 {
     var reader = SettingsReader(invocation.settings, for: .command)
     return reader.value(SyncSettings.deletionDelayDays) ?? 7
   }
 
-  /// More acts on one account are not looked through.
+  /// The most acts on one account that are searched.
   private static let actCountMax = 1000
 
-  /// When it was exported for the last time.
+  /// When the account was last exported.
   private static func lastExport(of name: String, reading reader: Reader) throws -> Instant? {
     var query = AuditQuery()
     query.account = try DatabaseSession.account(reader, name).id
@@ -284,13 +285,13 @@ extension Command {
 }
 
 extension DeletionConsequences {
-  /// As an act shows them.
+  /// The figures as an act shows them.
   fileprivate var figures: [JSONValue.Member] {
     members.filter { $0.name != "shared_with" }
   }
 }
 
-/// What the end of an account does about what it pays for, in words.
+/// What the deletion of an account does about its subscriptions, in words.
 private struct StoreConsequences {
   let members: [JSONValue.Member]
 

@@ -20,7 +20,7 @@ struct DeletionWait {
     (self.account, self.patience) = (account, patience)
   }
 
-  /// What is answered beside the act, once it is done.
+  /// What the answer has in addition to the act, once it is done.
   static let shape: [JSONShape.Member] = [
     .init("state", .text, isOptional: true), .init("erased", .orNull(.time), isOptional: true),
     .init("parts", DeletionParts.shape, isOptional: true),
@@ -32,8 +32,8 @@ struct DeletionWait {
     case signal(Int32)
   }
 
-  /// The answer to an act that is done, with how far both programs have come when the waiting ends. Opens the
-  /// database anew, so that none of its threads takes a signal.
+  /// The answer to an act that is done, with the progress of both programs when the wait ends.
+  /// Opens the database anew, so that none of its threads receives a signal.
   func answer(behind act: Answer, _ invocation: Invocation) throws -> Answer {
     Interruption.hold()
     return try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
@@ -84,7 +84,7 @@ struct DeletionWait {
 }
 
 extension DeletionProgress {
-  /// Each part on a line of its own.
+  /// Each part on its own line.
   fileprivate var lines: String {
     """
     state    \(state.rawValue)\(erased.map { ", \($0)" } ?? "")

@@ -35,8 +35,8 @@ extension Command {
       let now = configuration.clock.now()
       let moment = suspends ? now : nil
       return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
-        // Where its end was asked for nothing is written anyway; what is decided here is what is left
-        // when that is undone.
+        // An account whose deletion was requested cannot write anyway. This decides what applies if
+        // the deletion is cancelled.
         let (account, deletion) = try DatabaseSession.lockedAccount(
           transaction, invocation[CommonArguments.account])
         let isChanged =

@@ -10,14 +10,14 @@ struct TreeRepairs {
   private let database: Database
   private let act: Act
   private let clock: Clock
-  /// Whether it is done; else it is done and undone, as of every act that waits to be confirmed.
+  /// Whether a repair is kept. Otherwise it is done and undone, as in every act that waits for confirmation.
   private let does: Bool
 
   enum Word: String {
     case done, possible, settled
     case impossible = "none"
 
-    /// As wide as any of them: the rows are printed before the next one is known.
+    /// As wide as any of them, because rows are printed before the next one is known.
     static let title = "REPAIR  "
   }
 
@@ -28,7 +28,7 @@ struct TreeRepairs {
     self.does = does
   }
 
-  /// In a transaction of its own, with its entry in the audit log.
+  /// Repairs in its own transaction, with an entry in the audit log.
   func repair(_ finding: TreeFinding, of account: Identifier) throws -> Word {
     let (act, now, does) = (act, clock.now(), does)
     do {
@@ -49,7 +49,7 @@ struct TreeRepairs {
     }
   }
 
-  /// What is charged, as `usage recount` corrects it.
+  /// Corrects what is charged, as `usage recount` does.
   func correct(_ account: Identifier, _ recount: Recount) throws -> Word {
     guard does else { return .possible }
     _ = try recount.correct(account, noting: act, at: clock.now())

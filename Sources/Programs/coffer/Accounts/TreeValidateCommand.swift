@@ -91,9 +91,9 @@ private struct ValidationRound {
   private let database: Database
   private let objects: ObjectStore?
   private let recount: Recount
-  /// Nil where nothing is to be repaired.
+  /// Nil if nothing is repaired.
   private let repairs: TreeRepairs?
-  /// Whether what is found is printed at once.
+  /// Whether findings are printed at once.
   private let prints: Bool
   private var accountCount = 0
   private var rowCount: Int64 = 0
@@ -180,7 +180,7 @@ private struct Broken {
   private let rule: String
   private let file: Identifier
   private let text: String
-  /// Nil where nothing is to be repaired.
+  /// Nil if nothing is repaired.
   let repair: TreeRepairs.Word?
 
   init(
@@ -194,13 +194,13 @@ private struct Broken {
     self.text = text
   }
 
-  /// As wide as any rule's name: the rows are printed before the next one is known.
+  /// As wide as any rule's name, because rows are printed before the next one is known.
   private static let title: String = {
     let width = TreeFinding.Law.allCases.map(\.rawValue.count).max() ?? 0
     return "BROKEN" + String(repeating: " ", count: max(0, width - 6))
   }()
 
-  /// A row of the table, with its titles before the first.
+  /// A row of the table; the first one comes with the titles.
   func line(isFirst: Bool) -> String {
     var columns: [(String, Table.Alignment)] = [
       ("ACCOUNT", .left), ("FILE", .left), (Self.title, .left),

@@ -72,7 +72,7 @@ extension Command {
 /// One run over one account or all of them, and what it found.
 private struct RecountRound {
   private let recount: Recount
-  /// Nil where nothing is to be corrected.
+  /// Nil if nothing is corrected.
   private let act: Act?
   private let clock: Clock
   private var accountCount = 0

@@ -77,14 +77,14 @@ extension Command {
     })
 }
 
-/// What an admin sees of an account's usage.
+/// An account's usage as an operator sees it.
 private struct UsageReport {
   let account: Account
   let cap: Cap
   let deletion: DeletionProgress?
   let now: Instant
   let finding: UsageFinding
-  /// The latest first.
+  /// Latest first.
   let entries: ListPage<UsageEntry>
   let months: [Transfers.Month]
 
@@ -213,7 +213,7 @@ extension UsageFinding {
     .init("recorded_records", .integer), .init("counted_records", .integer), .init("right", .bool),
   ]
 
-  /// What is recorded and what is true, as commands print it.
+  /// The recorded and the true figures, as commands print them.
   var members: [JSONValue.Member] {
     [
       .init("recorded", .integer(recordedByteCount)), .init("ledger", .integer(ledgerByteCount)),

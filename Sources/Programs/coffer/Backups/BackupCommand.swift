@@ -122,7 +122,7 @@ extension Command {
     return answer
   }
 
-  /// Where objects lie, which not every command has to know.
+  /// The directory of objects, which not every command must know.
   static func objectsDirectory(
     _ configuration: DatabaseConfiguration
   ) throws(CommandFailure) -> String {
@@ -135,7 +135,7 @@ extension Command {
   }
 }
 
-/// One line of progress after the other, as work goes through its stages.
+/// The progress of work in stages, with a line for each stage.
 final class StagedProgress {
   private var stage = ""
   private var progress: Progress?

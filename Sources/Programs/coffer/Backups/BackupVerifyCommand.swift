@@ -88,7 +88,7 @@ extension Command {
       : Check("age", .ok, text)
   }
 
-  /// What is no backup, where there should be one that is newer.
+  /// Reports runs that left no backup, although a newer one should exist.
   private static func later(_ unfinished: [String]) -> [Check] {
     guard let first = unfinished.first else { return [] }
     return [
@@ -112,7 +112,7 @@ extension Command {
         "digests", .failed, damage.joined(separator: "; "),
         "make another backup while the servers still have them")
     }
-    // Where nothing can be written into it, --check does the same.
+    // If nothing can be written into the backup, --check does the same.
     _ = restore.noteDamage()
     return Check(
       "digests", .failed, damage.joined(separator: "; "),
@@ -120,7 +120,7 @@ extension Command {
         + "earlier backups may share the damage")
   }
 
-  /// What a doctor finds in the database that was restored. One that cannot be used is a finding, too.
+  /// What a doctor finds in the restored database. A database that cannot be used is a finding, too.
   private static func restored(
     _ restore: Restore, _ outcome: Restore.Outcome, _ invocation: Invocation
   ) throws -> [Check] {
@@ -140,7 +140,7 @@ extension Command {
         ]
       }
       var configuration = try DatabaseConfiguration(invocation.settings, of: location)
-      // A copy for this look alone: what an earlier version left is brought up to date to be looked at.
+      // A copy only for this check, so the schema of an earlier version is brought up to date in it.
       let database = try Database.open(location, owning: .sync)
       defer { database.close() }
       try database.read { try configuration.settleCatalogue(reading: $0) }

@@ -5,19 +5,19 @@ internal import Glibc
 
 /// PostgreSQL's own programs, which dump its databases and load them.
 enum PostgresTools {
-  /// Both schemas in one snapshot, as a file that pg_restore reads.
+  /// Dumps both schemas in one snapshot, to a file that pg_restore reads.
   static let dump = """
     exec pg_dump --format=custom --schema=sync --schema=billing --file="$COFFER_DUMP" \\
     --dbname="$COFFER_DUMP_OF"
     """
 
-  /// All of it or nothing; into a database that has neither schema.
+  /// Loads all or nothing, into a database that has neither schema.
   static let load = """
     exec pg_restore --single-transaction --exit-on-error --no-owner --no-privileges \\
     --dbname="$COFFER_DUMP_INTO" "$COFFER_DUMP"
     """
 
-  /// Refuses what is no dump of both schemas and their rows.
+  /// Refuses a file that is not a dump of both schemas and their rows.
   static let list = """
     list=$(pg_restore --list "$COFFER_DUMP") || exit
     for schema in sync billing; do
@@ -28,13 +28,13 @@ enum PostgresTools {
     done
     """
 
-  /// The same, and reads all of it: one that was cut off has a whole list.
+  /// The same, and reads the whole dump: a truncated one still has a complete list.
   static let read = """
     \(list)
     exec pg_restore --file=/dev/null "$COFFER_DUMP"
     """
 
-  /// Has `list` or `read` judge a dump.
+  /// Checks a dump with `list` or `read`.
   static func require(_ judge: String, of dump: String) throws(CommandFailure) {
     do { try run(judge, ["COFFER_DUMP": dump]) } catch {
       throw CommandFailure(
@@ -42,8 +42,8 @@ enum PostgresTools {
     }
   }
 
-  /// Runs a shell command and waits for its end. What it prints goes to stderr, since stdout is the
-  /// answer's. `variables` are added to the environment.
+  /// Runs a shell command and waits for its end. Its output goes to stderr, because stdout is for
+  /// the answer. `variables` are added to the environment.
   static func run(_ command: String, _ variables: [String: String]) throws(CommandFailure) {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
@@ -79,7 +79,7 @@ extension Secret {
   /// For an environment that only this user sees.
   var text: String { String(decoding: exposed, as: UTF8.self) }
 
-  /// A database's URL as anybody may see it: without its passwords.
+  /// A database's URL without its passwords, for anyone to see.
   var withoutPassword: String {
     let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     var shown = String(parts[0])

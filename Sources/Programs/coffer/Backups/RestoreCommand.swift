@@ -48,14 +48,14 @@ extension Command {
     })
 }
 
-/// What was restored, as a command tells it.
+/// The result of a restoration, as a command reports it.
 struct Restored {
   private let restore: Restore
   private let outcome: Restore.Outcome
-  /// Where it can be used from; nil for a dump that nobody loaded.
+  /// The location of the usable database; nil for a dump that was not loaded.
   let database: DatabaseLocation?
 
-  /// Loads a dump, where there is one and a database for it. Throws where the database is damaged.
+  /// Loads a dump if there is one and a database for it. Throws if the database is damaged.
   init(
     _ restore: Restore, _ outcome: Restore.Outcome, loadedInto database: DatabaseLocation?
   ) throws {
@@ -78,7 +78,7 @@ struct Restored {
     try renewHistory(of: .sqlite(directory: directory))
   }
 
-  /// No client's cursor of before fits what was restored.
+  /// Earlier cursors of clients do not fit what was restored.
   private static func renewHistory(of location: DatabaseLocation) throws {
     let database = try Database.open(location, owning: .sync, .acceptsEarlier)
     defer { database.close() }
@@ -121,7 +121,7 @@ struct Restored {
 }
 
 extension Restore {
-  /// Only a dump is loaded into a database, and only into one that has nothing of ours.
+  /// Refuses a database for anything except a dump, and one that already has a schema of ours.
   func requirePlace(in database: DatabaseLocation?) throws {
     guard let database else { return }
     guard isDump else {
@@ -137,7 +137,7 @@ extension Restore {
 }
 
 extension Restore.Outcome {
-  /// Nil where all objects are as they were written.
+  /// Nil if all objects are as they were written.
   var objectDamage: String? {
     guard let first = damaged.first else { return nil }
     return

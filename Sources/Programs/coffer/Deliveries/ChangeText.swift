@@ -6,7 +6,7 @@ internal import Repair
 internal import Subscriptions
 internal import Tiers
 
-/// What is derived before and after something, where it differs.
+/// The differences between what is derived before and after something.
 struct ChangeText: Sendable {
   private let change: DerivedChange
 
@@ -42,7 +42,7 @@ struct ChangeText: Sendable {
     return text.isEmpty ? "\nnothing that is owed would be another\n" : text
   }
 
-  /// What `json` looks like, beside what else is told.
+  /// The shape of `json`, in addition to what else is reported.
   static let members: [JSONShape.Member] = [
     .init(
       "subscriptions",
@@ -85,7 +85,7 @@ struct ChangeText: Sendable {
     ]
   }
 
-  /// What changes, in one line for each subscription: for the audit log.
+  /// The changes for the audit log, in one line for each subscription.
   func states(_ side: KeyPath<DerivedChange, DerivedState>) -> JSONValue {
     .object(
       change.subscriptions.map { key in

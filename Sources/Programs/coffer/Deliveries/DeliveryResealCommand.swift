@@ -59,7 +59,7 @@ extension Command {
 }
 
 extension Resealing.Obstacle {
-  /// What to do before.
+  /// What to do first.
   fileprivate var text: String {
     switch self {
     case .newestDelivery(let received):

@@ -150,7 +150,7 @@ extension Command {
       }
     })
 
-  /// What speaks of one purchase in years.
+  /// As many deliveries as one purchase gets in years.
   private static let otherCountMax = 500
 
   private static func redecoded(
@@ -192,7 +192,7 @@ extension Command {
   }
 }
 
-/// What was decoded again, and what became of it.
+/// What was decoded again, and its result.
 private enum ReplayText {
   static func head(_ again: RedecodedDelivery) -> String {
     let (before, after) = (again.delivery.disposition, again.decoded.disposition)

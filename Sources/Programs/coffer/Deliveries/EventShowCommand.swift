@@ -71,7 +71,7 @@ extension Command {
       }
     })
 
-  /// Before anything is shown.
+  /// Runs before anything is shown.
   private static func noteUnsealing(
     of shown: [ShownEvent], because reason: String, _ invocation: Invocation, _ database: Database,
     at now: Instant
@@ -90,12 +90,12 @@ extension Command {
   }
 }
 
-/// The deliveries that an operator names.
+/// Finds the deliveries that an operator names.
 enum EventLookup {
-  /// What may name one.
+  /// The names that a delivery can have.
   static let naming = "id at the store, e.g. evt_1, or number, e.g. 17 or '#17'"
 
-  /// Throws where there is none, or where it takes --store to tell which.
+  /// Throws if there is none, or if --store is needed to select one.
   static func find(
     _ name: String, of store: (any Store)?, reading reader: Reader
   ) throws -> [DeliverySummary] {
@@ -117,7 +117,7 @@ enum EventLookup {
     return found
   }
 
-  /// What came, by the numbers of its deliveries.
+  /// The messages as they came, by the numbers of their deliveries.
   static func unsealed(
     _ deliveries: [DeliverySummary], named name: String, _ sealing: SealingKeys?,
     _ database: Database

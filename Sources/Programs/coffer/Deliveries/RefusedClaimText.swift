@@ -4,7 +4,7 @@ internal import JSON
 internal import Ledger
 internal import Subscriptions
 
-/// Claims of purchases of others, with what gives a purchase to whoever claimed it.
+/// Refused claims of others' purchases, each with the command that gives the purchase to the claimant.
 enum RefusedClaimText {
   static func table(_ claims: [RefusedClaim], at now: Instant) -> Table {
     var table = Table(

@@ -9,12 +9,12 @@ internal import Storage
 internal import Stores
 internal import Subscriptions
 
-/// Has the ledger join again what a kept delivery says, or tells what would be.
+/// Makes the ledger join a stored delivery again, or returns what that would change.
 struct Replay {
   let ledger: Ledger
   let database: Database
   let act: Act
-  /// Why it is joined; nil: what would be is undone.
+  /// Why it is joined; nil: the change is undone.
   let reason: String?
   let now: Instant
 
@@ -36,11 +36,11 @@ struct Replay {
   }
 }
 
-/// A transaction of which only what it would change is wanted.
+/// A transaction that is undone, run only for its result.
 struct UndoneReplay<Result: Sendable>: Error {
   private let result: Result
 
-  /// What `body` finds in a transaction that is undone.
+  /// The result of `body` in a transaction that is undone.
   static func result(
     on database: Database, _ body: @escaping @Sendable (Transaction) throws -> Result
   ) throws -> Result {
@@ -54,11 +54,11 @@ struct UndoneReplay<Result: Sendable>: Error {
   }
 }
 
-/// All deliveries that could not be read when they came, one by one: a transaction and an entry of the audit
-/// log for each that can be read now.
+/// All deliveries that could not be read when they came, one by one. Each that can be read now gets
+/// a transaction and an entry in the audit log.
 struct ReplayRound {
   private let replay: Replay
-  /// Throws a `CommandFailure` for what cannot be read today, either.
+  /// Throws a `CommandFailure` if the delivery still cannot be read.
   private let decode: (DeliverySummary) throws -> RedecodedDelivery
   private var count = 0
   private var readCount = 0
@@ -72,7 +72,7 @@ struct ReplayRound {
     self.decode = decode
   }
 
-  /// In the order of their numbers, from behind one.
+  /// Takes them in the order of their numbers, after `number`.
   mutating func takeAll(of store: (any Store)?, after number: Int64) throws {
     let numbers = try replay.database.read { reader in
       try DeliverySummary.undecodable(of: store?.provider, after: number, reading: reader)

@@ -7,14 +7,14 @@ internal import Stores
 internal import Subscriptions
 internal import Tiers
 
-/// A delivery as `coffer event show` tells it.
+/// A delivery as `coffer event show` prints it.
 struct ShownEvent: Sendable {
   let delivery: DeliverySummary
   let effect: DeliveryEffect
   let canHaveNoEffect: Bool
   let now: Instant
 
-  /// `message` is what came, where it is to be shown.
+  /// `message` is what came, if it must be shown.
   func text(message: [UInt8]?) -> String {
     var text = EventText.fields([
       ("delivery", delivery.deliveryID), ("number", "\(delivery.number)"),
@@ -65,7 +65,8 @@ struct ShownEvent: Sendable {
     return text
   }
 
-  /// What it changed of what is owed; of what neither that nor a state tells, where more is told.
+  /// What the delivery changed of what is owed. If it changed neither that nor a state, a reference
+  /// to the command that shows more.
   private var owed: String {
     guard !effect.owed.isEmpty else {
       guard effect.changes.isEmpty, delivery.disposition == .joined else { return "" }
@@ -97,7 +98,7 @@ struct ShownEvent: Sendable {
     switch delivery.origin {
     case .webhook: "webhook, " + (delivery.proof ?? "proven by a secret or key that was not noted")
     case .list:
-      // What is known is taken from no list again: a webhook alone repeats it.
+      // A list does not bring a known delivery again; only a webhook does.
       "list: reconciliation found it, " + (delivery.proof ?? "-")
         + (delivery.redeliveryCount > 0 ? "; a webhook brought it later" : "")
     case .read: "an answer to a read of ours"
@@ -132,7 +133,7 @@ struct ShownEvent: Sendable {
     .init("message", .text, isOptional: true),
   ])
 
-  /// What changed of subscriptions, and of what is owed for them.
+  /// Changes of subscriptions, and of what is owed for them.
   static let effectShape: [JSONShape.Member] = [
     .init(
       "changes",
@@ -166,7 +167,7 @@ struct ShownEvent: Sendable {
     return .object(members)
   }
 
-  /// In the shape of `effectShape`.
+  /// The members in the shape of `effectShape`.
   static func members(_ effect: DeliveryEffect?) -> [JSONValue.Member] {
     [
       .init("changes", .array((effect?.changes ?? []).map(Self.json))),
@@ -214,7 +215,7 @@ struct ShownEvent: Sendable {
   }
 }
 
-/// What several commands say of deliveries.
+/// Texts about deliveries for several commands.
 enum EventText {
   static func sentence(_ disposition: DecodedDelivery.Disposition) -> String {
     switch disposition {
@@ -232,7 +233,7 @@ enum EventText {
     }.joined()
   }
 
-  /// A line for each, the values one below the other.
+  /// A line for each field, with the values aligned.
   static func aligned(_ fields: [(name: String, value: String)]) -> String {
     let width = fields.map(\.name.count).max() ?? 0
     return fields.map { name, value in
@@ -246,7 +247,7 @@ enum EventText {
     }.joined()
   }
 
-  /// No wider than the terminal.
+  /// The table indented, no wider than the terminal.
   static func indented(_ table: Table) -> String {
     let indent = "  "
     return indented(table.text(width: Terminal.width - indent.count))

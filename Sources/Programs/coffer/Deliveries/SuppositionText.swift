@@ -6,10 +6,10 @@ internal import Repair
 internal import Subscriptions
 internal import Tiers
 
-/// What would hold without a delivery, and why where nothing would be another.
+/// What would apply without a delivery, or why nothing would be different.
 struct SuppositionText: Sendable {
   private let supposition: Supposition
-  /// The time that is asked about; nil: all of it.
+  /// The time in question; nil: all time.
   private let asked: Instant?
   private let now: Instant
 
@@ -65,7 +65,7 @@ struct SuppositionText: Sendable {
     } ?? "-"
   }
 
-  /// Said where subscriptions would be others, and what accounts may store would not.
+  /// The caps, if subscriptions would be different but what accounts may store would not.
   private var sameCaps: String {
     guard !change.subscriptions.isEmpty, change.accounts.isEmpty else { return "" }
     guard !change.after.schedules.isEmpty else {

@@ -3,12 +3,12 @@ internal import CommandLine
 internal import JSON
 internal import JWS
 
-/// What is signed or encoded within a body, for people: the App Store signs a notification and, in it, a
-/// transaction and a renewal; what Google pushes is in base64.
+/// A signed or encoded part of a body, for people. The App Store signs a notification and, in it, a
+/// transaction and a renewal. What Google pushes is in base64.
 struct UnfoldedPart {
-  /// Where it stands, e.g. `$.signedPayload.data.signedTransactionInfo`.
+  /// Its place, e.g. `$.signedPayload.data.signedTransactionInfo`.
   let path: String
-  /// Its JSON, a line for each value.
+  /// Its JSON, one line for each value.
   let text: String
 
   static func all(in body: [UInt8]) -> [UnfoldedPart] {
@@ -30,7 +30,7 @@ struct UnfoldedPart {
     return json.string.flatMap(unfolded).map { parts(of: $0, at: path) } ?? []
   }
 
-  /// The object that a text is in another form.
+  /// The object that a text holds in another form.
   private static func unfolded(_ text: String) -> JSON? {
     let bytes = Array(text.utf8)
     guard let content = (try? JWSSegments(bytes))?.payload ?? Base64.standard.decode(text),

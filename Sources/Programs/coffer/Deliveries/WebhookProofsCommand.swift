@@ -53,15 +53,15 @@ extension Command {
   private static let countMax = 100
 }
 
-/// What proves deliveries, and when it did.
+/// A proof of deliveries, and the times of its use.
 private struct Use {
   let provider: ObjectKey.Provider
   let proof: String
   let isConfigured: Bool
-  /// Nil where it never did.
+  /// Nil if it was never used.
   let row: ProofRow?
 
-  /// Store by store: what is configured, in its order, then whatever else was used, the last first.
+  /// The proofs of each store: configured ones in their order, then others that were used, the latest first.
   static func all(_ used: [ProofRow], of stores: StoreList) -> [Use] {
     stores.flatMap { store in
       let own = used.filter { $0.provider == store.provider }

@@ -74,7 +74,7 @@ extension Command {
       }
     })
 
-  /// Refuses what gives nothing: what everybody has, and what was given already.
+  /// Refuses a grant that gives nothing: the plan that everyone has, or one that was already granted.
   private static func requireAnother(
     _ plan: String, _ until: Instant?, for account: Identifier, _ ledger: Ledger,
     at now: Instant, _ transaction: Transaction
@@ -150,7 +150,7 @@ extension Command {
         try Act(invocation, on: database).whenConfirmed { transaction, now in
           let key = try named.known(to: ledger, reading: transaction)
           let account = try DatabaseSession.livingAccount(transaction, invocation[newOwner])
-          // Whatever it got, its stores would be told to bill no more.
+          // Its stores would stop billing whatever it got.
           guard try AccountDeletion.find(account.id, reading: transaction) == nil else {
             throw CommandFailure(
               .refused,
@@ -177,7 +177,7 @@ extension Command {
       }
     })
 
-  /// Refuses to give an account what another one that exists pays for now, and ever will.
+  /// Refuses to transfer what another existing account pays for, now and later.
   private static func requireSeparable(
     _ key: ObjectKey, from heir: Account, _ transaction: Transaction
   ) throws {

@@ -9,7 +9,7 @@ internal import Subscriptions
 internal import Sync
 internal import Tiers
 
-/// An explanation for programs: everything the text says, with byte counts exact.
+/// An explanation for programs: everything that the text says, with exact byte counts.
 enum ExplanationJSON {
   static let shape: JSONShape = [
     "account": .text, "username": .orNull(.text), "at": .time, "usage": .integer,
@@ -292,7 +292,7 @@ enum ExplanationJSON {
 }
 
 extension Decided {
-  /// The command's own word for it.
+  /// The command's name for the decision.
   var word: String {
     switch decision {
     case .grant: "grant"
@@ -305,7 +305,7 @@ extension Decided {
     }
   }
 
-  /// The grant, the subscription or the account that was decided about.
+  /// The grant, the subscription or the account that the decision is about.
   var about: String {
     switch decision {
     case .grant: id.description

@@ -8,16 +8,16 @@ internal import Subscriptions
 internal import Sync
 internal import Tiers
 
-/// An explanation for people: what to say, what holds now, then from when to when, then why.
+/// An explanation for people: what to say, what applies now, the times, and the reasons.
 struct ExplanationText {
   let explanation: EntitlementExplanation
   let account: Account
-  /// Who decided, by the decision's number, as far as an act is known.
+  /// The actors of decisions by the decisions' numbers, as far as acts are known.
   let actors: [Int64: String]
-  /// Whether ids are printed whole, however wide the lines are.
+  /// Whether ids are printed in full, whatever the width of the lines.
   let isWide: Bool
 
-  /// What a terminal, a mail and a ticket have room for.
+  /// The width that a terminal, a mail and a ticket have room for.
   static let widthMax = min(100, Terminal.width)
 
   var text: String {
@@ -90,12 +90,12 @@ struct ExplanationText {
     return text
   }
 
-  /// Each sentence on lines of its own.
+  /// Each sentence on its own lines.
   static func text(of sentences: [String]) -> String {
     sentences.map { Prose.lines($0, width: widthMax).joined(separator: "\n") + "\n" }.joined()
   }
 
-  /// What held at the moment that was asked for, and what is known of it now.
+  /// What applied at the moment in question, and what is known of it now.
   private var asked: String {
     let owed = explanation.owedThen
     func told(_ boundary: Schedule.Boundary) -> String {
@@ -185,7 +185,7 @@ struct ExplanationText {
 }
 
 extension Table {
-  /// Beneath a title; no wider than an explanation is unless ids are wanted whole.
+  /// The table below a title. It is no wider than an explanation, unless full ids are wanted.
   func indented(isWide: Bool) -> String {
     let indent = "    "
     return text(width: isWide ? .max : ExplanationText.widthMax - indent.count)

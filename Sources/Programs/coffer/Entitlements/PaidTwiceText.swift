@@ -6,9 +6,9 @@ internal import Ledger
 internal import Subscriptions
 internal import Tiers
 
-/// What an account pays for twice, for people and for programs.
+/// Double payments of an account, for people and for programs.
 enum PaidTwiceText {
-  /// What is paid at which store, what counts, and what is to be refunded.
+  /// What is paid at which store, what counts, and what to refund.
   static func sentence(_ paid: PaidTwice) -> String {
     let surplus = paid.surplus.map { "\(part($0)) adds nothing: \(refund($0))" }
     return "\(part(paid.kept)) counts; " + surplus.joined(separator: "; ")
@@ -22,7 +22,7 @@ enum PaidTwiceText {
     part.isRefundedHere ? "refund this one" : "its customer asks \(part.store) for a refund"
   }
 
-  /// What refunds the first that is refunded here; nil where the customer alone can ask.
+  /// The command that refunds the first payment that can be refunded here; nil if only the customer can ask.
   static func command(_ paid: PaidTwice) -> [String]? {
     guard let part = paid.surplus.first(where: \.isRefundedHere) else { return nil }
     let payment = part.payment.map { ["--payment", $0.object.id] } ?? []

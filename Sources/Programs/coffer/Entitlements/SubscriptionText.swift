@@ -6,18 +6,17 @@ internal import ProviderAPI
 internal import Subscriptions
 internal import Tiers
 
-/// One subscription of an explanation: whose it is, what it is for, the money, what it is owed, and
-/// what happened.
+/// One subscription of an explanation: its owner, its products, the money, what it is owed, and its history.
 struct SubscriptionText {
   private let subscription: EntitlementExplanation.Subscription
   private let now: Instant
-  /// What is asked about: `now`, or another moment.
+  /// The moment in question: `now`, or another.
   private let moment: Instant
-  /// The plan that an unknown product is taken for; nil: it gives no storage.
+  /// The plan that an unknown product counts as; nil: it gives no storage.
   private let fallbackPlanID: String?
   private let isWide: Bool
 
-  /// What is said of its owner; nil where that is told elsewhere.
+  /// The text about its owner; nil if that is shown elsewhere.
   private let owned: String?
 
   init(
@@ -33,7 +32,7 @@ struct SubscriptionText {
     self.isWide = isWide
   }
 
-  /// More payments than this are told by `--json`.
+  /// The most payments that are shown; `--json` has all.
   private static let paymentCountMax = 24
 
   var text: String {
@@ -160,7 +159,7 @@ struct SubscriptionText {
 
   // MARK: words
 
-  /// What the lines above tell in words of their own.
+  /// What the lines above already say in their own words.
   private static let told: Set<Attention.Kind> = [
     .contradiction, .unknownProduct, .unmappedProduct,
   ]
@@ -177,7 +176,7 @@ struct SubscriptionText {
       ?? payment.amount?.description ?? "-"
   }
 
-  /// The day alone: the tables have the rest elsewhere.
+  /// The day only; the tables have the time.
   private func day(_ moment: Instant?) -> String {
     moment.map { String($0.description.prefix(10)) } ?? "-"
   }
@@ -237,7 +236,7 @@ struct SubscriptionText {
 }
 
 extension EntitlementExplanation.Subscription {
-  /// Why it is its owner's, in words; nil where nobody owns it.
+  /// Why its owner owns it, in words; nil if no one owns it.
   var ownership: String? {
     let parts = ownerEvidence.split(separator: ":", maxSplits: 1).map(String.init)
     switch parts.first {

@@ -174,7 +174,7 @@ extension Command {
       }
     })
 
-  /// What was found of the latest entries of both logs.
+  /// The check of the latest entries of both logs.
   private struct Chain {
     let checkedCount: Int64
     let isAll: Bool
@@ -212,7 +212,7 @@ extension Command {
     return entry
   }
 
-  /// The orders that were given by some of them.
+  /// The orders that were given by some of the entries.
   private static func orders(
     among entries: [AuditEntry], _ reader: Reader
   ) throws -> [AuditEntry.Name: Order] {
@@ -221,7 +221,7 @@ extension Command {
     return Dictionary(uniqueKeysWithValues: orders.values.map { ($0.name, $0) })
   }
 
-  /// What those are called now that acts were about: the log holds their ids alone.
+  /// The current names of the accounts that acts were about: the log holds only their ids.
   private static func currentNames(
     of entries: [AuditEntry], _ reader: Reader
   ) throws -> [Identifier: String] {
@@ -239,7 +239,7 @@ extension Command {
     return names[account] ?? entry.subject
   }
 
-  /// What is no JSON was not written by an act: it is shown as it is, and `audit verify` names it.
+  /// Text that is not JSON was not written by an act. It is shown as it is, and `audit verify` reports it.
   private static func value(_ text: String) -> JSONValue {
     do {
       return JSONValue(try JSON.parse(Array(text.utf8))) ?? .null

@@ -72,7 +72,7 @@ extension Command {
       return answer(checks, noted)
     })
 
-  /// Whether the programs that start with these settings obey what holds.
+  /// Checks that programs that start with these settings use the catalogue in force.
   private static func catalogue(_ configuration: DatabaseConfiguration) -> Check {
     let record = configuration.catalogue
     guard let given = configuration.givenCatalogue, given.digest != record.digest else {
@@ -99,7 +99,7 @@ extension Command {
     }
   }
 
-  /// What was put right is in the audit log.
+  /// Records the repairs in the audit log.
   private static func note(
     _ checks: [Check], _ act: Act, at now: Instant
   ) throws -> [JSONValue.Member] {

@@ -36,10 +36,10 @@ extension Command {
           }
         }
       }
-      // What the subscription is owed may follow from the read's failing.
+      // What the subscription is owed can depend on the failure of its read.
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
         try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
-          // The sequence is locked before the job, as by who reads.
+          // The sequence is locked before the job, as every reader does it.
           var isMistaken = false
           if let key = ObjectKey(object) {
             try ledger.noteDropped(key, at: now, in: transaction)

@@ -9,7 +9,7 @@ internal import Subscriptions
 /// A row of `reconcile list --repaired`.
 struct ListedRepair: Sendable {
   private let repair: RepairedDifference
-  /// The delivery that had been lost, where it is still kept.
+  /// The lost delivery, if it is still stored.
   private let delivery: DeliverySummary?
   private let effect: DeliveryEffect?
 
@@ -52,7 +52,7 @@ struct ListedRepair: Sendable {
 
   private var accounts: String { Self.joined(effect?.accounts.map(\.description) ?? []) }
 
-  /// States and owners first; of a renewal, which changes neither, until when what is owed then.
+  /// Changes of states and owners. A renewal changes neither; for it, the end of what is owed.
   private var changes: String {
     guard let effect else { return "-" }
     var changes = effect.changes.map { "\($0.transition.before) -> \($0.transition.after)" }

@@ -136,7 +136,7 @@ extension Command {
     }
   }
 
-  /// Those that coffer-billing can ask have a job that goes on with their runs.
+  /// Stores that coffer-billing can ask have a job that continues their runs.
   private static func asked(
     _ provider: ObjectKey.Provider?, _ database: Database
   ) throws -> [ObjectKey.Provider] {
@@ -173,7 +173,7 @@ extension Command {
   // MARK: waiting
 
   private static let pause: useconds_t = 300_000
-  /// Longer than a store's failures hold a page back, as a rule.
+  /// Usually longer than a store's failures hold up a page.
   private static let patience = Instant.Span.minutes(2)
 
   private static func wait(for providers: [ObjectKey.Provider], _ database: Database) throws {

@@ -6,7 +6,7 @@ internal import Stripe
 internal import Subscriptions
 
 extension Command {
-  /// Which event types `coffer-billing` needs, and which of them Stripe's endpoints do not send.
+  /// Shows which event types `coffer-billing` needs, and which of them Stripe's endpoints do not send.
   static func checkStripe(_ invocation: Invocation) throws -> Answer {
     guard let stripe = try stripeConfiguration(invocation.settings) else {
       throw CommandFailure(.refused, "Stripe is off: no signing secret is configured")
@@ -31,7 +31,7 @@ extension Command {
     return answer(needed, endpoints.filter { $0.isOurs })
   }
 
-  /// Nil where Stripe is off.
+  /// Nil if Stripe is off.
   private static func stripeConfiguration(
     _ settings: Settings
   ) throws(ConfigurationError) -> StripeConfiguration? {

@@ -2,8 +2,8 @@ internal import CommandLine
 internal import Tiers
 
 extension Catalogue {
-  /// What to restart once `new` holds: a coffer-sync that runs has some of a catalogue from its start. Nil
-  /// where that is the same.
+  /// What to restart once `new` is in force, because a running coffer-sync keeps parts of a
+  /// catalogue from its start. Nil if these parts are the same.
   func restart(for new: Catalogue) -> String? {
     let hasOtherFee = metadataFeeByteCount != new.metadataFeeByteCount
     var parts: [String] = []

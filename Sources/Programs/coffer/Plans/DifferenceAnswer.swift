@@ -6,7 +6,7 @@ internal import Ledger
 internal import Repair
 internal import Tiers
 
-/// What `plan diff` has to say.
+/// The answer of `plan diff`.
 enum DifferenceAnswer {
   private static let changes: JSONShape = {
     let boundary: JSONShape = ["cap": .integer, "plan": .text, "reason": .text]

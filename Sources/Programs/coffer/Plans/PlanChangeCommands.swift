@@ -101,7 +101,7 @@ extension Command {
       }
     })
 
-  /// Makes it the one of record.
+  /// Makes the catalogue the one of record.
   private static func put(
     _ catalogue: Catalogue, _ ledger: Ledger, at now: Instant, in transaction: Transaction
   ) throws -> Act.Effect {
@@ -122,7 +122,7 @@ extension Command {
       members: [.init("digest", .string(catalogue.digest))])
   }
 
-  /// That its version would mean two catalogues, in history, schedules and figures.
+  /// Why its version cannot be used: it would mean two catalogues in history, schedules and figures.
   private static func sharedVersion(
     _ catalogue: Catalogue, reading database: some Queryable
   ) throws -> String? {
@@ -132,7 +132,7 @@ extension Command {
     }
   }
 
-  /// Derives the rest under it, where that was broken off.
+  /// Derives the rest under the catalogue, if that was interrupted.
   private static func goOn(
     with catalogue: Catalogue, _ ledger: Ledger, left: Int64, reading transaction: Transaction
   ) throws -> Act.Effect {
@@ -145,7 +145,7 @@ extension Command {
       after: ["derived": "all"], members: [.init("digest", .string(catalogue.digest))])
   }
 
-  /// Another `plan apply` may take its place meanwhile, and derives all that this one has not.
+  /// Another `plan apply` may replace the catalogue meanwhile. It derives everything that this one has not.
   private static func derive(
     under catalogue: Catalogue, _ ledger: Ledger, _ database: Database, _ clock: Clock,
     _ answer: Answer
@@ -175,7 +175,7 @@ extension Command {
     }
   }
 
-  /// That programs are refused by what this one was given beside the one of record.
+  /// A notice that programs with the given catalogue are refused, because another is the one of record.
   static func notice(
     _ given: Catalogue?, beside record: Catalogue, _ settings: Settings
   ) -> String? {
@@ -186,7 +186,7 @@ extension Command {
       + "with it are refused until it names this one or is taken out"
   }
 
-  /// A ledger under what the servers derive by.
+  /// A ledger with the rules that the servers derive by.
   private static func ledgerOfRecord(
     _ database: Database, _ configuration: DatabaseConfiguration
   ) throws -> Ledger {
@@ -194,7 +194,7 @@ extension Command {
       let own = LedgerRules(configuration)
       let inForce = try Ledger(stores: .known, rules: own, for: .command)
         .rulesInForce(reading: reader)
-      // What people read of it is not among the rules.
+      // The texts for people are not among the rules.
       let record = try CatalogueOfRecord.find(reading: reader)?.catalogue
       return inForce.replacing(record ?? inForce.catalogue)
     }
@@ -230,7 +230,7 @@ extension Command {
 }
 
 extension Answer {
-  /// With what became of it after the act.
+  /// The answer with what happened after the act.
   fileprivate func adding(_ line: String, _ member: JSONValue.Member) -> Answer {
     guard case .object(let members) = json else { preconditionFailure("an act answers an object") }
     return Answer(text: text + line, json: .object(members + [member]))

@@ -46,7 +46,7 @@ extension Command {
         ], notice: notice)
     })
 
-  /// The one of record where a database is named, else the one that is configured.
+  /// The catalogue of record if a database is named, otherwise the configured one.
   private static func catalogue(_ invocation: Invocation) throws -> (Catalogue, String?) {
     var reader = SettingsReader(invocation.settings, for: .command)
     let given = reader.catalogue()

@@ -55,7 +55,7 @@ extension Command {
 }
 
 extension Form where Value == Program {
-  /// One of the two that serve.
+  /// One of the two servers.
   fileprivate static var server: Form {
     let servers = Program.allCases.filter { $0 != .command }
     return Form(completion: .words(servers.map(\.rawValue))) {

@@ -4,7 +4,7 @@ internal import Configuration
 internal import JSON
 internal import Storage
 
-/// From a command line to an exit code.
+/// Runs a command line and returns its exit code.
 enum Entry {
   static func run(_ words: [String]) -> ExitCode {
     StandardFiles.open()
@@ -48,14 +48,14 @@ enum Entry {
     }
   }
 
-  /// One line for each problem on stderr, whatever was pasted into the command.
+  /// Prints one line for each problem on stderr, whatever was pasted into the command.
   private static func complain(_ lines: [String]) {
     for line in lines { StandardError.write("coffer: \(Printable.text(clipped(line)))") }
   }
 
   private static let lineCountMax = 2000
 
-  /// Without the middle of what is too long: what is wrong with it stands at the end.
+  /// A long line without its middle, because the problem is named at its end.
   private static func clipped(_ line: String) -> String {
     guard line.count > lineCountMax else { return line }
     return "\(line.prefix(lineCountMax / 2))…\(line.suffix(lineCountMax / 2))"

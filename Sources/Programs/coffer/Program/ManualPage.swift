@@ -3,11 +3,11 @@ internal import Configuration
 internal import JSON
 internal import KnownStores
 
-/// A page of the manual for `man`, made from what the programs say of themselves (man(7)).
+/// A manual page for `man`, made from the programs' own descriptions (man(7)).
 struct ManualPage {
   private var text: String
 
-  /// Of one of the three programs: section 1 for the command, 8 for the servers.
+  /// The page of one of the three programs: section 1 for the command, 8 for the servers.
   static func of(_ program: Program) -> String {
     switch program {
     case .command: command()
@@ -55,7 +55,7 @@ struct ManualPage {
     return page.text
   }
 
-  /// What pages of all programs end with.
+  /// Adds the end that all pages have.
   private mutating func ending(_ program: Program) {
     heading("ENVIRONMENT")
     for row in SettingsTable.coffer.rows where row.programs.contains(program) {
@@ -79,7 +79,7 @@ struct ManualPage {
 
   private mutating func line(_ sentence: String) { text += Self.escaped(sentence) + "\n" }
 
-  /// As roff prints it unchanged: no escapes, no request at the start of a line.
+  /// The text in a form that roff prints unchanged: no escapes, no request at the start of a line.
   private static func escaped(_ text: String) -> String {
     let escaped = text.replacing("\\", with: "\\e").replacing("-", with: "\\-")
     return escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&" + escaped : escaped

@@ -156,7 +156,7 @@ extension Command {
 
 /// Flows for people and for programs.
 enum FlowText {
-  /// More are not counted.
+  /// The most flows that are counted.
   static let countMax = 100_000
 
   static let shape: JSONShape = [

@@ -85,7 +85,7 @@ extension Command {
     }
   }
 
-  /// Asks whoever sits there, having shown what would be done.
+  /// Shows what would be done, and asks the person at the terminal.
   private static func isWanted(_ run: PurchaseImport, _ invocation: Invocation) -> Bool {
     guard !invocation[CommonOptions.json], Terminal.isThere else { return false }
     print(run.answer(isDone: false).text, terminator: "")

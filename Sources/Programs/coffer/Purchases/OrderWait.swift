@@ -15,17 +15,18 @@ struct OrderWait {
 
   private static let pause: useconds_t = 100_000
 
-  /// `store` is what people call it.
+  /// `store` is its name for people.
   init(for name: AuditEntry.Name, at store: String, atMost patience: Instant.Span) {
     (self.name, self.store, self.patience) = (name, store, patience)
   }
 
-  /// What is answered beside the act, once it is done.
+  /// What the answer has in addition to the act, once it is done.
   static let shape: [JSONShape.Member] = [
     .init("state", .text, isOptional: true), .init("answer", .orNull(.text), isOptional: true),
   ]
 
-  /// The answer to an act that placed the order, with the store's. Throws a `CommandFailure` where the store refuses.
+  /// The answer to an act that placed the order, with the store's answer. Throws a `CommandFailure`
+  /// if the store refuses.
   func answer(behind act: Answer, _ database: Database) throws -> Answer {
     let end = MonotonicTime.now() + patience
     while true {

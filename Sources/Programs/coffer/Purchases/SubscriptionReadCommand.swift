@@ -64,7 +64,7 @@ extension Command {
       }
     })
 
-  /// Why its store is not asked of it.
+  /// Why its store is not asked for it.
   private static func unread(_ key: ObjectKey, _ ledger: Ledger) -> String {
     let environment = ledger.rules.grantingEnvironment
     let granting = ObjectKey(
@@ -78,9 +78,9 @@ extension Command {
 }
 
 extension NamedPurchase {
-  /// What the job is given that reads by the number itself, so that no row holds it in clear; nil where
-  /// it does not. The key that coffer-billing seals with opens it there, which one that was put before it
-  /// need not.
+  /// The payload of a job that reads by the number itself, so that no row holds it in clear; nil if
+  /// it does not. It is sealed with the key that coffer-billing seals with, because coffer-billing
+  /// may not have one that was put before that key.
   func payload(
     _ sealing: SealingKeys?, reading database: some Queryable
   ) throws -> [UInt8]? {

@@ -34,7 +34,7 @@ extension Command {
       return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
         database, configuration in
         let now = configuration.clock.now()
-        // What is set up wrongly is told by coffer config; here it must not hide the rest.
+        // `coffer config` reports wrong settings; here they must not hide the rest.
         let configured = try? StoreList.configured(invocation.settings, clock: configuration.clock)
         let ledger = Ledger(stores: .known, configuration)
         let shown = try database.read { reader in
@@ -56,7 +56,7 @@ extension Command {
 /// What needs attention, for people and for programs.
 struct AttentionText: Sendable {
   let list: AttentionList
-  /// What those pay that pay twice.
+  /// The payments of accounts that pay twice.
   let twice: [Identifier: PaidTwice]
   let now: Instant
 
@@ -103,7 +103,7 @@ struct AttentionText: Sendable {
     }.joined()
   }
 
-  /// Of days that a store gives the last ones are counted in hours.
+  /// The remaining time; the last days are counted in hours.
   private static func left(_ span: Instant.Span) -> String {
     SpanText.text(max(span, .seconds(0)), hoursBelow: .days(4))
   }
@@ -112,7 +112,7 @@ struct AttentionText: Sendable {
     text + String(repeating: " ", count: max(0, width - text.count))
   }
 
-  /// A word as a shell takes it: stores choose ids.
+  /// A word quoted for a shell, because stores choose ids.
   private static func shell(_ word: String) -> String {
     let isPlain = word.unicodeScalars.allSatisfy { scalar in
       scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
@@ -157,7 +157,7 @@ struct AttentionText: Sendable {
 }
 
 extension Attention {
-  /// A subject may be long; what it is called whole stands in the command.
+  /// The subject, shortened if it is long; the command has its full name.
   private var shownSubject: String { Folded.text(subject, to: 48) }
 
   fileprivate var sentence: String {
@@ -204,10 +204,11 @@ extension Attention {
     }
   }
 
-  /// What only the operator can say.
+  /// The words that only the operator can fill in.
   fileprivate static let left: Set<String> = ["<account>", "<file>", "<path>", "<why>"]
 
-  /// What deals with it, or tells more, as words of a command line; a word in <> is the operator's.
+  /// The command that deals with it or shows more, as words of a command line. The operator fills
+  /// in a word in <>.
   fileprivate var command: [String]? {
     let words = subject.split(separator: " ").map(String.init)
     switch kind {
@@ -249,7 +250,7 @@ extension Attention {
     }
   }
 
-  /// Whether the store of a subscription can be told to bill it no more.
+  /// Whether Coffer can stop the billing of a subscription at its store.
   private var isStoppedHere: Bool {
     let store = ObjectKey(subject).flatMap { try? StoreList.known.store(of: $0) }
     return store?.traits.orders.contains(.stopRenewal) ?? false

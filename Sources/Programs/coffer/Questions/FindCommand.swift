@@ -94,8 +94,8 @@ extension Command {
     })
 }
 
-/// A text as somebody copied it: with a label before it, quotation marks around it, spaces anywhere, or
-/// within the address of a dashboard's page.
+/// A text as someone copied it: with a label before it, quotation marks around it, spaces anywhere,
+/// or within the address of a dashboard's page.
 enum QuotedText {
   private static let labels: Set = [
     "acct", "account", "user", "username", "device", "key", "customer", "subscription", "invoice",
@@ -114,8 +114,8 @@ enum QuotedText {
     return String(text)
   }
 
-  /// What is meant where nothing is called `plain`, as a name may be: the last part of an address, without a
-  /// number's sign and dots around it.
+  /// What to look for if nothing is called `plain`, which may be a name. It is the last part of an
+  /// address, without a number sign and dots around it.
   static func bare(_ plain: String) -> String {
     var text = plain[...]
     if text.hasPrefix("https://") || text.hasPrefix("http://") {
@@ -136,24 +136,24 @@ enum QuotedText {
   }
 }
 
-/// What a text names, in either program's rows.
+/// What a text names in the rows of both programs.
 struct FindResult: Sendable {
   private let accounts: [FoundAccount]
   private let finding: Finding
   private let now: Instant
-  /// Those of the accounts that pay twice, in their order.
+  /// The accounts that pay twice, in the order of `accounts`.
   private let twice: [(account: Identifier, paid: PaidTwice)]
 
   struct FoundAccount: Sendable {
     let id: Identifier
-    /// Nil where there is no such account, or no more.
+    /// Nil if there is no such account, or no longer one.
     let account: Account?
     let deleted: Instant?
-    /// How far its end has come; nil where none was asked for.
+    /// The progress of its deletion; nil if none was requested.
     let deletion: DeletionProgress?
     let by: String
 
-    /// A row is left of an account that was erased here.
+    /// An account that was erased here still has a row.
     init(_ id: Identifier, by: String, _ ledger: Ledger, reading reader: Reader) throws {
       deletion = try DeletionProgress(of: id, reading: reader)
       self.id = id
@@ -216,7 +216,7 @@ struct FindResult: Sendable {
     return found
   }
 
-  /// Where there are more deliveries than are shown.
+  /// A notice if there are more deliveries than are shown.
   var notice: String? {
     let shown = finding.deliveries.count
     guard shown < finding.deliveryTotal.count else { return nil }

@@ -11,17 +11,17 @@ internal import Stores
 internal import Subscriptions
 internal import Sync
 
-/// One purchase with all that is known of it.
+/// A purchase with everything that is known of it.
 struct ShownSubscription: Sendable {
   private let found: SubscriptionExplanation
   private let now: Instant
-  /// Those whose accounts are there, by their ids.
+  /// The names of the accounts that exist, by their ids.
   private let names: [Identifier: String]
   private let orders: [Order]
 
   private static let orderCountMax = 10
 
-  /// Nil where nothing was derived of it.
+  /// Nil if nothing was derived of it.
   init?(
     _ key: ObjectKey, at now: Instant, _ ledger: Ledger, reading reader: Reader
   ) throws {

@@ -78,7 +78,7 @@ extension Command {
   }
 }
 
-/// Asks stores what was bought by an order whose number only its customer has.
+/// Asks stores for the purchases of an order, by a number that only its customer has.
 struct ReceiptLookup {
   private let stores: StoreList
 
@@ -86,7 +86,7 @@ struct ReceiptLookup {
     stores = try StoreList.configured(invocation.settings, clock: configuration.clock)
   }
 
-  /// Nil where the text is no such number, or no store is configured that has them.
+  /// Nil if the text is not such a number, or if no store that has them is configured.
   func bought(by order: String) throws(CommandFailure) -> [ObjectKey]? {
     for store in stores where store.isReadable {
       do throws(APIFailure) {
@@ -104,7 +104,7 @@ struct ReceiptLookup {
     return nil
   }
 
-  /// What is said of an order that nothing here is known of.
+  /// The failure for an order of which nothing is known here.
   static func failure(_ order: String, _ bought: [ObjectKey]) -> CommandFailure {
     let order = Printable.text(order)
     guard let key = bought.first else {

@@ -8,19 +8,19 @@ internal import Report
 internal import Storage
 internal import Sync
 
-/// A report that is read in parts, with its sums so far and the place to go on from in a file.
+/// A report that is read in parts. A file holds its sums so far and the place to continue.
 struct BegunReport {
-  /// What it is of: with anything else its sums could not be gone on with.
+  /// The subject of the report. For another subject, its sums could not be continued.
   struct Subject: Equatable {
     let month: Month
     let catalogue: String
     let environment: String
-    /// The history of its database; nil where coffer-sync has never started on it.
+    /// The history of its database; nil if coffer-sync has never started on it.
     let database: Identifier?
   }
 
   let subject: Subject
-  /// When its first part was read: storage is as of then.
+  /// When its first part was read. Storage is as of that moment.
   let began: Instant
   var place = SubscriberPages.Place.start
   var report: MonthlyReport
@@ -31,7 +31,7 @@ struct BegunReport {
 
   private static let pause = Instant.Span.seconds(3)
 
-  /// Goes on with what the file has; begins where there is none.
+  /// Continues with what the file holds, or begins if there is none.
   init(
     at path: String, _ subject: Subject, at now: Instant,
     _ storage: (Instant) -> StorageFigures

@@ -1,6 +1,6 @@
 internal import CommandLine
 
-/// Plots as SVG within a page: drawn with its colours, labelled where the data is.
+/// Plots as SVG within a page: in the page's colours, with labels at the data.
 enum Plot {
   struct Bar {
     let name: String
@@ -10,7 +10,7 @@ enum Plot {
 
   private static let width = 480.0
 
-  /// One value for each name, with the first, the highest and the last told.
+  /// A line with one value for each name. The first, the highest and the last are labelled.
   static func line(
     _ title: String, _ names: [String], _ values: [Double], label: (Double) -> String
   ) -> String {
@@ -44,7 +44,7 @@ enum Plot {
     return figure(title, canvas(height, title, svg))
   }
 
-  /// A bar to the right for each, the longest as wide as there is room.
+  /// A horizontal bar for each; the longest fills the available width.
   static func bars(_ title: String, _ bars: [Bar]) -> String {
     guard let longest = bars.map(\.value).max(), longest > 0 else { return figure(title, empty) }
     let sorted = bars.sorted { $0.value > $1.value }
@@ -112,7 +112,7 @@ enum Plot {
     "<line class=\"axis\" x1=\"0\" x2=\"\(text(width))\" y1=\"\(text(y))\" y2=\"\(text(y))\"/>"
   }
 
-  /// Every third name of many, from the last backwards.
+  /// Every third name if there are many, counted back from the last.
   private static func ticks(
     _ names: [String], at y: Double, x: (Int) -> Double
   ) -> String {

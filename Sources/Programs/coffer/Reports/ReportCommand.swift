@@ -81,7 +81,7 @@ extension Command {
       }
     })
 
-  /// The one that was asked for, else the last that is over.
+  /// The requested month, or the last one that is over.
   private static func begunMonth(_ asked: Month?, at now: Instant) throws -> Month {
     let running = Month(of: now)
     guard let asked else { return running.adding(-1) }
@@ -101,17 +101,17 @@ extension Form where Value == Month {
   }
 }
 
-/// All that a report tells.
+/// All figures of a report.
 struct ReportFigures {
   let month: MonthlyReport
   let storage: StorageFigures
   let made: Instant
-  /// When the last of it was read, where it is not of one snapshot.
+  /// When its last part was read, if it is not from one snapshot.
   let until: Instant?
   let catalogue: Catalogue
   let environment: String
 
-  /// Read in one snapshot, or, where it is begun in a file, page by page.
+  /// Reads the figures in one snapshot or, if the report is begun in a file, page by page.
   init(
     _ month: Month, at now: Instant, _ configuration: DatabaseConfiguration,
     of database: Database, begunIn file: String?
@@ -192,15 +192,15 @@ struct ReportFigures {
     return begun
   }
 
-  /// `November 2026`, and whether it is not over.
+  /// `November 2026`, with a note if the month is not over.
   var title: String { month.month.title + (month.toDate == nil ? "" : " to date") }
 
-  /// Ascending.
+  /// The segments in ascending order.
   var segments: [(segment: Segment, movement: MonthlyReport.Movement)] {
     month.segments.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// Ascending, of a currency.
+  /// The revenue in a currency, by segment in ascending order.
   func revenue(
     in currency: String
   ) -> [(segment: Segment, revenue: MonthlyReport.Revenue)] {
@@ -213,13 +213,13 @@ struct ReportFigures {
       .map { ($0.key, $0.value) }
   }
 
-  /// By plan, the one that most accounts have first.
+  /// The storage by plan; the plan with the most accounts comes first.
   var storageOfPlans: [(plan: String, sum: StorageFigures.Sum)] {
     storage.plans.sorted { (-$0.value.accountCount, $0.key) < (-$1.value.accountCount, $1.key) }
       .map { ($0.key, $0.value) }
   }
 
-  /// The months of which anything can be known, as indices: the last two in any case.
+  /// The indices of the months of which anything can be known, and at least of the last two.
   var known: Range<Int> {
     let count = month.months.count
     let first = month.began.flatMap { began in month.months.firstIndex { began < $0.end } }
@@ -231,7 +231,7 @@ struct ReportFigures {
     month.toDate != nil && index == month.months.count - 1
   }
 
-  /// Of the month, and of the one before it.
+  /// The figures of the month, and of the one before it.
   var movement: MonthlyReport.Movement { month.movements[month.movements.count - 1] }
   var movementBefore: MonthlyReport.Movement { month.movements[month.movements.count - 2] }
   var trials: MonthlyReport.Trials { month.trials[month.trials.count - 1] }
@@ -244,19 +244,19 @@ struct Portion {
   let part: Int64
   let whole: Int64
 
-  /// Nil of nothing.
+  /// Nil if the whole is nothing.
   var permille: Int64? { whole > 0 ? (part * 2000 + whole) / (2 * whole) : nil }
 
-  /// `3.2 %`, or `-` of nothing.
+  /// `3.2 %`, or `-` if the whole is nothing.
   var text: String { permille.map { "\($0 / 10).\($0 % 10) %" } ?? "-" }
 }
 
 extension MonthlyReport.Movement {
-  /// How many of those who were there at the beginning, in numbers, were lost.
+  /// The number of lost subscribers, as a part of the number at the beginning.
   var churn: Portion { Portion(part: lost, whole: opening) }
 }
 
 extension MonthlyReport.Failures {
-  /// How many of the failed payments that were decided came after all.
+  /// The part of the decided failed payments that arrived after all.
   var recovery: Portion { Portion(part: recovered, whole: recovered + lost) }
 }

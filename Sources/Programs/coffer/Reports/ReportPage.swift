@@ -5,8 +5,7 @@ internal import Report
 internal import Sync
 internal import Tiers
 
-/// A month's figures as a page: one file that needs nothing else, in the reader's light or dark, and on
-/// paper.
+/// A month's figures as a page: one file that needs nothing else, for light and dark displays and for paper.
 struct ReportPage {
   private let figures: ReportFigures
 
@@ -107,7 +106,7 @@ struct ReportPage {
         + (others.isEmpty ? "" : "; beside it \(others.joined(separator: ", "))"))
   }
 
-  /// What a figure is compared with.
+  /// The period that a figure is compared with.
   private var compared: String {
     figures.month.toDate == nil ? "the month before" : "the whole month before"
   }

@@ -1,6 +1,6 @@
 internal import CommandLine
 
-/// How the page of a report looks: on light, on dark and on paper.
+/// The look of a report's page: on light, on dark and on paper.
 enum ReportStyle {
   static let text = """
     :root { color-scheme: light dark; --ink: #1b2530; --soft: #5b6875; --line: #dbe1e7;

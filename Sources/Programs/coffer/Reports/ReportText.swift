@@ -5,7 +5,7 @@ internal import Report
 internal import Sync
 internal import Tiers
 
-/// A month's figures for people who read a terminal.
+/// A month's figures for people at a terminal.
 struct ReportText {
   private let figures: ReportFigures
 
@@ -139,7 +139,7 @@ struct ReportText {
   private var notes: [String] { ReportNotes.all(figures) }
 }
 
-/// What one must know to read the figures, in sentences.
+/// What readers must know to understand the figures, in sentences.
 enum ReportNotes {
   static func all(_ figures: ReportFigures) -> [String] {
     var notes = [

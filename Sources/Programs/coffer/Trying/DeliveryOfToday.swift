@@ -5,12 +5,12 @@ internal import JSON
 
 /// A recorded delivery of Stripe's as it would come now for an account of ours.
 ///
-/// All its times move by as much as its own does, and accounts that it names become the one given. Ids of
-/// what is the customer's get digits of the account, so that two accounts' objects stay apart and those
-/// of one story together; the event's also gets the time, so that it is never another's again. Products
-/// and prices stay.
+/// All its times move by as much as its own does, and accounts that it names become the given one.
+/// Ids of the customer's objects get digits of the account. So two accounts' objects stay apart,
+/// and those of one story stay together. The event's id also gets the time, so that it is never
+/// used again. Products and prices stay.
 enum DeliveryOfToday {
-  /// Throws a `CommandFailure` where the body is no event of Stripe's.
+  /// Throws a `CommandFailure` if the body is no event of Stripe's.
   static func made(
     from body: [UInt8], account: Identifier, now: Instant
   ) throws(CommandFailure) -> [UInt8] {

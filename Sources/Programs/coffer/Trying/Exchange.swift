@@ -25,7 +25,7 @@ struct Exchange {
     self.body = reply.body
   }
 
-  /// The URL of a program's API from where it listens; "every address" is asked on loopback.
+  /// The URL of a program's API at its listening address; "every address" becomes loopback.
   static func baseURL(_ listen: SocketAddress) -> String {
     switch listen.host {
     case "0.0.0.0": "http://127.0.0.1:\(listen.port)"
@@ -34,7 +34,8 @@ struct Exchange {
     }
   }
 
-  /// The body on stdout, for the next program; the status on stderr. Code 1 where the request was refused.
+  /// The body on stdout, for the next program, and the status on stderr. The code is 1 if the
+  /// request was refused.
   var answer: Answer { answer(text: text) }
 
   func answer(text: String) -> Answer {
@@ -67,6 +68,6 @@ struct Exchange {
     ]
   }
 
-  /// Whether the program took the request.
+  /// Whether the program accepted the request.
   var code: ExitCode { 200...399 ~= status ? .ok : .refused }
 }

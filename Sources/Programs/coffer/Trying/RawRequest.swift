@@ -1,19 +1,19 @@
 internal import CommandLine
 
-/// A whole HTTP/1.1 request as a file holds it: how the webhook fixtures are kept.
+/// A whole HTTP/1.1 request as a file holds it, which is the form of the webhook fixtures.
 struct RawRequest {
   let method: String
-  /// As on the wire: `/webhooks/stripe`.
+  /// The target as it is sent: `/webhooks/stripe`.
   let target: String
   let headers: [(name: String, value: String)]
   var body: [UInt8]
 
   /// Nil unless there is a request line, headers, an empty line and as much body as declared.
   ///
-  /// Lines may end in CR LF or in LF alone; the body is taken byte for byte.
+  /// Lines may end in CR LF or in LF alone. The body is taken byte for byte.
   init?(_ bytes: [UInt8]) {
     guard let (head, body) = Self.split(bytes) else { return nil }
-    // By scalars: to Swift, CR LF is one character.
+    // Split by scalars, because CR LF is one character in Swift.
     var lines = head.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
       .map { Substring($0.last == "\r" ? $0.dropLast() : $0) }[...]
     let first = lines.popFirst()?.split(separator: " ") ?? []

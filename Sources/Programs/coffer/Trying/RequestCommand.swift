@@ -87,7 +87,7 @@ extension Command {
 }
 
 extension Form where Value == String {
-  /// What can stand in a request's first line and in its signature.
+  /// The characters allowed in a request's first line and in its signature.
   fileprivate static var printable: Form {
     Form { (text, _) throws(CommandFailure) in
       if isPrintable(text) { return text }

@@ -4,9 +4,9 @@ internal import Configuration
 internal import Crypto
 internal import JSON
 
-/// A batch of changes as a person writes it, completed with what only a device can add.
+/// A batch of changes that a person wrote, completed with what only a device can add.
 enum SignedChanges {
-  /// The body of `POST /v1/files` with author and signatures, from one without.
+  /// The body of `POST /v1/files` with author and signatures, made from one without them.
   ///
   /// Each signature is by `key` over the canonical form (RFC 8785) of the change's `file` or `share`.
   static func body(_ bytes: [UInt8], by key: Ed25519PrivateKey) throws(CommandFailure) -> [UInt8] {
@@ -49,7 +49,7 @@ enum SignedChanges {
     return .array(signed)
   }
 
-  /// Statements hold no numbers, of which not all have a canonical form.
+  /// Statements hold no numbers, because not all numbers have a canonical form.
   private static func isSignable(_ value: JSONValue) -> Bool {
     switch value {
     case .integer: false

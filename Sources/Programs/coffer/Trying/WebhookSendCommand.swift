@@ -89,7 +89,7 @@ extension Command {
     )
   }
 
-  /// What this sender writes itself.
+  /// The headers that this sender writes itself.
   private static let dropped: Set<String> = [
     "host", "content-length", "stripe-signature", "connection", "accept-encoding",
   ]
@@ -111,7 +111,7 @@ extension Command {
 }
 
 extension Form where Value == Int {
-  /// Counted from 1; how far is told by what is configured. 0 stands for what is no number.
+  /// Counted from 1; the configuration decides the maximum. 0 stands for text that is no number.
   fileprivate static var index: Form {
     Form { (text, _) throws(CommandFailure) in Int(text) ?? 0 }
   }
