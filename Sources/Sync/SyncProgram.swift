@@ -20,8 +20,7 @@ package enum SyncProgram {
     let catalogue = try database.read {
       try CatalogueOfRecord.settled(configuration.catalogue, reading: $0)
     }
-    // Only the first start creates a store. Later, an empty directory means that its disk is not
-    // mounted.
+    // Only the first start creates a store. Later, an empty directory means that its disk is not mounted.
     let directory = configuration.objectsDirectory
     let objects =
       try database.read { try History.isEstablished(reading: $0) }

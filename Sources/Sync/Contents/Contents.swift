@@ -33,9 +33,8 @@ enum Contents {
   struct Write: Sendable {
     let credentials: Credentials
     let file: Identifier
-    /// Identifies an upload and its repeats among all uploads of the key. It is a signed request's
-    /// nonce. A session's request has none; if it announces a digest, the effect of the request is
-    /// used.
+    /// Identifies an upload and its repeats among all uploads of the key. It is a signed request's nonce. A
+    /// session's request has none; if it announces a digest, the effect of the request is used.
     let identity: [UInt8]?
     private let preconditions: Preconditions
 

@@ -12,8 +12,7 @@ struct Download {
     switch found.place {
     case .bytes(let bytes): body = .bytes(bytes)
     case .object(let id):
-      // Replaced content stays for minutes after its row changed, so a missing object is damage,
-      // not a race.
+      // Replaced content stays for minutes after its row changed, so a missing object is damage, not a race.
       guard let file = try objects.open(id) else {
         Log.error("content.missing", ["object": id.description])
         throw Refusal.contentMissing

@@ -15,13 +15,12 @@ enum Reservations {
   /// The most uploads under way for one owner.
   static let countMax = 16
 
-  /// Reserves room for an upload before its first byte, and protects its object until it is
-  /// visible.
+  /// Reserves room for an upload before its first byte, and protects its object until it is visible.
   ///
-  /// A client that got no response sends the same request again (`Contents.Write.identity`). While
-  /// the earlier attempt makes progress, the repeat waits (nil), because it must return the same
-  /// recorded response. If the earlier attempt is dead, stands still, or `isLast` is set, the
-  /// repeat replaces it. The owner's room is reserved once for both.
+  /// A client that got no response sends the same request again (`Contents.Write.identity`). While the
+  /// earlier attempt makes progress, the repeat waits (nil), because it must return the same recorded
+  /// response. If the earlier attempt is dead, stands still, or `isLast` is set, the repeat replaces it. The
+  /// owner's room is reserved once for both.
   static func reserve(
     _ transaction: Transaction, _ asked: ContentUpload.Asked, catalogue: Catalogue,
     isLast: Bool, isMoving: (_ object: Identifier, _ instance: Identifier?) -> Bool,
@@ -100,8 +99,7 @@ enum Reservations {
     try Garbage.add(transaction, id, of: ended.owner, byteCount: ended.byteCount, since: nil)
   }
 
-  /// Ends an upload that failed. Its reservation may be gone: replaced by another attempt, or
-  /// expired.
+  /// Ends an upload that failed. Its reservation may be gone: replaced by another attempt, or expired.
   static func abandon(
     _ transaction: Transaction, _ id: Identifier, of file: Identifier, byteCount: Int64
   ) throws {

@@ -2,11 +2,10 @@ package import Base
 package import Requests
 package import Storage
 
-/// An account's deletion: requested, exported first if the operator wants that, cancellable while
-/// it waits, then carried out slice by slice.
+/// An account's deletion: requested, exported first if the operator wants that, cancellable while it waits,
+/// then carried out slice by slice.
 ///
-/// The account can be read and exported until it is erased. Nothing can be written from the request
-/// on.
+/// The account can be read and exported until it is erased. Nothing can be written from the request on.
 package struct AccountDeletion: Sendable, Equatable {
   package let account: Identifier
   package let asked: Instant
@@ -59,8 +58,7 @@ package struct AccountDeletion: Sendable, Equatable {
     try lock(account, in: transaction) ? try find(account, reading: transaction) : nil
   }
 
-  /// The row's UPDATE is its lock, so cancelling and erasing wait. Returns false if there is no
-  /// such account.
+  /// The row's UPDATE is its lock, so cancelling and erasing wait. Returns false if there is no such account.
   private static func lock(_ account: Identifier, in transaction: Transaction) throws -> Bool {
     try transaction.execute(
       "UPDATE sync.accounts SET seq = seq WHERE id = $1", .id(account)) == 1
@@ -87,9 +85,8 @@ package struct AccountDeletion: Sendable, Equatable {
     } ?? 0
   }
 
-  /// Requests a deletion and blocks the account's writes. A deletion already requested stays as it
-  /// is. Without a moment the account is erased once it is exported. Returns false if there is no
-  /// such account.
+  /// Requests a deletion and blocks the account's writes. A deletion already requested stays as it is.
+  /// Without a moment the account is erased once it is exported. Returns false if there is no such account.
   package static func ask(
     for account: Identifier, erasing moment: Instant?, by asker: Departure.Asker,
     hasMoved: Bool = false, at now: Instant, in transaction: Transaction

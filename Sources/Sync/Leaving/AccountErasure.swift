@@ -76,8 +76,7 @@ enum AccountErasure {
 
   // MARK: steps; each answers whether it found something to erase
 
-  /// Removes the keys, so that no one can act for the account, and the recorded outcomes of its
-  /// devices.
+  /// Removes the keys, so that no one can act for the account, and the recorded outcomes of its devices.
   private static func erasedKeys(
     _ transaction: Transaction, _ account: Identifier
   ) throws -> Bool {

@@ -2,8 +2,7 @@ package import Base
 package import Storage
 package import Tiers
 
-/// Checks that arriving records and contents are ones that a server can write:
-/// `TreeFinding.Law.ofArchives`.
+/// Checks that arriving records and contents are ones that a server can write: `TreeFinding.Law.ofArchives`.
 package struct MovedTree: Sendable {
   private let account: MovedAccount
   private var nodes: [Identifier: Node] = [:]
@@ -135,8 +134,7 @@ package struct MovedTree: Sendable {
 }
 
 extension MovedAccount {
-  /// The data that stays behind because it involves other accounts, and the operations that must
-  /// end first.
+  /// The data that stays behind because it involves other accounts, and the operations that must end first.
   package static func leftBehind(
     _ reader: Reader, _ account: Identifier
   ) throws -> (shares: Int64, links: Int64, isDeleting: Bool) {

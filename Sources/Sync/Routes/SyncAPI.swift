@@ -32,8 +32,7 @@ package struct SyncAPI: Sendable {
   /// The longest content of one document.
   static let contentByteCountMax: Int64 = 1 << 30
 
-  /// `trustsProxies` takes clients' addresses from proxies. `uptime` is the clock of the request
-  /// limits.
+  /// `trustsProxies` takes clients' addresses from proxies. `uptime` is the clock of the request limits.
   package init(
     database: Database, objects: ObjectStore, pool: WorkPool, authenticator: Authenticator,
     catalogue: Catalogue, limits: SyncLimits = SyncLimits(),

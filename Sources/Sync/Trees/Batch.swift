@@ -67,8 +67,7 @@ package struct Batch: Sendable {
 }
 
 extension Batch {
-  /// Reads the body and checks the signatures. A malformed body is refused with every fault's
-  /// place.
+  /// Reads the body and checks the signatures. A malformed body is refused with every fault's place.
   init(_ body: [UInt8], counting signatures: SignatureCounter) throws {
     let json = try JSON.body(body)
     try json.requireMembers(["author", "files", "shares"])

@@ -4,8 +4,7 @@ internal import Endpoints
 internal import Storage
 internal import Tiers
 
-/// Carries out a batch: judges it in a snapshot, locks the accounts involved, and writes
-/// everything.
+/// Carries out a batch: judges it in a snapshot, locks the accounts involved, and writes everything.
 struct BatchExecution: Sendable {
   private let credentials: Credentials
   private let batch: Batch
@@ -39,8 +38,7 @@ struct BatchExecution: Sendable {
         if let recorded = try Nonces.recorded(transaction, credentials) { return recorded }
         throw refusal
       }
-      // On PostgreSQL each statement sees its own moment. They all are the same moment if no
-      // account changed.
+      // On PostgreSQL each statement sees its own moment. They all are the same moment if no account changed.
       isOfOneMoment = plan.numbers.allSatisfy { numbers[$0.key] == $0.value }
     }
     let owners = try LockedOwners(transaction, plan.accounts)
@@ -77,8 +75,7 @@ struct BatchExecution: Sendable {
     return try BatchRules.judge(batch, snapshot)
   }
 
-  /// A batch that the snapshot allowed and the budget under locks does not may succeed at a quieter
-  /// time.
+  /// A batch that the snapshot allowed and the budget under locks does not may succeed at a quieter time.
   private func judgeAgain(
     _ transaction: Transaction, _ caller: Caller, now: Instant
   ) throws -> BatchPlan {

@@ -14,8 +14,7 @@ package struct BatchPlan: Sendable {
   /// The accounts whose rows the batch changes or depends on, with their sequence numbers: those
   /// that share with the caller, and those that the batch names as sharees.
   package let numbers: [Identifier: Int64]
-  /// The accounts among them whose trees the batch changes. Their own writes may change the other
-  /// accounts.
+  /// The accounts among them whose trees the batch changes. Their own writes may change the other accounts.
   package let owners: Set<Identifier>
 
   var accounts: Set<Identifier> { Set(numbers.keys) }

@@ -1,11 +1,10 @@
 internal import Base
 
-/// Judges a batch by the tree it would leave behind, and names a rule for every change that breaks
-/// one.
+/// Judges a batch by the tree it would leave behind, and names a rule for every change that breaks one.
 ///
-/// It is a pure function of the batch and of the data read for it. Expectations and permissions are
-/// judged by the tree as it is. Places are judged by the tree as the whole batch would leave it, so
-/// that one batch can swap names.
+/// It is a pure function of the batch and of the data read for it. Expectations and permissions are judged by
+/// the tree as it is. Places are judged by the tree as the whole batch would leave it, so that one batch can
+/// swap names.
 package struct BatchRules {
   /// Live links of one account.
   static let linkCountMax = 256
@@ -24,14 +23,12 @@ package struct BatchRules {
   var tree: PlannedTree
   /// By file: shares that the batch grants.
   let grantCounts: [Identifier: Int]
-  /// By file: live shares that the batch ends. There is no entry for a file whose shares it does
-  /// not change.
+  /// By file: live shares that the batch ends. There is no entry for a file whose shares it does not change.
   let endedCounts: [Identifier: Int]
   private var failures: [Failure] = []
   /// Unchanged folders that may have more levels below them than before.
   private var raisedHeights: [Identifier: Int64] = [:]
-  /// By owner: the folders above its live links as the batch would leave them, computed on first
-  /// use.
+  /// By owner: the folders above its live links as the batch would leave them, computed on first use.
   var aboveLinks: [Identifier: Set<Identifier>] = [:]
   /// By sharee: its live shares of the caller's files, including those that the batch adds.
   var sharesBetween: [Identifier: Int64]

@@ -49,8 +49,7 @@ package struct BatchSnapshot: Sendable {
     }
   }
 
-  /// The changed files, their folders, the targets of links, and shared files, with everything
-  /// above.
+  /// The changed files, their folders, the targets of links, and shared files, with everything above.
   package var tree: AncestorTree
   /// The changed files that exist.
   package var records: [Identifier: FileRecord] = [:]
@@ -58,8 +57,7 @@ package struct BatchSnapshot: Sendable {
   package var rememberedIDs: Set<Identifier> = []
   /// The live files that hold names which the batch gives.
   package var nameHolders: [Place: Identifier] = [:]
-  /// The counted levels below folders whose heights are in doubt; nil if there are too many files
-  /// to count.
+  /// The counted levels below folders whose heights are in doubt; nil if there are too many files to count.
   package var countedHeights: [Identifier: Int64?] = [:]
   /// By owner.
   package var links: [Identifier: [Link]] = [:]

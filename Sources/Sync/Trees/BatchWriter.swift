@@ -223,8 +223,7 @@ struct BatchWriter {
 
   // MARK: What others see
 
-  /// A link accepts a share: creating it accepts the share, deleting it makes the share pending
-  /// again.
+  /// A link accepts a share: creating it accepts the share, deleting it makes the share pending again.
   private mutating func followLinks() throws {
     var made: Set<Identifier> = []
     var deleted: Set<Identifier> = []

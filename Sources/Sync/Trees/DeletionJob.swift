@@ -53,8 +53,7 @@ struct DeletionJob {
     try transaction.execute("DELETE FROM sync.deletions WHERE folder_id = $1", .id(folder))
   }
 
-  /// Puts the folder behind all that are due before, so that a long deletion does not delay a short
-  /// one.
+  /// Puts the folder behind all that are due before, so that a long deletion does not delay a short one.
   func postpone(_ transaction: Transaction, until due: Instant) throws {
     try transaction.execute(
       "UPDATE sync.deletions SET since_ms = $2 WHERE folder_id = $1", .id(folder), .instant(due))

@@ -4,9 +4,8 @@ internal import Storage
 /// Marks everything below deleted folders as deleted, a slice at a time.
 ///
 /// The deletion itself is a mark on the folder and takes effect at once. Its descendants follow in
-/// transactions of their own, each small enough that no one waits long for the owner's row. The
-/// space is credited along the way. The queue is a table, so a crash between two slices loses
-/// nothing.
+/// transactions of their own, each small enough that no one waits long for the owner's row. The space is
+/// credited along the way. The queue is a table, so a crash between two slices loses nothing.
 enum Deletions {
   /// The most files in one slice, and the most accounts that its links and invitations may involve.
   static let sliceCountMax = 250

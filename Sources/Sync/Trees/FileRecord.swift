@@ -138,9 +138,8 @@ extension FileRecord {
       isDeleted: try row.integer(14) == 1, deletedWith: try row.optionalID(15))
   }
 
-  /// The ids that belong to no file but that remaining rows still name: links to it, files in it,
-  /// its shares. A new file under such an id would inherit those rows, and an old link would accept
-  /// a share unasked.
+  /// The ids that belong to no file but that remaining rows still name: links to it, files in it, its shares.
+  /// A new file under such an id would inherit those rows, and an old link would accept a share unasked.
   static func remembered(
     of ids: [Identifier], _ queryable: some Queryable
   ) throws -> Set<Identifier> {

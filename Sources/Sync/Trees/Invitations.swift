@@ -46,8 +46,7 @@ enum Invitations {
     }
   }
 
-  /// How many more invitations the receiver accepts, by the limits of unanswered ones and of one
-  /// day.
+  /// How many more invitations the receiver accepts, by the limits of unanswered ones and of one day.
   static func room(
     of receiver: Identifier, _ queryable: some Queryable, _ limits: SyncLimits, now: Instant
   ) throws -> Int64 {

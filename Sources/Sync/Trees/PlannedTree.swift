@@ -82,8 +82,7 @@ struct PlannedTree: Sendable {
   /// The file as the batch would leave it.
   func final(_ id: Identifier) -> AncestorTree.Node? { planned[id] ?? current[id] }
 
-  /// The file and everything above it, nearest first, as the batch would leave them. Ends early in
-  /// a cycle.
+  /// The file and everything above it, nearest first, as the batch would leave them. Ends early in a cycle.
   func finalChain(_ id: Identifier) -> [AncestorTree.Node] {
     var chain: [AncestorTree.Node] = []
     var next = final(id)
@@ -94,8 +93,7 @@ struct PlannedTree: Sendable {
     return chain
   }
 
-  /// The rule broken by the folders above a live file, nearest first. Depth, name and kind are
-  /// judged later.
+  /// The rule broken by the folders above a live file, nearest first. Depth, name and kind are judged later.
   func rule(of statement: FileRecord.Statement, in chain: [AncestorTree.Node]) -> Rule? {
     let isKnown = current[statement.parent] != nil
     guard let parent = final(statement.parent),
@@ -125,8 +123,7 @@ struct PlannedTree: Sendable {
     Int64(AncestorTree.depthMax - chain.count)
   }
 
-  /// Whether a folder's height, which may be outdated, must be counted before it can refuse a
-  /// change.
+  /// Whether a folder's height, which may be outdated, must be counted before it can refuse a change.
   func isInDoubt(_ statement: FileRecord.Statement) -> Bool {
     guard let height = planned[statement.id]?.height, height > 0 else { return false }
     let room = Self.room(in: finalChain(statement.parent))

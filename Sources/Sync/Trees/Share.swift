@@ -28,8 +28,7 @@ package struct Share: Sendable {
   /// The file's key, sealed for the sharee; nil once access has ended.
   var key: [UInt8]?
   var author: FileRecord.Author
-  /// The sharee's sequence number of the latest change. All accounts that see the share hold the
-  /// same number.
+  /// The sharee's sequence number of the latest change. All accounts that see the share hold the same number.
   private(set) var version: Int64
   /// The sharee's sequence number under which it is sent: a later one if it was sent again.
   private(set) var sequence: Int64

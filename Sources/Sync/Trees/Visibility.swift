@@ -3,14 +3,12 @@ internal import Storage
 
 /// Keeps the accounts' updates in step with what they may see of others' trees.
 ///
-/// A share is accepted exactly while a live link of its sharee leads to it. An account has a
-/// view of another's tree exactly while one of that owner's shares is accepted. Files that come
-/// into view get new numbers of the owner's sequence, so that readers of the sequence find them. If
-/// there are too many for one transaction, the view gets a new number and is read again from its
-/// beginning.
+/// A share is accepted exactly while a live link of its sharee leads to it. An account has a view of
+/// another's tree exactly while one of that owner's shares is accepted. Files that come into view get new
+/// numbers of the owner's sequence, so that readers of the sequence find them. If there are too many for one
+/// transaction, the view gets a new number and is read again from its beginning.
 final class Visibility {
-  /// The most files in one transaction that come into view with new numbers, or leave it with
-  /// departures.
+  /// The most files in one transaction that come into view with new numbers, or leave it with departures.
   static let restampCountMax = 1000
 
   let transaction: Transaction

@@ -3,14 +3,12 @@ package import Base
 internal import Crypto
 package import Storage
 
-/// The history that this database's sequence numbers belong to, and the key that proves its
-/// cursors.
+/// The history that this database's sequence numbers belong to, and the key that proves its cursors.
 package struct History: Sendable {
   let id: Identifier
   let cursorKey: Secret
 
-  /// Identifies the database. A restored database gets a new id. Nil before coffer-sync has started
-  /// on it.
+  /// Identifies the database. A restored database gets a new id. Nil before coffer-sync has started on it.
   package static func id(reading reader: Reader) throws -> Identifier? {
     try reader.first("SELECT history_id FROM sync.history WHERE id = 1") { row in try row.id(0) }
   }

@@ -30,8 +30,7 @@ package struct Recount {
     return try database.read { try audit.settle($0) }
   }
 
-  /// Audits and corrects. Returns the finding, right or not. `note` runs in the transaction that
-  /// corrects.
+  /// Audits and corrects. Returns the finding, right or not. `note` runs in the transaction that corrects.
   package func correct(
     _ account: Identifier, now: Instant,
     noting note: @escaping @Sendable (UsageFinding, Transaction) throws -> Void = { _, _ in }
@@ -51,12 +50,11 @@ package struct Recount {
 }
 
 extension UsageFinding {
-  /// Adds the difference to the total, the count and the usage ledger. Returns false and writes
-  /// nothing if another recount has posted since the audit.
+  /// Adds the difference to the total, the count and the usage ledger. Returns false and writes nothing if
+  /// another recount has posted since the audit.
   ///
-  /// Differences are added, so writers' changes since then are kept. Writers do not change a
-  /// difference. Only another recount removes one, and its entry under a later number shows that it
-  /// did.
+  /// Differences are added, so writers' changes since then are kept. Writers do not change a difference. Only
+  /// another recount removes one, and its entry under a later number shows that it did.
   package func post(_ transaction: Transaction, now: Instant) throws -> Bool {
     var owners = try LockedOwners(transaction, [account])
     guard let root = try Account.find(transaction, account)?.root else { return false }

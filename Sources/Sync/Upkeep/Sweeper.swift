@@ -11,8 +11,7 @@ package final class Sweeper: Sendable {
   static let sliceCountMax: Int64 = 500
   /// How long a download may still read an object that was replaced.
   private static let garbageAge = Instant.Span.minutes(10)
-  /// The same for an account that keeps much. A download opens the object right after reading its
-  /// row.
+  /// The same for an account that keeps much. A download opens the object right after reading its row.
   private static let crowdedGarbageAge = Instant.Span.seconds(5)
 
   private static let isReservationDue = FailingItems.isDue(

@@ -2,11 +2,10 @@ package import Base
 package import JSON
 package import Storage
 
-/// Repairs rows that break a rule of trees, if exactly one repair is right and no content depends
-/// on it.
+/// Repairs rows that break a rule of trees, if exactly one repair is right and no content depends on it.
 ///
-/// The rest is left alone: a name, a place, a signature or a content belongs to the user, and
-/// nothing says what it was.
+/// The rest is left alone: a name, a place, a signature or a content belongs to the user, and nothing says
+/// what it was.
 package enum TreeRepair {
   package enum Outcome: Sendable, Equatable {
     /// With the members that changed.
@@ -99,8 +98,7 @@ private struct Repair {
       after: ["height": members { offset, _ in Int64(offset) }])
   }
 
-  /// A record without content has no size. If there is any content, nothing says which value is
-  /// right.
+  /// A record without content has no size. If there is any content, nothing says which value is right.
   func weight(_ owners: LockedOwners) throws -> TreeRepair.Outcome {
     guard let file = try FileRecord.find(transaction, subject), file.owner == account else {
       return .right
@@ -138,8 +136,7 @@ private struct Repair {
     try owners.save(transaction, now: now)
   }
 
-  /// A share of a missing file shows nothing. A link to it was made by the account itself, and
-  /// stays.
+  /// A share of a missing file shows nothing. A link to it was made by the account itself, and stays.
   func share(_ owners: LockedOwners) throws -> TreeRepair.Outcome {
     guard let share = try Share.find(transaction, subject, account),
       try FileRecord.find(transaction, subject) == nil

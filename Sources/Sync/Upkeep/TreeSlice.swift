@@ -62,8 +62,7 @@ struct TreeSlice {
     return .depth
   }
 
-  /// The values for which a statement returns a row, queried in slices; `query` contains
-  /// `parameters`.
+  /// The values for which a statement returns a row, queried in slices; `query` contains `parameters`.
   private func found(
     among ids: [Identifier], _ query: (String) -> String
   ) throws -> Set<Identifier> {
