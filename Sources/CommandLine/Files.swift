@@ -109,8 +109,7 @@ package enum StandardOutput {
     guard writeAll(Array(text.utf8), to: STDOUT_FILENO) || errno == EPIPE else { throw cut() }
   }
 
-  /// Writes the whole answer, the last text that goes there. An answer that is not written, or is
-  /// cut, is a failure.
+  /// Writes the whole answer, the last text that goes there. An answer that is cut is a failure.
   ///
   /// A reader that stops early, as `head` does, has what it wanted.
   package static func write(_ text: String) throws(CommandFailure) {

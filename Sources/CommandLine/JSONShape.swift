@@ -29,7 +29,7 @@ package indirect enum JSONShape: Sendable {
   /// Rises when a member is removed or changes its meaning, not when one is added.
   package static let version = 1
 
-  /// An object of its own members, these and no others.
+  /// The object with more members.
   package func adding(_ more: [Member]) -> JSONShape {
     guard case .object(let members) = self else { preconditionFailure("only objects have members") }
     return .object(members + more)

@@ -142,7 +142,8 @@ extension Doctor {
   }
 
   /// Derives again what differs, while the servers run, and records each repair in the audit log of
-  /// its schema. Each is its own transaction, which is rolled back if a cap would shrink.
+  /// its schema. Each is its own transaction, which is rolled back if a cap would shrink, unless
+  /// `--shrink` is given.
   private func repair(
     _ drift: Ledger.Drift, _ ledger: Ledger, _ act: Act, _ left: inout Left
   ) throws {

@@ -46,7 +46,8 @@ package final class DeliveryQueue: Sendable {
     self.database = database
   }
 
-  /// `done` is called on a storage thread, once the delivery is durable or was not accepted.
+  /// `done` is called once the delivery is durable or was not accepted: on a storage thread, or at once on the
+  /// caller's if the queue is full.
   package func record(_ delivery: PreparedDelivery, done: @escaping Completion) {
     let (isTaken, mustAsk) = state.withLock { state in
       guard state.waiting.count < Self.countMax else { return (false, false) }

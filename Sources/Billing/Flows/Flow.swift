@@ -88,10 +88,8 @@ package struct Flow: Sendable, Equatable {
     case setupIntent = "setup_intent"
     /// The payment method as Stripe stored it for the customer.
     case paymentMethod = "payment_method"
-    /// The price before a change, and the bounds of the period in which it applies.
+    /// The price before a change.
     case oldPrice = "old_price"
-    case periodStart = "period_start"
-    case periodEnd = "period_end"
     /// The number of the read after which the ledger knows the result.
     case readNumber = "read_number"
     /// The purchase at another store, and the end of its paid time.

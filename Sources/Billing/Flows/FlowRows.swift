@@ -96,7 +96,8 @@ package enum FlowRows {
     ) { try $0.integer(0) } ?? 0
   }
 
-  /// Inserts a flow. Returns false if another of the account's flows is open.
+  /// Inserts a flow. Returns false if it is exclusive and another exclusive flow of the
+  /// account is open.
   static func insert(_ flow: Flow, in transaction: Transaction) throws -> Bool {
     try transaction.execute(
       """

@@ -31,7 +31,7 @@ package struct JobHandler: Sendable {
     self.died = died
   }
 
-  /// Records that a run failed; returns whether the job is dead.
+  /// Records that a run failed. Returns whether the job died of it.
   package func fail(
     _ lease: Lease, _ failure: JobFailure, now: Instant, in transaction: Transaction
   ) throws -> Bool {

@@ -60,7 +60,7 @@ package struct Lease: Sendable {
   }
 
   /// Records that the read failed. The job waits for a retry, or has died of it (true). A read
-  /// whose lease ran out changes nothing, and does not learn what its successor did.
+  /// whose job has a new lease changes nothing, and does not learn what its successor did.
   @discardableResult
   package func retry(
     _ failure: JobFailure, now: Instant, in transaction: Transaction

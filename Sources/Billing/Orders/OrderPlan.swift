@@ -34,7 +34,7 @@ package struct OrderRefusal: Error {
   package let text: String
 
   package enum Kind: Sendable {
-    /// No store accepts this.
+    /// The store, or any store, never accepts such an order.
     case invalid
     case refused
     /// No key of the store's API is configured.
