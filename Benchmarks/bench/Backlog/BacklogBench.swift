@@ -5,8 +5,8 @@ internal import KnownStores
 internal import Ledger
 internal import Tiers
 
-/// Days of many subscriptions' deliveries at once, while clients sync: how long it takes until every
-/// schedule is right, and what those who wait feel of it.
+/// Days of many subscriptions' deliveries at once, while clients sync: how long it takes until every schedule
+/// is correct, and how it affects the clients.
 struct BacklogBench {
   private static let documentCount = 4
 
@@ -91,7 +91,7 @@ struct BacklogBench {
     let account = try workspace.write(
       deliveries.google.serviceAccount(tokenURL: "\(google.url)/token").encoded(),
       "service-account.json")
-    // No key of Stripe's or the App Store's API: nothing of theirs is read, and what counts is live.
+    // No API key of Stripe or the App Store: nothing is read from them, and live data counts.
     let environment = [
       "COFFER_DATABASE": "sqlite://\(directory)", "COFFER_MODE": "test",
       "COFFER_PLANS": "\(WebhookBench.files)/catalogue.json",

@@ -1,12 +1,12 @@
 internal import Base
 
-/// What every account must have once the backlog is known, compared by SQL with what is stored.
+/// The expected state of every account once the backlog is known, compared with the stored one by SQL.
 struct BacklogCheck {
   private let workspace: Workspace
   private let database: String
   private let expected: String
 
-  /// `database` is where the schedules are.
+  /// `database` contains the schedules.
   init(_ plan: BacklogPlan, _ database: String, _ workspace: Workspace) throws(BenchError) {
     self.workspace = workspace
     self.database = database
@@ -24,8 +24,8 @@ struct BacklogCheck {
     _ = try workspace.output("sqlite3", expected, ".read \(script)")
   }
 
-  /// How many of the first `count` subscriptions' accounts have not what they must have: to be
-  /// subscribed until the end of what is paid, and not beyond it.
+  /// The number of wrong accounts among those of the first `count` subscriptions. Each must be subscribed
+  /// until the end of its paid time, and not beyond it.
   func wrongCount(ofFirst count: Int) throws(BenchError) -> Int {
     let text = try workspace.output(
       "sqlite3", "-readonly", database, "-cmd", "ATTACH 'file:\(expected)' AS wanted",

@@ -2,9 +2,9 @@ internal import Base
 internal import Crypto
 internal import Glibc
 
-/// Clients that write once a second each, whatever becomes of the write before, until stopped.
+/// Clients that each write once a second until stopped, whatever the result of the write before.
 ///
-/// The time of a write that had to wait for the one before it counts with its wait.
+/// The time of a write that had to wait for the one before it includes the wait.
 final class BacklogClients: Sendable {
   private static let contentByteCount = 4096
   private static let period: UInt64 = 1_000_000_000
@@ -54,7 +54,7 @@ final class BacklogClients: Sendable {
     for _ in 0..<count { sockets.append(try Socket(port: port)) }
     var waits = sockets.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
     let start = MonotonicTime.now().nanoseconds
-    // Evenly spread over a second.
+    // Spread evenly over a second.
     var due = (0..<count).map { start + period * UInt64($0) / UInt64(count) }
     var turns = [Int](repeating: 0, count: count)
     var underWay = [UInt64?](repeating: nil, count: count)

@@ -3,7 +3,8 @@ internal import Crypto
 
 /// The deliveries of a backlog as requests, all prepared before the clock starts.
 struct BacklogDeliveries {
-  /// Stripe's signatures hold five minutes to both sides, so one of four minutes ahead holds nine.
+  /// Stripe's signatures are valid for five minutes in both directions, so one from four minutes ahead is
+  /// valid for nine.
   private static let signedAhead = Instant.Span.minutes(4)
 
   let stripeSecret = "whsec_" + Hex.encode(Random.bytes(24))

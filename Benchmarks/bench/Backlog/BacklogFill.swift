@@ -11,22 +11,22 @@ internal import Stripe
 internal import Subscriptions
 internal import Tiers
 
-/// The subscriptions of a backlog as they were before it: each paid for the month that ended last,
-/// recorded in the ledger as deliveries told it.
+/// The subscriptions of a backlog as they were before it. Each is paid for the month that ended last, and
+/// recorded in the ledger as if delivered.
 struct BacklogFill {
-  /// So few that what a commit changes fits into the writer's cache.
+  /// Few enough that the changes of a commit fit into the writer's cache.
   private static let batchCount = 500
   private static let noted = 100_000
-  /// Of what came then; it is sealed and kept.
+  /// The body of earlier deliveries, which is sealed and kept.
   private static let body = [UInt8](repeating: 0x20, count: 200)
 
   let plan: BacklogPlan
   let sealing: SealingKeys
   let ledger: Ledger
   let progress: Progress
-  /// Without it nothing personal can be found.
+  /// Without a key nothing personal can be found.
   var search: SearchKey?
-  /// What deliveries really said, of those that are read again.
+  /// The real bodies of those deliveries that are read again.
   var bodies: [Int: [UInt8]] = [:]
 
   func run(in directory: String) throws(BenchError) {
@@ -51,8 +51,8 @@ struct BacklogFill {
     }
   }
 
-  /// What most of a subscription's rows are in the order of: filled in that order too, a batch
-  /// touches few pages.
+  /// The name by which most of a subscription's rows are ordered. If they are filled in the same order, a
+  /// batch touches few pages.
   private static func name(_ index: Int) -> String {
     let store = BacklogPlan.store(index)
     guard store == .google else { return "\(store) \(Serial.digits(index))" }
@@ -154,7 +154,7 @@ struct BacklogFill {
           productID: GoogleNotifications.productID, basePlanID: "month",
           expiryTime: plan.monthEnd(index), autoRenews: true, latestOrderID: order)
       ], account: account)
-    // Before the first read that the server will make.
+    // Numbered before the first read that the server will make.
     return [
       Fact(
         key: token.objectKey, object: GoogleObject.purchase(purchase), asOf: .readNumber(0)),

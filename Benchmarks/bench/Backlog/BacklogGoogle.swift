@@ -4,7 +4,7 @@ internal import HTTPServer
 internal import JSON
 internal import LocalServer
 
-/// Google as a backlog needs it: its keys, access tokens, purchases and orders, answered at once.
+/// Google as a backlog needs it: its keys, access tokens, purchases and orders, without a delay.
 struct BacklogGoogle {
   private let server: HTTPServer
   private let read = Locked<Set<Int>>([])
@@ -34,7 +34,7 @@ struct BacklogGoogle {
 
   var url: String { "http://127.0.0.1:\(server.port)" }
 
-  /// How many purchases were read at least once.
+  /// The number of purchases that were read at least once.
   var readCount: Int { read.withLock { $0.count } }
 
   func stop() { server.drain(within: .seconds(1)) }
@@ -55,7 +55,7 @@ struct BacklogGoogle {
     name?.split(separator: mark).last.flatMap { Int($0) } ?? 0
   }
 
-  /// One that was paid.
+  /// A paid order.
   static func order(_ id: String) -> JSONValue {
     [
       "orderId": .string(id), "state": "PROCESSED",

@@ -1,26 +1,26 @@
 internal import Base
 internal import SeededRandom
 
-/// Which subscriptions there are, which of them were renewed while nothing was taken in, and in
-/// which order that is told afterwards.
+/// The subscriptions, which of them were renewed during the outage, and the order of the deliveries
+/// afterwards.
 ///
-/// Each is paid by the month, their months end evenly spread over thirty days, and the stores come
-/// in turn. Those whose month ended within the outage were all renewed.
+/// Each is paid by the month. The ends of their months are spread evenly over thirty days, and the stores
+/// take turns. All whose month ended within the outage were renewed.
 struct BacklogPlan {
-  /// One thing that a store sends.
+  /// One delivery of a store.
   struct Delivery {
     let index: Int
-    /// Which of the store's deliveries about this renewal.
+    /// The index among the store's deliveries about this renewal.
     let part: Int
   }
 
   static let month = Instant.Span.days(30)
   private static let hour = 3_600_000.0
-  /// How much later than the renewal a delivery may stand in the order.
+  /// The most hours by which a delivery can follow its renewal in the order.
   private static let disorderHours = 6.0
 
   let subscriptionCount: Int
-  /// Those that were renewed: the first ones.
+  /// The number of renewed subscriptions, which are the first ones.
   let renewedCount: Int
   let deliveries: [Delivery]
   let now: Instant
@@ -29,7 +29,7 @@ struct BacklogPlan {
   init(_ options: Options, now: Instant) {
     subscriptionCount = options.subscriptionCount
     renewedCount = options.subscriptionCount * options.dayCount / 30
-    // Whole seconds, as Stripe tells times.
+    // Whole seconds, as in Stripe's times.
     self.now = Instant(seconds: now.seconds)
     outage = .days(Int64(options.dayCount))
     var random = SeededGenerator(seed: options.seed)
@@ -49,13 +49,13 @@ struct BacklogPlan {
 
   static func store(_ index: Int) -> Options.Store { Options.Store.allCases[index % 3] }
 
-  /// When the month ended that was paid before the outage.
+  /// The end of the month that was paid before the outage.
   func monthEnd(_ index: Int) -> Instant {
     let seconds = Int64(index) * Self.month.milliseconds / 1000 / Int64(subscriptionCount)
     return now - outage + .seconds(seconds)
   }
 
-  /// Until when it is paid once all is known.
+  /// The end of the paid time once everything is known.
   func paidEnd(_ index: Int) -> Instant {
     index < renewedCount ? monthEnd(index) + Self.month : monthEnd(index)
   }

@@ -1,9 +1,9 @@
 internal import Base
 internal import Glibc
 
-/// The deliveries sent, the clients meanwhile, and what was measured of both.
+/// The sent deliveries, the clients in the meantime, and the measurements of both.
 struct BacklogRun {
-  /// How long the clients write before the deliveries come, to compare with.
+  /// How long the clients write before the deliveries come, for comparison.
   private static let calmSeconds: Int64 = 5
   private static let patience = Instant.Span.minutes(15)
   private static let pollMicroseconds: UInt32 = 200_000
@@ -17,7 +17,7 @@ struct BacklogRun {
   private let writes: [BacklogClients.Write]
   private let begin: MonotonicTime
   private let taken: MonotonicTime
-  /// Nil where they did not become right.
+  /// Nil if the schedules did not become correct.
   private let right: MonotonicTime?
 
   init(

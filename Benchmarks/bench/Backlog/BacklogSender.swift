@@ -1,10 +1,10 @@
 internal import Base
 internal import Glibc
 
-/// Sends every request until it was taken, as stores do: what is refused comes again.
+/// Sends every request until it is accepted, as stores do.
 ///
-/// Closed loop over some connections; a refused request waits for the time that the answer names, a
-/// second where it names none.
+/// Closed loop over some connections. A refused request waits for the time that the answer names, or for one
+/// second.
 struct BacklogSender {
   private static let attemptCountMax = 20
   private static let patienceMilliseconds: Int32 = 30_000
@@ -15,9 +15,9 @@ struct BacklogSender {
 
   struct Outcome {
     var taken = 0
-    /// By status, answers that were no 2xx.
+    /// Answers other than 2xx, by status.
     var refused: [Int: Int] = [:]
-    /// Requests that were refused every time.
+    /// Requests that were refused at every attempt.
     var lost = 0
     var firstRefusal: String?
     var nanoseconds: [UInt64] = []

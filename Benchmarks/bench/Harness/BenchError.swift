@@ -1,4 +1,4 @@
-/// Why a measurement could not be made; a slow server is not an error.
+/// The reason why a measurement could not be made. A slow server is not an error.
 enum BenchError: Error, CustomStringConvertible {
   case usage(String)
   case system(String, errno: Int32)

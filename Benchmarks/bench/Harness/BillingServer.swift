@@ -1,17 +1,17 @@
 internal import Base
 internal import Crypto
 
-/// A `coffer-billing` with an empty SQLite database, under load in rounds and then counted.
+/// A `coffer-billing` with an empty SQLite database, which gets load in rounds and is then counted.
 final class BillingServer {
   private let process: ServerProcess
   private let directory: String
   private let metricsPort: UInt16
   private let workspace: Workspace
-  /// Of all rounds so far.
+  /// The outcome of all rounds so far.
   private var outcome: Load.Outcome?
 
-  /// `name` tells its files from those of the other servers; `settings` name the stores. `build` is
-  /// the directory of its program, this build's without.
+  /// `name` distinguishes its files from those of the other servers; `settings` name the stores. `build` is
+  /// the directory of its program (default: this build's).
   init(
     _ name: String, _ settings: [String: String], _ workspace: Workspace, build: String? = nil
   ) throws(BenchError) {
@@ -37,9 +37,9 @@ final class BillingServer {
 
   var port: UInt16 { process.port }
 
-  /// One round of the load, with requests that it has not seen.
+  /// Runs one round of the load, with requests that the server has not seen.
   ///
-  /// The first request is sent once before: what the server has to look up then, it knows later.
+  /// The first request is sent once before, so that the server has already looked up what it needs.
   func run(_ load: Load, _ requests: Requests) throws(BenchError) {
     guard let before = outcome else {
       try load.deliver(requests.prefix(1), to: process)
@@ -62,17 +62,17 @@ final class BillingServer {
   }
 }
 
-/// This build under load, and by turns with it the one it is compared with, so that a machine whose
-/// speed drifts meets both.
+/// This build under load, by turns with the build that it is compared with, so that a machine whose speed
+/// drifts affects both.
 struct SideBySide {
   static let roundCount = 2
 
   let ours: Report.Row
   let metrics: Scrape
-  /// Nil where there is nothing to compare with.
+  /// Nil if there is nothing to compare with.
   let other: Report.Row?
 
-  /// `name` and `settings` as of a `BillingServer`.
+  /// `name` and `settings` are those of a `BillingServer`.
   init(
     _ title: String, _ name: String, _ settings: [String: String], _ requests: Requests,
     _ options: Options, _ workspace: Workspace
@@ -96,7 +96,7 @@ struct SideBySide {
 
   var rows: [Report.Row] { [ours] + (other.map { [$0] } ?? []) }
 
-  /// How many times the other build's rate ours is.
+  /// Our rate as a multiple of the other build's.
   func figures(_ name: String, _ what: String, aim: Double) -> [Figure] {
     guard let other else { return [] }
     return [

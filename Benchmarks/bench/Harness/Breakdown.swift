@@ -1,6 +1,6 @@
 internal import JSON
 
-/// Where each microsecond of a delivery goes: processor time of one delivery, part by part.
+/// The processor time of one delivery, part by part.
 struct Breakdown {
   typealias Stage = (name: String, microseconds: Double)
 
@@ -11,24 +11,24 @@ struct Breakdown {
   }
 
   let store: String
-  /// In the order of time, as measured in one thread.
+  /// In order of time, measured in one thread.
   let stages: [Stage]
-  /// The dearest first.
+  /// The most expensive first.
   let statements: [Statement]
-  /// How long a delivery's share of a commit waited for the disk; no processor time.
+  /// How long a delivery's share of a commit waited for the disk; not processor time.
   let waitMicroseconds: Double
-  /// What a delivery adds to the log.
+  /// The bytes that a delivery adds to the log.
   let logByteCount: Int
-  /// Deliveries in a commit.
+  /// The number of deliveries in a commit.
   let batchCount: Int
-  /// Of the live server, for each delivery.
+  /// The live server's time for each delivery.
   var serverMicroseconds = 0.0
 
   static let statementCount = 8
 
   var sum: Double { stages.map(\.microseconds).reduce(0, +) }
 
-  /// What the live server spends beyond the parts: HTTP, threads and their switches, checkpoints.
+  /// The live server's time beyond the parts: HTTP, threads and their switches, checkpoints.
   var rest: Double { max(0, serverMicroseconds - sum) }
 
   /// A line for each part, a column for each store.
@@ -47,7 +47,7 @@ struct Breakdown {
       ]
   }
 
-  /// The dearest statements, a line each.
+  /// The most expensive statements, one line each.
   var statementCells: [[String]] {
     [["µs", "times", "the dearest statements, \(store)"]]
       + statements.prefix(Self.statementCount).map { statement in

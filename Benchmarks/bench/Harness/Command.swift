@@ -3,8 +3,8 @@ internal import TestFiles
 
 /// Starts other programs, found through PATH.
 enum Command {
-  /// Starts a program whose output goes to the file `output`; nothing of ours is inherited but the
-  /// environment, without the settings of Coffer.
+  /// Starts a program whose output goes to the file `output`. It inherits only the environment, without the
+  /// settings of Coffer.
   static func spawn(
     _ arguments: [String], environment: [String: String] = [:], output: String
   ) throws(BenchError) -> pid_t {
@@ -27,7 +27,7 @@ enum Command {
     return process
   }
 
-  /// What a program prints; it must succeed. `scratch` is a file to be overwritten.
+  /// The output of a program, which must succeed. `scratch` is a file that is overwritten.
   static func output(
     _ arguments: [String], environment: [String: String] = [:], scratch: String
   ) throws(BenchError) -> String {

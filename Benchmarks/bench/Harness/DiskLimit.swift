@@ -1,5 +1,5 @@
-/// What the disk alone allows: the bytes that a delivery adds to the log, appended and made durable
-/// in groups of the size of the server's commits.
+/// The rate that the disk alone allows: the bytes that a delivery adds to the log are appended and made
+/// durable, in groups of the size of the server's commits.
 struct DiskLimit {
   static let program = ".build/bench-durable"
   private static let seconds = 2

@@ -1,17 +1,18 @@
 internal import TestFiles
 
-/// A text with regions that are printed by the bench, each between two marks.
+/// A text with regions that the bench prints, each between two marks.
 struct Document {
   private let path: String
 
   init(_ path: String) { self.path = path }
 
-  /// Throws unless it has a region about the subject, which is better known before the measurement.
+  /// Throws unless the text has a region about the subject. Called before the measurement, so that the error
+  /// comes early.
   func require(_ subject: Options.Subject) throws(BenchError) {
     _ = try parts(about: subject)
   }
 
-  /// Replaces what stands in the region.
+  /// Replaces the content of the region.
   func write(_ tables: String, about subject: Options.Subject) throws(BenchError) {
     let (before, after) = try parts(about: subject)
     do throws(FileError) { try Files.write("\(before)\n\(tables)\n\(after)", to: path) } catch {
@@ -19,7 +20,7 @@ struct Document {
     }
   }
 
-  /// What stands before the region and after it, the marks included.
+  /// The text before the region and after it, including the marks.
   private func parts(
     about subject: Options.Subject
   ) throws(BenchError) -> (before: Substring, after: Substring) {

@@ -1,15 +1,15 @@
 internal import JSON
 
-/// One number of a report, with what it is aimed at where something is.
+/// One number of a report, with its aim if there is one.
 ///
-/// Numbers are integers in a unit small enough, so that the JSON form loses nothing.
+/// Numbers are integers in a small enough unit, so that the JSON form loses nothing.
 struct Figure {
-  /// For programs, its unit last: `webhooks_per_second`, `ratio_to_bare_thousandths`.
+  /// The name for programs, with its unit last: `webhooks_per_second`, `ratio_to_bare_thousandths`.
   let name: String
   let value: Int
-  /// For people: the number with its unit, and what it counts.
+  /// The text for people: the number with its unit, and what it counts.
   let text: String
-  /// What the value should reach; nil where there is no aim.
+  /// The value to reach; nil if there is no aim.
   var aim: Int?
   /// Whether less is better.
   var isCost = false
@@ -28,7 +28,7 @@ struct Figure {
       text: "\(Int(perSecond.rounded())) \(what) a second")
   }
 
-  /// How much more something costs than it did, which should not exceed `limit`.
+  /// How much more something costs than before, which should not exceed `limit`.
   static func growth(_ name: String, _ ratio: Double, _ what: String, limit: Double) -> Figure {
     Figure(
       name: "\(name)_thousandths", value: Int((ratio * 1000).rounded(.up)),
@@ -36,7 +36,7 @@ struct Figure {
       aim: Int(limit * 1000), isCost: true)
   }
 
-  /// What should not exceed `limit`, a number in the same unit.
+  /// A value that should not exceed `limit`, a number in the same unit.
   static func cost(
     _ name: String, _ value: Double, _ unit: String, _ what: String, limit: Int
   ) -> Figure {
@@ -53,7 +53,7 @@ struct Figure {
       aim: Int(aim * 1000))
   }
 
-  /// A part of something, which has no aim.
+  /// A part of something, without an aim.
   static func share(_ name: String, _ share: Double, _ what: String) -> Figure {
     Figure(
       name: "\(name)_thousandths", value: Int((share * 1000).rounded()),
@@ -71,7 +71,7 @@ struct Figure {
     return .object(members)
   }
 
-  /// A number with so many digits after the point.
+  /// A number with `places` digits after the point.
   static func decimal(_ number: Double, places: Int) -> String {
     let unit = (0..<places).reduce(1) { unit, _ in unit * 10 }
     let scaled = Int((number * Double(unit)).rounded())

@@ -1,9 +1,9 @@
 internal import Base
 internal import Glibc
 
-/// One sender of forged deliveries, as fast as its few connections allow, until stopped.
+/// Sends forged deliveries as fast as a few connections allow, until stopped.
 final class Flood: Sendable {
-  /// Forgeries that differ; they are sent again and again.
+  /// The number of different forgeries, which are sent again and again.
   static let requestCount = 512
   private static let threadCount = 8
 
@@ -40,7 +40,7 @@ final class Flood: Sendable {
             while status == nil { status = try socket.receive() }
             tallies.withLock { $0[status ?? 0, default: 0] += 1 }
           } catch {
-            // A refusal may close the connection; the flood goes on over another.
+            // A refusal may close the connection; the flood continues over another.
             connection = nil
           }
         }

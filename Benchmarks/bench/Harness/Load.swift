@@ -1,14 +1,14 @@
 internal import Base
 internal import Glibc
 
-/// A load on one server: how it is made, and what came of it.
+/// A load on one server, and its outcome.
 struct Load: Sendable {
   let connectionCount: Int
   let threadCount: Int
   let warmUpSeconds: Int
   let milliseconds: Int64
 
-  /// `parts` are so many loads that take the configured time together.
+  /// `parts` is the number of loads that together take the configured time.
   init(_ options: Options, parts: Int = 1) {
     connectionCount = options.connectionCount
     threadCount = options.threadCount
@@ -20,7 +20,7 @@ struct Load: Sendable {
     var succeeded = 0
     var refused: [Int: Int] = [:]
     var firstRefusal: String?
-    /// How many of them were in the timed part, and how long that was.
+    /// The number of answers in the timed part, and its length.
     let timedCount: Int
     let timedSeconds: Double
     /// Ascending.
@@ -28,7 +28,7 @@ struct Load: Sendable {
     /// Processor time in the timed part.
     let serverSeconds: Double
     let generatorSeconds: Double
-    /// The prepared requests ran out before the time did.
+    /// Whether the prepared requests ran out before the time did.
     let ranOut: Bool
     /// The first request that was not sent.
     let next: Int
@@ -38,7 +38,7 @@ struct Load: Sendable {
     var serverMicrosecondsEach: Double { serverSeconds * 1e6 / Double(max(1, timedCount)) }
     var generatorMicrosecondsEach: Double { generatorSeconds * 1e6 / Double(max(1, timedCount)) }
 
-    /// Of this load and another of the same server.
+    /// The sum of this outcome and another of the same server.
     func adding(_ other: Outcome) -> Outcome {
       var sum = Outcome(
         timedCount: timedCount + other.timedCount, timedSeconds: timedSeconds + other.timedSeconds,
@@ -60,7 +60,7 @@ struct Load: Sendable {
     }
   }
 
-  /// Sends requests, beginning with that one, for the configured time and waits for every answer.
+  /// Sends requests for the configured time, beginning with number `start`, and waits for every answer.
   func run(
     _ requests: Requests, from start: Int = 0, to server: ServerProcess, repeats: Bool
   ) throws(BenchError) -> Outcome {
@@ -90,7 +90,7 @@ struct Load: Sendable {
       generatorSeconds: generatorSeconds)
   }
 
-  /// Sends every request once, untimed: what a measurement needs to be there before it.
+  /// Sends every request once, untimed, to create what a measurement needs.
   @discardableResult
   func deliver(_ requests: Requests, to server: ServerProcess) throws(BenchError) -> Int {
     let tally = LoadWorker(

@@ -1,18 +1,18 @@
 internal import Base
 internal import Glibc
 
-/// One thread of the generator: keeps a request under way on each of its connections.
+/// One thread of the generator, which keeps a request under way on each of its connections.
 ///
-/// Closed loop: a connection sends its next request when its answer is complete, so latency is
-/// what a client waits and throughput follows from it.
+/// Closed loop: a connection sends its next request when its answer is complete. So latency is what a client
+/// waits, and throughput follows from it.
 struct LoadWorker: Sendable {
   let port: UInt16
   let requests: Requests
   let connectionCount: Int
-  /// The requests this worker sends: first, first + step, …
+  /// The requests that this worker sends: first, first + step, …
   let first: Int
   let step: Int
-  /// Starts over at the end of the requests instead of stopping.
+  /// Whether it starts over at the end of the requests instead of stopping.
   let repeats: Bool
   let from: MonotonicTime
   let until: MonotonicTime
@@ -21,10 +21,10 @@ struct LoadWorker: Sendable {
     var succeeded = 0
     var refused: [Int: Int] = [:]
     var firstRefusal: String?
-    /// Of answers that came in the timed part.
+    /// The latencies of answers in the timed part.
     var nanoseconds: [UInt32] = []
     var lastTimed: MonotonicTime?
-    /// The prepared requests ended before the time did.
+    /// Whether the prepared requests ran out before the time did.
     var ranOut = false
     /// The first request that was not sent.
     var next = 0
@@ -73,7 +73,7 @@ struct LoadWorker: Sendable {
         if next >= requests.count, repeats { next = first }
         guard now < until, next < requests.count else {
           if now < until { tally.ranOut = true }
-          // A negative descriptor is passed over.
+          // A negative descriptor is ignored.
           waits[index].fd = -1
           underWay -= 1
           continue

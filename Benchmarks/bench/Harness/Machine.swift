@@ -2,9 +2,9 @@ internal import Base
 internal import Glibc
 internal import TestFiles
 
-/// Where a measurement was made, and with what.
+/// The machine and the programs of a measurement.
 struct Machine {
-  /// Name and value, in the order to be printed.
+  /// Names and values, in the order of printing.
   let facts: [(name: String, value: String)]
 
   init(_ workspace: Workspace, _ options: Options) throws(BenchError) {

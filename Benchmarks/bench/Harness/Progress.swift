@@ -1,7 +1,7 @@
 internal import Base
 internal import Glibc
 
-/// Says on stderr what a long measurement is at.
+/// Prints the progress of a long measurement to stderr.
 struct Progress {
   private let subject: String
   private let start = MonotonicTime.now()

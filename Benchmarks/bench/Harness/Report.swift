@@ -1,13 +1,13 @@
-/// What a run prints: the machine, a row for each server or each thing timed, and the figures.
+/// The output of a run: the machine, a row for each server or each thing timed, and the figures.
 struct Report {
   /// One server under load.
   struct Row {
     let server: String
     let outcome: Load.Outcome
-    /// Rows in its database afterwards; nil for a server that keeps none.
+    /// Rows in its database afterwards; nil if the server keeps none.
     var storedCount: Int?
 
-    /// What was acknowledged must be there, once.
+    /// Whether no request was refused, and each acknowledged one is stored once.
     var isWhole: Bool {
       outcome.refusedCount == 0 && (storedCount ?? outcome.succeeded) == outcome.succeeded
     }
@@ -21,12 +21,13 @@ struct Report {
   var answers: [QuestionAnswer] = []
   var figures: [Figure] = []
   var notes: [String] = []
-  /// What must not be, of a subject that has no rows.
+  /// Errors of a subject that has no rows.
   var failures: [String] = []
 
   var isWhole: Bool { rows.allSatisfy(\.isWhole) && failures.isEmpty }
 
-  /// Whether nothing went wrong. What file trees, attacks and questions may cost is a promise; other aims are wishes.
+  /// Whether nothing went wrong. The aims of file trees, attacks and questions must be reached; other aims
+  /// need not.
   var isGood: Bool {
     isWhole
       && (![.tree, .worst, .questions].contains(subject)
@@ -52,7 +53,7 @@ struct Report {
     return lines.joined(separator: "\n")
   }
 
-  /// The head and a line for each server.
+  /// A header line, and a line for each server.
   var serverCells: [[String]] {
     let head = [
       "server", "timed", "per second", "p50 ms", "p99 ms", "max ms", "cpu µs", "generator µs",
@@ -72,7 +73,7 @@ struct Report {
       }
   }
 
-  /// Numbers stand to the right, the column of text to the left.
+  /// Numbers are aligned right, the column of text left.
   private static func table(_ cells: [[String]], text: Int = 0) -> [String] {
     let widths = cells[0].indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
     return cells.map { row in

@@ -1,7 +1,7 @@
 internal import JSON
 
 extension Report {
-  /// For programs: integers in units small enough.
+  /// The report for programs: integers in small enough units.
   var json: String {
     let value: JSONValue = [
       "subject": .string(subject.rawValue),

@@ -1,5 +1,5 @@
 extension Report {
-  /// For documents: the tables of the text, and in a line where they were measured.
+  /// The report for documents: the tables of the text, and a line that says where they were measured.
   var markdown: String {
     var lines = ["`ops/bench \(subject.rawValue)` on \(machine)", ""]
     if !rows.isEmpty { lines += Self.markdown(serverCells.map(Self.few)) + [""] }
@@ -18,7 +18,7 @@ extension Report {
     return lines.joined(separator: "\n")
   }
 
-  /// Of a server's cells those that a reader compares.
+  /// The cells of a server that a reader compares.
   private static func few(_ cells: [String]) -> [String] {
     [0, 2, 3, 4, 6, 9].map { cells[$0] }
   }

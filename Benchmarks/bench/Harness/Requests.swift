@@ -1,4 +1,4 @@
-/// Whole HTTP requests, ready to be written, one after another in one buffer.
+/// Whole HTTP requests, ready to be sent, one after another in one buffer.
 struct Requests: Sendable {
   private(set) var bytes: [UInt8] = []
   private var ends: [Int] = []
@@ -10,7 +10,7 @@ struct Requests: Sendable {
     ends.reserveCapacity(count)
   }
 
-  /// `fields` come without Host and Content-Length, which every request here needs.
+  /// `fields` come without Host and Content-Length, which every request here gets.
   mutating func append(
     _ method: String, _ target: String, host: String, fields: [(String, String)], body: [UInt8]
   ) {
@@ -27,7 +27,7 @@ struct Requests: Sendable {
     bytes += others.bytes
   }
 
-  /// The only request, as a proxy passes it on for a client of its own.
+  /// The only request, as a proxy forwards it for a client at `address`.
   func forwarded(for address: String) -> Requests {
     var part = self
     let field = Array("X-Forwarded-For: \(address)\r\n".utf8)
@@ -37,7 +37,7 @@ struct Requests: Sendable {
     return part
   }
 
-  /// Requests whose last one is never finished.
+  /// The same requests, of which the last is never finished.
   func withoutLastByte() -> Requests {
     var part = self
     part.bytes.removeLast()
@@ -47,7 +47,7 @@ struct Requests: Sendable {
 
   func range(_ index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1])..<ends[index] }
 
-  /// The first `count` of them, for a server that may see the same request twice.
+  /// The first `count` requests, for a server that may see the same request twice.
   func prefix(_ count: Int) -> Requests {
     var part = self
     part.ends = Array(ends.prefix(count))

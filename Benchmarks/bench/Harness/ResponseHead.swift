@@ -1,11 +1,11 @@
-/// What the load generator must know of an answer: its status and where it ends.
+/// The status and the length of an answer, which the load generator must know.
 struct ResponseHead {
   let status: Int
-  /// Of the head and the body together.
+  /// The length of head and body together.
   let byteCount: Int
 
-  /// Nil while the head is incomplete. A head that cannot be delimited is refused: the generator
-  /// speaks only the Content-Length form, which every server measured here answers in.
+  /// Nil while the head is incomplete. Throws if the end cannot be determined: the generator supports only
+  /// the Content-Length form, which every server measured here uses.
   static func parse(_ bytes: [UInt8], count: Int) throws(BenchError) -> ResponseHead? {
     guard let headEnd = endOfHead(bytes, count: count) else { return nil }
     guard headEnd > 16, let status = number(bytes, from: 9) else {

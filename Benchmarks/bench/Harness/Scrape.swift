@@ -2,7 +2,7 @@
 struct Scrape {
   private let values: [String: Double]
 
-  /// `port` is that of the program's metrics listener.
+  /// `port` is the port of the program's metrics listener.
   init(port: UInt16) throws(BenchError) {
     var requests = Requests()
     requests.append("GET", "/metrics", host: "127.0.0.1", fields: [], body: [])
@@ -19,7 +19,7 @@ struct Scrape {
     self.values = values
   }
 
-  /// How often each bound of a histogram was not exceeded, ascending; what exceeds all is last.
+  /// The number of values up to each bound of a histogram, ascending; the last bound is infinite.
   func buckets(of name: String) -> [(bound: Double, count: Double)] {
     values.compactMap { key, count in
       guard key.hasPrefix("\(name)_bucket{le=\""), key.hasSuffix("\"}") else { return nil }
@@ -28,10 +28,10 @@ struct Scrape {
     }.sorted { $0.0 < $1.0 }
   }
 
-  /// How many writes shared a commit, on average; 0 where there was none.
+  /// The mean number of writes in a commit; 0 if there was none.
   var meanBatch: Double { commitCount > 0 ? writeCount / commitCount : 0 }
 
-  /// How many deliveries shared a commit, and how many of them one transaction of the ledger.
+  /// The mean number of deliveries in a commit, and in one transaction of the ledger.
   var deliveriesPerCommit: Double { commitCount > 0 ? deliveryCount / commitCount : 0 }
   var deliveriesPerWrite: Double { writeCount > 0 ? deliveryCount / writeCount : 0 }
 
@@ -41,14 +41,14 @@ struct Scrape {
     values.filter { $0.key.hasPrefix("coffer_billing_deliveries_total") }.values.reduce(0, +)
   }
 
-  /// Deliveries of one commit, and in how many groups they were recorded.
+  /// Deliveries in a commit, and the number of groups in which they were recorded.
   var groups: String {
     let deliveries = Figure.decimal(deliveriesPerCommit, places: 1)
     let groups = Figure.decimal(meanBatch, places: 1)
     return "mean \(deliveries) deliveries in \(groups) groups, \(Int(commitCount)) commits"
   }
 
-  /// Writes that shared a commit: their mean, and how often each power of two was not exceeded.
+  /// Writes in a commit: their mean, and their distribution by powers of two.
   var batches: String {
     let name = "coffer_storage_batch_size"
     guard let count = values["\(name)_count"], count > 0 else { return "none" }

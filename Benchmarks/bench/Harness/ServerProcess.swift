@@ -2,7 +2,7 @@ internal import Base
 internal import Glibc
 internal import TestFiles
 
-/// A server under measurement: started on a free port of loopback, and ended with its owner.
+/// A server under measurement, started on a free loopback port and ended with its owner.
 @safe
 final class ServerProcess {
   let port: UInt16
@@ -10,7 +10,7 @@ final class ServerProcess {
   private let log: String
   private var hasEnded = false
 
-  /// Starts `arguments(port)` and waits until it takes connections. What it prints goes to `log`.
+  /// Starts `arguments(port)` and waits until it accepts connections. Its output goes to `log`.
   init(
     log: String, environment: [String: String] = [:], _ arguments: (UInt16) -> [String],
     settings: (UInt16) -> [String: String] = { _ in [:] }
@@ -49,25 +49,25 @@ final class ServerProcess {
     return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
   }
 
-  /// Its memory as the kernel counts it, mapped files included.
+  /// Its memory according to the kernel, mapped files included.
   func residentKilobytes() -> Int { kilobytes("VmRSS") }
 
-  /// The same without mapped files, which are the kernel's to take back.
+  /// The same without mapped files, which the kernel can reclaim.
   func ownKilobytes() -> Int { kilobytes("RssAnon") }
 
-  /// The most that it ever was.
+  /// The highest value of its memory so far.
   func peakKilobytes() -> Int { kilobytes("VmHWM") }
 
   private func kilobytes(_ name: String) -> Int { Self.kilobytes(name, of: process) ?? 0 }
 
-  /// A line of what the kernel says of a process; nil once that has ended.
+  /// A value from the kernel's status of a process; nil once the process has ended.
   static func kilobytes(_ name: String, of process: pid_t) -> Int? {
     let lines = (Files.text("/proc/\(process)/status") ?? "").split(separator: "\n")
     let line = lines.first { $0.hasPrefix("\(name):") }
     return line.flatMap { Int($0.filter(\.isNumber)) }
   }
 
-  /// The end of what it printed, for a person who must find out why it refused something.
+  /// The end of its output, for a person who must find out why it refused something.
   var lastWords: String {
     (Files.text(log) ?? "").split(separator: "\n").suffix(5).joined(separator: "\n")
   }
@@ -85,14 +85,14 @@ final class ServerProcess {
     throw .server("a server did not start; it said:\n\(lastWords)")
   }
 
-  /// A port nobody listens on at this moment.
+  /// A port that is free at this moment.
   static func freePort() throws(BenchError) -> UInt16 {
     let (descriptor, port) = try boundSocket()
     close(descriptor)
     return port
   }
 
-  /// A socket of loopback on a port of its own, and that port.
+  /// A loopback socket on its own port, and that port.
   static func boundSocket() throws(BenchError) -> (descriptor: Int32, port: UInt16) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw .system("socket", errno: errno) }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A port that takes connections and never says a word.
+/// A port that accepts connections and never answers.
 struct SilentServer {
   let port: UInt16
   private let descriptor: Int32

@@ -9,7 +9,7 @@ final class Socket {
   private(set) var input: [UInt8]
   private var inputCount = 0
 
-  /// `source` is the address of loopback it comes from.
+  /// `source` is the loopback address of the client.
   init(
     port: UInt16, from source: UInt32 = 0x7F00_0001, answerByteCountMax: Int = answerByteCountMax
   ) throws(BenchError) {
@@ -58,7 +58,7 @@ final class Socket {
     }
   }
 
-  /// Reads what is there; the status once the answer is complete, nil before.
+  /// Reads what is available. Returns the status once the answer is complete; nil before.
   func receive() throws(BenchError) -> Int? {
     let count = unsafe input.withUnsafeMutableBytes { bytes in
       unsafe recv(

@@ -2,11 +2,11 @@ internal import Base
 internal import SQLite
 internal import Storage
 
-/// A connection that tells how long its statements took, by the clock: the processor's own costs
-/// more to read than a statement may take.
+/// A connection that measures its statements by the clock. Reading the processor's time would cost more than
+/// a statement may take.
 final class TimedConnection: EngineConnection {
   let connection: SQLiteConnection
-  /// By statement, how often it ran and for how long in all.
+  /// By statement: how often it ran, and its total time.
   var statements: [String: (count: Int, nanoseconds: UInt64)] {
     Dictionary(times.map { ($0.key.sql, $0.value) }) { $1 }
   }
@@ -29,7 +29,7 @@ final class TimedConnection: EngineConnection {
 
   func forget() { (times, nanoseconds) = ([:], 0) }
 
-  /// Hashed by its length alone: hashing it all would cost more than some statements take.
+  /// Hashed by its length alone, because hashing the whole text would cost more than some statements take.
   private struct Text: Hashable {
     let sql: String
 

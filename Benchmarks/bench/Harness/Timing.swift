@@ -1,7 +1,7 @@
 internal import Base
 internal import JSON
 
-/// How long one thing took, done again and again.
+/// The times of one thing that was done repeatedly.
 struct Timing: Sendable {
   let what: String
   /// Ascending.
@@ -12,8 +12,8 @@ struct Timing: Sendable {
     self.nanoseconds = nanoseconds.sorted()
   }
 
-  /// Times `body` after a tenth as many runs that do not count; what it returns adds up to a sum
-  /// that is looked at, so that no work can be left out.
+  /// Times `body` after a tenth as many runs that do not count. The sum of its results is checked, so that no
+  /// work can be left out.
   init(_ what: String, times: Int, _ body: (Int) -> Int) {
     var sum = 0
     for index in 0..<max(1, times / 10) { sum &+= body(index) }
@@ -28,7 +28,7 @@ struct Timing: Sendable {
     self.init(what, nanoseconds)
   }
 
-  /// What `share` of the runs did not exceed.
+  /// The time that `share` of the runs did not exceed.
   func microseconds(share: Double) -> Double {
     guard !nanoseconds.isEmpty else { return 0 }
     let index = min(nanoseconds.count - 1, Int(Double(nanoseconds.count) * share))

@@ -2,7 +2,7 @@ internal import Base
 internal import Glibc
 internal import TestFiles
 
-/// A fresh directory on a real disk, removed with its owner.
+/// A new directory on a real disk, removed with its owner.
 final class Workspace {
   let path: String
   private let binaries: String
@@ -34,7 +34,7 @@ final class Workspace {
 
   func file(_ name: String) -> String { path + "/" + name }
 
-  /// Makes a file for its owner alone, and answers its path.
+  /// Writes a file for its owner alone, and returns its path.
   func write(_ bytes: [UInt8], _ name: String) throws(BenchError) -> String {
     let path = file(name)
     do throws(FileError) { try Files.write(bytes, to: path, isSecret: true) } catch {
@@ -58,12 +58,12 @@ final class Workspace {
     try Command.output(arguments, scratch: file("output"))
   }
 
-  /// How many rows a table of an SQLite database has.
+  /// The number of rows in a table of an SQLite database.
   func rowCount(_ database: String, _ table: String) throws(BenchError) -> Int {
     try number(database, "SELECT count(*) FROM \(table)")
   }
 
-  /// The one number that a query of an SQLite database finds.
+  /// The one number that a query of an SQLite database returns.
   func number(_ database: String, _ query: String) throws(BenchError) -> Int {
     let text = try output("sqlite3", "-readonly", "-cmd", ".timeout 10000", database, query)
     guard let number = Int(text.filter { !$0.isWhitespace }) else {
@@ -72,7 +72,7 @@ final class Workspace {
     return number
   }
 
-  /// By the identifier in a column of an SQLite table, the one in another column.
+  /// The identifiers in one column of an SQLite table, by those in another column.
   func identifiers(
     _ database: String, _ key: String, _ value: String, of table: String
   ) throws(BenchError) -> [Identifier: Identifier] {
@@ -88,7 +88,7 @@ final class Workspace {
     return found
   }
 
-  /// How many times a second 4 KiB appended to a file become durable, one after another.
+  /// How many times a second 4 KiB can be appended to a file and made durable, one after another.
   func syncsPerSecond() throws(BenchError) -> Double {
     let descriptor = unsafe open(file("syncs"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw .system("create a file", errno: errno) }

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// The command line of `bench`: what to measure, and how it ends.
+/// The command line of `bench`: what it measures, and how it ends.
 enum Bench {
-  /// The exit code.
+  /// Runs the command line, and returns the exit code.
   static func run(_ arguments: [String]) -> Int32 {
     if arguments.contains("--help") {
       print(Options.usage)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options: Sendable {
   enum Subject: String, CaseIterable {
     case webhooks, backlog, reconcile, kept, sync, fold, tree, worst, questions
@@ -11,7 +11,7 @@ struct Options: Sendable {
   enum Store: String, CaseIterable { case stripe, apple, google }
 
   var subject = Subject.webhooks
-  /// Whose webhooks, in this order.
+  /// The stores whose webhooks are measured, in this order.
   var stores = Store.allCases
   var seconds = 10
   var warmUpSeconds = 2
@@ -21,7 +21,7 @@ struct Options: Sendable {
   var requestCount = 150_000
   var accountCount = 64
   var documentCount = 32
-  /// Subscriptions in the larger of the two ledgers that an event is added to.
+  /// Subscriptions in the larger of the two ledgers to which an event is added.
   var storedCount = 100_000
   /// Files in the larger of the two trees, and rounds of ten changes to both.
   var fileCount = 1_000_000
@@ -29,25 +29,25 @@ struct Options: Sendable {
   /// Batches of 500 new records.
   var batchCount = 160
   var engines = TreeStore.Engine.allCases
-  /// Without it only SQLite is measured.
+  /// Without a URL only SQLite is measured.
   var postgresURL: String?
   var seed: UInt64 = 1
-  /// The directory of another build's `coffer-billing`, to be measured beside ours.
+  /// The directory of another build's `coffer-billing`, which is measured next to ours.
   var against: String?
-  /// backlog, reconcile: subscriptions that exist, of which each is renewed once in thirty days, and how
-  /// many days of deliveries come at once, or never.
+  /// backlog, reconcile: the number of subscriptions, each of which is renewed once in thirty days, and the
+  /// days whose deliveries come at once, or never.
   var subscriptionCount = 1_000_000
   var dayCount = 3
-  /// backlog: how many sync meanwhile.
+  /// backlog: the number of clients that sync in the meantime.
   var clientCount = 200
-  /// Leaves the peers out, for trying a change; there are no ratios then.
+  /// Leaves out the peers, for trying a change; there are no ratios then.
   var measuresOursOnly = false
   var form = Form.text
-  /// Whose region about the subject is replaced by the tables.
+  /// The document whose region about the subject is replaced with the tables.
   var document: String?
-  /// Where the samples go that dictionaries are trained on; nil where none are wanted.
+  /// The directory for samples to train dictionaries; nil if none are wanted.
   var samples: String?
-  /// Where the databases go: a real disk, or durability costs nothing.
+  /// The directory of the databases. It needs a real disk, otherwise durability costs nothing.
   var directory = ".build/bench-data"
 
   static let usage = """
@@ -155,7 +155,7 @@ struct Options: Sendable {
     case "--documents": documentCount = try number(1...10_000)
     case "--stored": storedCount = try number(1000...1_000_000)
     case "--files": fileCount = try number(2000...5_000_000)
-    // Seven files of the small tree are changed in each round, each once.
+    // Each round changes seven files of the small tree, each file once.
     case "--rounds": roundCount = try number(1...100)
     case "--batches": batchCount = try number(4...2000)
     case "--postgres": postgresURL = value

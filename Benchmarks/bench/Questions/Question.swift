@@ -1,32 +1,32 @@
-/// A question of docs/cookbook.md, and the command that stands beneath it.
+/// A question of docs/cookbook.md, and the command below it.
 struct Question {
   let name: String
   let words: [String]
-  /// How the command ends where it answers.
+  /// The exit code of a command that answers the question.
   var code: Int32 = 0
-  /// Whether everything must be read to answer it.
+  /// Whether the answer requires reading everything.
   var readsAll = false
 
-  /// What they are about; all is there.
+  /// The objects of the questions, all of which exist.
   struct Subject {
-    /// One account of many, its purchase at Stripe, and the delivery that told it.
+    /// One account of many, its purchase at Stripe, and the delivery that reported it.
     let account: String
     let other: String
     let subscription: String
     let delivery: String
     let address: String
     let key: String
-    /// A catalogue under which a plan is smaller.
+    /// A catalogue in which a plan is smaller.
     let plans: String
-    /// Where backups are, and where one is restored to.
+    /// The directory of the backups, and the directory of a restored one.
     let backups: String
     let restored: String
     let sinceYesterday: String
     let nextWeek: String
   }
 
-  /// In the order of the document, but for the backup that is made before it is looked at. Nobody
-  /// asks a store here: what that takes is the store's.
+  /// In the order of the document, except that the backup is made before it is looked at. No question here
+  /// asks a store, because that time is the store's.
   static func all(_ subject: Subject) -> [Question] {
     lookups(subject) + deliveries(subject) + wholes(subject)
   }

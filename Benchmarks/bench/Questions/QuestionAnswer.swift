@@ -3,18 +3,17 @@ internal import Glibc
 internal import JSON
 internal import TestFiles
 
-/// What asking one question of the cookbook took: one run of `coffer`, from its start to its end.
+/// The cost of one question of the cookbook: one run of `coffer`, from its start to its end.
 struct QuestionAnswer {
   let question: Question
   let milliseconds: Double
   let peakKibibytes: Int
-  /// How it ended; nil where a signal ended it.
+  /// The exit code; nil if a signal ended the command.
   let code: Int32?
-  /// For a person who must find out why it was not answered.
+  /// The last output, for a person who must find out why the question was not answered.
   let lastWords: String
 
-  /// So often the memory of a command is looked at: what it takes later than that before its end
-  /// is not seen.
+  /// The interval at which a command's memory is read. What it takes after the last reading is not seen.
   private static let pollMicroseconds: UInt32 = 1000
 
   init(
@@ -25,7 +24,7 @@ struct QuestionAnswer {
       [program] + question.words, environment: environment, output: scratch)
     var (status, peak): (Int32, Int) = (0, 0)
     while true {
-      // What the kernel tells of an ended child (`ru_maxrss`) would count the memory of ours.
+      // The kernel's number for an ended child (`ru_maxrss`) would include our memory.
       peak = ServerProcess.kilobytes("VmHWM", of: process) ?? peak
       let ended = unsafe waitpid(process, &status, WNOHANG)
       guard ended != process else { break }
@@ -40,14 +39,14 @@ struct QuestionAnswer {
       .joined(separator: " / ")
   }
 
-  /// Nil where it was answered.
+  /// Nil if the question was answered.
   var failure: String? {
     guard code != question.code else { return nil }
     return "\(question.name) (coffer \(question.words.joined(separator: " "))) ended with "
       + "\(code.map { "code \($0)" } ?? "a signal") instead of \(question.code): \(lastWords)"
   }
 
-  /// Those that look something up, and apart from them those that read everything by nature.
+  /// One table of the questions that look something up, and one of those that must read everything.
   static func tables(_ answers: [QuestionAnswer]) -> [[[String]]] {
     [
       ("question", answers.filter { !$0.question.readsAll }),

@@ -7,14 +7,14 @@ internal import Storage
 internal import TestFiles
 internal import Tiers
 
-/// The operator's cookbook beside many accounts: every question asked once, by the program that an
-/// operator has, of accounts that all pay or paid until lately.
+/// The operator's cookbook with many accounts. Every question is asked once, by the operator's program, about
+/// accounts that all pay or paid recently.
 struct QuestionsBench {
-  /// What the time of a question that looks something up is held to.
+  /// The time limit of a question that looks something up.
   private static let limitMilliseconds = 1000
-  /// What the memory of any question is held to, however many accounts there are.
+  /// The memory limit of any question, however many accounts there are.
   private static let limitMebibytes = 256
-  /// Half of the subscriptions ended within as many days; those that ended a week ago lost their plan.
+  /// Half of the subscriptions ended within this number of days. Those that ended a week ago lost their plan.
   private static let dayCount = 15
 
   private let options: Options
@@ -103,7 +103,7 @@ struct QuestionsBench {
     try establish(ledger, directory, now)
   }
 
-  /// As the first coffer-billing does, once it starts.
+  /// Does what the first coffer-billing does when it starts.
   private func establish(
     _ ledger: Ledger, _ directory: String, _ now: Instant
   ) throws(BenchError) {
@@ -119,7 +119,7 @@ struct QuestionsBench {
     }
   }
 
-  /// A subscription of Stripe's in the middle of all.
+  /// A Stripe subscription in the middle of all.
   private var index: Int { options.accountCount / 6 * 3 }
 
   private func subject(

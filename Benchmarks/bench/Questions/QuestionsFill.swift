@@ -2,15 +2,15 @@ internal import Base
 internal import Crypto
 internal import Storage
 
-/// The accounts that the subscriptions of a backlog are for, by SQL: each with its root folder, a
-/// device's key and a name, as its creation leaves them.
+/// Creates the accounts of a backlog's subscriptions by SQL: each with its root folder, a device's key and a
+/// name, as after its creation.
 struct QuestionsFill {
   private static let batchCount = 5000
   private static let noted = 100_000
   private static let fee: Int64 = 1000
-  /// What an account may hold without a plan: its root, and no document beside.
+  /// The storage of an account without a plan: room for its root, but for no document.
   static let freeByteCount = fee + 1
-  /// One of a hundred has a document, which is more than it may without a plan.
+  /// One account of a hundred has a document, which is more than it may hold without a plan.
   private static let documentEvery = 100
 
   let accountCount: Int
@@ -31,7 +31,7 @@ struct QuestionsFill {
     do {
       let database = try Database.open(.sqlite(directory: directory), owning: .sync)
       defer { database.close() }
-      // Filled in the order of their keys, a batch touches few pages.
+      // If accounts are filled in the order of their keys, a batch touches few pages.
       let order = (0..<accountCount).map { (Serial.digits($0), $0) }.sorted { $0 < $1 }.map(\.1)
       for start in stride(from: 0, to: order.count, by: Self.batchCount) {
         if start % Self.noted == 0, start > 0 {

@@ -5,12 +5,11 @@ internal import HTTPServer
 internal import JSON
 internal import LocalServer
 
-/// Days of which every delivery was lost, made up for by what the stores tell again: how many calls that
-/// takes for each subscription, how long, and what memory. Then once more, when nothing is wrong, and as it is
-/// every day.
+/// Reconciles days of which every delivery was lost, from what the stores report again: the calls for each
+/// subscription, the time and the memory. Then measures a run in which nothing is wrong, and a daily one.
 struct ReconcileBench {
   private static let chunkCount = 5000
-  /// How long the first reads may take, and a run.
+  /// The time limit of the first reads, and of a run.
   private static let patience = Instant.Span.minutes(60)
   private static let replicaLagSeconds: UInt32 = 10
   private static let stripeSecret = "whsec_" + Hex.encode(Random.bytes(24))
@@ -105,7 +104,7 @@ struct ReconcileBench {
     }
   }
 
-  /// The month before what is lost, as the stores told it.
+  /// Delivers the month before the loss, as the stores reported it.
   private func tell(
     _ plan: ReconcilePlan, _ stores: ReconcileStores, _ notifications: GoogleNotifications,
     to billing: ServerProcess
@@ -127,7 +126,7 @@ struct ReconcileBench {
     }
   }
 
-  /// Until everything that was told of is read, and confirmed.
+  /// Waits until everything that was reported is read and confirmed.
   private func settle(_ database: String) throws(BenchError) {
     progress.note("waiting for the first reads")
     let end = MonotonicTime.now() + Self.patience
@@ -135,7 +134,7 @@ struct ReconcileBench {
       let open = try workspace.number(
         database, "SELECT count(*) FROM jobs WHERE kind = 'read' AND due_ms IS NOT NULL")
       if open == 0 {
-        // What changes within that time of a read, a replica may have shown it or not.
+        // Within this time of a read, a replica may or may not have shown a change.
         sleep(Self.replicaLagSeconds)
         return
       }
@@ -145,7 +144,7 @@ struct ReconcileBench {
   }
 }
 
-/// The stand-ins of the stores, behind one address.
+/// Substitutes for the stores, behind one address.
 struct ReconcileStores {
   let stripe: ReconcileStripe
   let google: ReconcileGoogle

@@ -3,9 +3,8 @@ internal import HTTPMessages
 internal import HTTPServer
 internal import JSON
 
-/// Google Play as a reconciliation needs it: keys, access tokens, purchases one by one, orders, also
-/// many at once, and a list of refunds that is empty; answered at once, and what is asked of purchases is
-/// counted.
+/// Google Play as a reconciliation needs it: keys, access tokens, single purchases, orders, also many at
+/// once, and an empty list of refunds. It answers at once, and counts the requests about purchases.
 final class ReconcileGoogle: Sendable {
   private let plan: ReconcilePlan
   private let keys: JSONValue
@@ -22,10 +21,10 @@ final class ReconcileGoogle: Sendable {
     keys = notifications.keySet
   }
 
-  /// From now on what was renewed is shown so, and requests are counted from 0.
+  /// Shows the renewals from now on, and counts requests from 0.
   func renew() { state.withLock { $0 = State(isRenewed: true) } }
 
-  /// How many requests there were; counts from 0 again.
+  /// Returns the number of requests, and counts from 0 again.
   func takeRequestCount() -> Int {
     state.withLock { state in
       defer { state.requestCount = 0 }

@@ -1,16 +1,16 @@
 internal import Base
 
-/// Which subscriptions there are, of Stripe and Google Play by turns, and which of them were renewed in the
-/// days of which every delivery was lost; in the months of a backlog's plan.
+/// The subscriptions, of Stripe and Google Play by turns, and which of them were renewed in the days of which
+/// every delivery was lost. The months are those of a backlog's plan.
 struct ReconcilePlan: Sendable {
-  /// What Stripe told of a subscription's beginning or renewal, in one of two events.
+  /// One of the two Stripe events about a subscription's beginning or renewal.
   struct Event: Sendable {
     let index: Int
     let isRenewal: Bool
-    /// 0: the subscription, 1: its invoice that was paid.
+    /// 0: the subscription, 1: its paid invoice.
     let part: Int
 
-    /// Never the same; in no order of time.
+    /// Unique, but not in the order of time.
     var order: Int { 4 * index + (isRenewal ? 2 : 0) + part }
   }
 
@@ -32,7 +32,7 @@ struct ReconcilePlan: Sendable {
 
   func isRenewed(_ index: Int) -> Bool { index < months.renewedCount }
 
-  /// When the month began that was told of, or the one that was lost.
+  /// The beginning of the month that was reported, or of the one that was lost.
   func begin(_ index: Int, isRenewal: Bool) -> Instant {
     months.monthEnd(index) - (isRenewal ? .seconds(0) : BacklogPlan.month)
   }

@@ -1,7 +1,7 @@
 internal import Base
 internal import Glibc
 
-/// One run, from the command that wants it to its end, and what was measured meanwhile.
+/// One run, from the command that requests it to its end, and the measurements in the meantime.
 struct ReconcileRun {
   private static let pauseMicroseconds: UInt32 = 500_000
   private static let callsMax = 1.05
@@ -10,7 +10,7 @@ struct ReconcileRun {
   private let name: String
   private let plan: ReconcilePlan
   private let seconds: Double
-  /// Of each store in turn.
+  /// The calls of each store in turn.
   private let calls: [Int]
   private let counts: [String]
   private let kibibytesBefore: Int

@@ -5,8 +5,8 @@ internal import HTTPServer
 internal import JSON
 internal import ProviderFakes
 
-/// Stripe as a reconciliation needs it: its events and subscriptions, page by page, and what hangs on one;
-/// answered at once, and counted.
+/// Stripe as a reconciliation needs it: its events and subscriptions, page by page, and the objects of a
+/// subscription. It answers at once, and counts requests.
 final class ReconcileStripe: Sendable {
   private static let pageLength = 100
 
@@ -57,10 +57,10 @@ final class ReconcileStripe: Sendable {
 
   private static func serial(_ index: Int) -> String { Serial.digits(index) }
 
-  /// From now on what was renewed is shown so, and requests are counted from 0.
+  /// Shows the renewals from now on, and counts requests from 0.
   func renew() { state.withLock { $0 = State(isRenewed: true) } }
 
-  /// How many requests there were; counts from 0 again.
+  /// Returns the number of requests, and counts from 0 again.
   func takeRequestCount() -> Int {
     state.withLock { state in
       defer { state.requestCount = 0 }
@@ -70,7 +70,7 @@ final class ReconcileStripe: Sendable {
 
   // MARK: objects
 
-  /// The event as it is delivered, and listed.
+  /// The event as it is delivered and listed.
   private func body(_ event: ReconcilePlan.Event) -> [UInt8] {
     let begin = plan.begin(event.index, isRenewal: event.isRenewal)
     let (type, object) =
@@ -106,7 +106,7 @@ final class ReconcileStripe: Sendable {
       at: plan.begin(index, isRenewal: isRenewal))
   }
 
-  /// What was told before anything was lost.
+  /// Appends the deliveries from before the loss.
   func append(_ index: Int, signed: Instant, to requests: inout Requests) {
     for part in 0..<2 {
       let body = body(ReconcilePlan.Event(index: index, isRenewal: false, part: part))

@@ -1,7 +1,7 @@
 internal import Base
 internal import Crypto
 
-/// Signed, durable content writes a second, beside what checking their signatures alone allows.
+/// Signed, durable content writes a second, compared with what checking their signatures alone allows.
 struct SyncBench {
   private static let contentByteCount = 4096
 
@@ -73,7 +73,7 @@ struct SyncBench {
     return Report.Row(server: "coffer-sync", outcome: outcome, storedCount: stored)
   }
 
-  /// By OpenSSL's own measurement, which counts processor time of one core.
+  /// Measured by OpenSSL itself, which counts processor time of one core.
   private func opensslVerificationsPerSecond() throws(BenchError) -> Double {
     let text = try workspace.output("openssl", "speed", "-seconds", "2", "ed25519")
     let line = text.split(separator: "\n").last { $0.contains("Ed25519") && $0.contains(" bits ") }
@@ -83,7 +83,7 @@ struct SyncBench {
     return rate
   }
 
-  /// The same through our wrapper, a new public key parsed each time.
+  /// The same through our wrapper, which parses a new public key each time.
   private static func verificationsPerSecond() -> Double {
     let key = Ed25519PrivateKey()
     let message = Random.bytes(300)

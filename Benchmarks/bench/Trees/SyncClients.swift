@@ -3,9 +3,9 @@ internal import Crypto
 internal import HTTPSignatures
 internal import SeededRandom
 
-/// Accounts with a key and documents each, and the signed requests they make.
+/// Accounts, each with a key and documents, and their signed requests.
 struct SyncClients {
-  /// What every request is signed for, whatever port the server has.
+  /// The authority that every request is signed for, whatever port the server has.
   static let authority = "bench.example"
 
   private let clients: [Client]
@@ -46,7 +46,7 @@ struct SyncClients {
     return requests
   }
 
-  /// Batches that create the documents; the server has said which account owns which root.
+  /// Batches that create the documents. `owners` are the server's accounts, by their roots.
   func documentRequests(owners: [Identifier: Identifier], now: Instant) -> Requests {
     var requests = Requests()
     for client in clients {
@@ -65,7 +65,7 @@ struct SyncClients {
     return requests
   }
 
-  /// Writes to one account after the other, and to each one's documents in turn.
+  /// Writes to one account after another, and to each account's documents in turn.
   func writeRequests(_ count: Int, byteCount: Int, now: Instant) -> Requests {
     var requests = Requests()
     requests.reserve(count, byteCountEach: byteCount + 800)

@@ -3,12 +3,12 @@ internal import Crypto
 internal import HTTPSignatures
 internal import SeededRandom
 
-/// An account with one device, and the tree it was given.
+/// An account with one device and its tree.
 struct TreeAccount: Sendable {
   let key: Ed25519PrivateKey
   let root: Identifier
   let shape: TreeShape
-  /// The server's choice.
+  /// Chosen by the server.
   let id: Identifier
   private let signer: RequestSigner
 
@@ -29,7 +29,7 @@ struct TreeAccount: Sendable {
     self.id = id
   }
 
-  /// File `index` as it was stored first.
+  /// File `index` as it was first stored.
   func record(_ index: Int) -> TreeRecord {
     let id = shape.id(index)
     return TreeRecord(

@@ -4,7 +4,7 @@ internal import Glibc
 internal import SeededRandom
 internal import Storage
 
-/// Batches of 500 new records from several accounts at once, and the part of their signatures.
+/// Batches of 500 new records from several accounts at once, and the share of their signatures.
 struct TreeBatches {
   static let accountCount = 4
   private static let recordCount = 500
@@ -20,7 +20,7 @@ struct TreeBatches {
   }
 
   func measure(_ report: inout Report) throws(BenchError) {
-    // Not the ids of the accounts' roots.
+    // Different from the ids of the accounts' roots.
     var random = SeededGenerator(seed: ~options.seed)
     var requests = Requests()
     requests.reserve(options.batchCount, byteCountEach: Self.recordCount * 1200)
@@ -31,7 +31,7 @@ struct TreeBatches {
     var settings = options
     settings.connectionCount = Self.accountCount
     settings.threadCount = 1
-    // All are to be timed: how many batches fit into a time is not known before.
+    // All batches are timed, because it is not known before how many fit into a time.
     settings.warmUpSeconds = 0
     settings.seconds = 240
     let outcome = try Load(settings).run(requests, to: store.server, repeats: false)
@@ -40,7 +40,7 @@ struct TreeBatches {
       Report.Row(
         server: "\(name), batches of \(Self.recordCount)", outcome: outcome,
         storedCount: try storedCount() / Self.recordCount))
-    // The request's own signature is one more.
+    // Plus the request's own signature.
     let checks = Double(Self.recordCount + 1) * check
     report.figures += [
       .rate("\(store.engine)_batches", outcome.perSecond, "batches, \(name),"),
@@ -78,7 +78,7 @@ struct TreeBatches {
     return count
   }
 
-  /// Processor time of one check of a statement as long as a record's, its key parsed each time.
+  /// Processor time of one check of a statement as long as a record's, with its key parsed each time.
   private func secondsPerCheck() throws(BenchError) -> Double {
     let key = Ed25519PrivateKey()
     let message = Random.bytes(820)

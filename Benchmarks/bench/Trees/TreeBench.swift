@@ -2,7 +2,7 @@ internal import Base
 internal import SeededRandom
 internal import Storage
 
-/// What file trees cost: one change, one pull, a first pull, large batches and a large deletion.
+/// The cost of file trees: one change, one pull, a first pull, large batches and a large deletion.
 struct TreeBench {
   static let smallCount = 1000
   private static let writerFileCount = 100
@@ -56,7 +56,7 @@ struct TreeBench {
     store.stop()
   }
 
-  /// Everybody who takes part on one engine.
+  /// All accounts that take part on one engine.
   private struct Accounts {
     let small: TreeAccount
     let large: TreeAccount
@@ -76,7 +76,7 @@ struct TreeBench {
       }
     }
 
-    /// Trees for those who begin with one, and for everybody room that was paid for.
+    /// Gives trees to the accounts that begin with one, and paid room to all.
     func fill(_ store: TreeStore, _ report: inout Report) throws(BenchError) {
       let start = MonotonicTime.now()
       for account in [small, large] + writing { try TreeFill(account: account).run(in: store) }

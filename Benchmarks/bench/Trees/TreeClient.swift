@@ -2,9 +2,9 @@ internal import Base
 internal import Glibc
 internal import JSON
 
-/// One kept connection, one request at a time, each timed from its first byte to the answer's last.
+/// One kept connection with one request at a time, each timed from its first byte to the answer's last.
 final class TreeClient {
-  /// A page of a thousand records.
+  /// Enough for a page of a thousand records.
   private static let answerByteCountMax = 4 << 20
   private static let patienceSeconds = 60
 
@@ -31,7 +31,7 @@ final class TreeClient {
       }
     }
 
-    /// The text member of that name, nil where there is none.
+    /// The text member `name`; nil if there is none.
     func text(_ name: String) -> String? { (try? json())?[name].string }
   }
 
@@ -48,7 +48,7 @@ final class TreeClient {
       body: Array(body))
   }
 
-  /// Sends what has to succeed; answers how long that took.
+  /// Sends a request that must succeed. Returns the time that it took.
   @discardableResult
   func perform(_ requests: Requests) throws(BenchError) -> UInt64 {
     let answer = try send(requests)

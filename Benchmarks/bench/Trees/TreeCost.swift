@@ -2,9 +2,9 @@ internal import Base
 internal import Crypto
 internal import SeededRandom
 
-/// What one change and one pull cost in a small and in a large account, by turns in one run.
+/// The cost of one change and one pull in a small and in a large account, by turns in one run.
 struct TreeCost {
-  /// Rounds that do not count: both trees' pages come into memory.
+  /// Rounds that do not count, because they bring both trees' pages into memory.
   private static let warmUpCount = 20
   private static let contentByteCount = 1024
 
@@ -14,7 +14,7 @@ struct TreeCost {
     case move = "move one file"
     case write = "write 1 kB of content"
 
-    /// The changes of one round, which are then pulled: ten.
+    /// The ten changes of one round, which are then pulled.
     static let round: [Step] = [
       .create, .rename, .move, .write, .create, .rename, .move, .create, .rename, .write,
     ]
@@ -41,7 +41,7 @@ struct TreeCost {
     }
     for round in 0..<(Self.warmUpCount + options.roundCount) {
       if round == Self.warmUpCount { for side in sides { side.times = [:] } }
-      // Whoever begins meets what the other left behind, so they take turns in that, too.
+      // The first account meets what the other left behind, so they also take turns in that.
       let order = round.isMultiple(of: 2) ? sides : sides.reversed()
       for step in Step.round {
         for side in order { try side.perform(step) }
@@ -73,7 +73,7 @@ struct TreeCost {
     }
   }
 
-  /// One account, what was done to it and how long that took.
+  /// One account, what was done to it, and the time of it.
   private final class Side {
     static let pulling = "pull ten changes"
     static let readingUsage = "usage and cap"
@@ -84,7 +84,7 @@ struct TreeCost {
     private let client: TreeClient
     private var random: SeededGenerator
     private var cursor: String
-    /// Files not touched yet, so that each change is of another one.
+    /// Files not changed yet, so that each change is of another one.
     private var untouched: [Int]
     private let content: [UInt8]
 
@@ -117,7 +117,7 @@ struct TreeCost {
       times[Self.pulling, default: []].append(page.nanoseconds)
     }
 
-    /// What a write above the cap is judged by.
+    /// Reads the numbers by which a write above the cap is judged.
     func readUsage() throws(BenchError) {
       let nanoseconds = try client.perform(account.request("GET", "/v1/account", []))
       times[Self.readingUsage, default: []].append(nanoseconds)

@@ -3,11 +3,11 @@ internal import Crypto
 internal import Glibc
 internal import Storage
 
-/// What other accounts' writes take while one account's whole tree is deleted.
+/// The time of other accounts' writes while one account's whole tree is deleted.
 struct TreeDeletion {
   static let writerCount = 8
   private static let limitMilliseconds = 150
-  /// A sweep that takes longer is given up.
+  /// A sweep that takes longer has failed.
   private static let patience = Instant.Span.minutes(20)
 
   private static let noteSeconds: Int64 = 10
@@ -68,7 +68,7 @@ struct TreeDeletion {
     ]
   }
 
-  /// What the writers' requests took while `body` ran, each renaming one of its last files.
+  /// The time of the writers' requests while `body` ran; each renames one of its last files.
   private func write(
     to fileFromEnd: Int, during body: () throws(BenchError) -> Void
   ) throws(BenchError) -> [UInt64] {
@@ -111,7 +111,7 @@ struct TreeDeletion {
     try store.number("SELECT record_count FROM sync.accounts WHERE id = $1", .id(victim.id))
   }
 
-  /// Only the root is charged any more.
+  /// Requires that only the root is still charged.
   private func requireNothingLeft() throws(BenchError) {
     let usage = try store.number(
       "SELECT usage_bytes FROM sync.accounts WHERE id = $1", .id(victim.id))

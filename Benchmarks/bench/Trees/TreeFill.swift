@@ -2,9 +2,9 @@ internal import Base
 internal import Crypto
 internal import Storage
 
-/// Gives an account its tree by SQL, row for row as batches of 500 new files leave it.
+/// Gives an account its tree by SQL, with the same rows as batches of 500 new files.
 ///
-/// A million signed records sent one batch after another would take longer than all that is measured.
+/// A million signed records sent batch after batch would take longer than everything that is measured.
 struct TreeFill {
   static let recordFee = 1000
   private static let batchCount = 500

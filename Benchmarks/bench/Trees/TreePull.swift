@@ -1,6 +1,6 @@
 internal import Base
 
-/// A first pull of a whole tree, page by page, and what it does to the server's memory.
+/// A first pull of a whole tree, page by page, and its effect on the server's memory.
 struct TreePull {
   static let pageCount = 1000
   private static let memoryLimit = 32
@@ -13,7 +13,7 @@ struct TreePull {
     client = try TreeClient(port: store.server.port)
   }
 
-  /// Pulls the small account for a warm-up, then the large one; answers where each pull ended.
+  /// Pulls the small account as a warm-up, then the large one. Returns the cursor at the end of each pull.
   func measure(
     small: TreeAccount, large: TreeAccount, _ report: inout Report
   ) throws(BenchError) -> (small: String, large: String) {

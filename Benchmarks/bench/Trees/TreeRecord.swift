@@ -7,7 +7,7 @@ struct TreeRecord {
   var owner: Identifier
   var parent: Identifier
   var isFolder: Bool
-  /// What the encrypted name is made from; another seed is another name.
+  /// The seed of the encrypted name; another seed gives another name.
   var nameSeed: [UInt8]
   var isDeleted = false
 
@@ -15,7 +15,7 @@ struct TreeRecord {
   var ciphertext: [UInt8] { (0..<6).flatMap { _ in hmac } }
   var key: [UInt8] { (0..<3).flatMap { _ in SHA256.hash(id.bytes) } }
 
-  /// The members in the order of RFC 8785; no text in it needs an escape.
+  /// The members in the order of RFC 8785. None of their texts needs an escape.
   private var object: String {
     let name =
       "{\"ciphertext\":\"\(Base64.standard.encode(ciphertext))\","

@@ -1,10 +1,10 @@
 internal import Base
 internal import SeededRandom
 
-/// A tree of so many files, each known by its number alone.
+/// A tree of `fileCount` files, each identified by its number alone.
 ///
-/// File 0 is a folder that holds all others: a hundred in each folder, every tenth a folder itself,
-/// filled level by level. A million files are six levels deep, a thousand are three.
+/// File 0 is a folder that contains all others: a hundred in each folder, every tenth a folder itself, filled
+/// level by level. A million files are six levels deep, a thousand are three.
 struct TreeShape: Sendable {
   private static let childCount = 100
 
@@ -23,19 +23,19 @@ struct TreeShape: Sendable {
 
   func isFolder(_ index: Int) -> Bool { index == 0 || index % 10 == 1 }
 
-  /// The number of the folder that holds a file; nil for the topmost, which the root holds.
+  /// The number of the folder that contains a file; nil for the topmost, which is in the root.
   func parent(_ index: Int) -> Int? {
     guard index > 0 else { return nil }
     let folder = (index - 1) / Self.childCount
     return folder == 0 ? 0 : 10 * (folder - 1) + 1
   }
 
-  /// Folders that hold files; the first is the topmost.
+  /// The number of folders that contain files; the first is the topmost.
   var filledFolderCount: Int { (fileCount - 2) / Self.childCount + 1 }
 
   func filledFolder(_ number: Int) -> Int { number == 0 ? 0 : 10 * (number - 1) + 1 }
 
-  /// Levels from the root down to a file.
+  /// The number of levels from the root down to a file.
   func depth(_ index: Int) -> Int {
     var depth = 1
     var place = index

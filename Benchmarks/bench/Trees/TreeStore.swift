@@ -1,7 +1,7 @@
 internal import Base
 internal import Storage
 
-/// One engine's database, and the `coffer-sync` that is started over it again and again.
+/// One engine's database, and the `coffer-sync` that is started on it again and again.
 final class TreeStore {
   enum Engine: String, CaseIterable {
     case sqlite, postgres
@@ -19,7 +19,7 @@ final class TreeStore {
   private let settings: [String: String]
   private(set) var metricsPort: UInt16
 
-  /// Whether accounts may ask as often as they like, or as an operator gets it.
+  /// Whether accounts have no limit on requests, or an operator's standard one.
   enum Limits { case none, standard }
 
   init(
@@ -94,7 +94,7 @@ final class TreeStore {
     }
   }
 
-  /// What the accounts may use from a moment on, which is what coffer-billing would write.
+  /// Sets the accounts' cap from a moment on, as coffer-billing would.
   func setCap(
     _ byteCount: Int64, of accounts: [TreeAccount], from milliseconds: Int64
   ) throws(BenchError) {
@@ -113,7 +113,7 @@ final class TreeStore {
     }
   }
 
-  /// Has `coffer usage recount` count every account, and find nothing wrong.
+  /// Requires that `coffer usage recount` counts every account and finds nothing wrong.
   func requireRightUsage() throws(BenchError) {
     let text = try Command.output(
       [workspace.program("coffer"), "usage", "recount", "--all", "--dry-run", "--json"],
@@ -123,7 +123,7 @@ final class TreeStore {
     }
   }
 
-  /// The only number that a query answers.
+  /// The only number that a query returns.
   func number(_ sql: String, _ values: SQLValue...) throws(BenchError) -> Int {
     do {
       let rows = try observer.read { reader in

@@ -3,10 +3,10 @@ internal import Crypto
 internal import JSON
 internal import TestCertificates
 
-/// Signed App Store notifications, each a renewal of a subscription of its own.
+/// Signed App Store notifications, each a renewal of a different subscription.
 ///
-/// In the shape and of the size of what the store sends: a JWS that holds two more, all with three
-/// certificates in their headers.
+/// They have the form and the size of the store's: a JWS that contains two more, all with three certificates
+/// in their headers.
 struct AppleNotifications {
   static let bundleID = "com.example.coffer"
   static let appID: Int64 = 1_234_567_890
@@ -14,7 +14,7 @@ struct AppleNotifications {
 
   let root: [UInt8]
   let key: P256PrivateKey
-  /// The same for everything that one chain signs.
+  /// The same header for everything that one chain signs.
   private let header: String
   private let now: Instant
 
@@ -51,15 +51,15 @@ struct AppleNotifications {
 
   func body(_ index: Int) -> [UInt8] { body(index, at: now) }
 
-  /// Of the subscription that was renewed at that moment.
+  /// The notification about a subscription that was renewed at that moment.
   func body(_ index: Int, at moment: Instant) -> [UInt8] {
     Array("{\"signedPayload\":\"\(sign(payload(index, moment)))\"}".utf8)
   }
 
-  /// Genuine in all but one bit of its outer signature: as dear to refuse as a forgery can be.
+  /// Genuine in all but one bit of its outer signature, so as expensive to refuse as a forgery can be.
   private func forged(_ index: Int) -> [UInt8] {
     var bytes = body(index)
-    // Of the signature's middle, so that it stays one in form.
+    // In the middle of the signature, so that its form stays valid.
     let place = bytes.count - 40
     bytes[place] = bytes[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
     return bytes

@@ -2,12 +2,12 @@ internal import Base
 internal import Crypto
 internal import Glibc
 
-/// Durable, verified App Store notifications a second, beside OpenSSL's own checks, a Python
-/// service on Apple's library, and ourselves under a flood of forged ones.
+/// Durable, verified App Store notifications a second, compared with OpenSSL's own checks, with a Python
+/// service on Apple's library, and with ourselves under a flood of forgeries.
 struct AppleWebhooks {
   /// The notification, its transaction and its renewal info.
   private static let signatureCount = 3.0
-  /// More than any machine of today takes; each has 18 kB.
+  /// More than any machine of today can process; each has 18 kB.
   private static let requestCountMax = 80_000
   private static let peerRequestCountMax = 16_000
 
@@ -130,7 +130,7 @@ struct AppleWebhooks {
       text: "\(Figure.decimal(Double(value) / 1000, places: 1)) ms for 99 % of them \(when)")
   }
 
-  /// By OpenSSL's own measurement, which counts processor time of one core.
+  /// Measured by OpenSSL itself, which counts processor time of one core.
   private func opensslVerificationsPerSecond() throws(BenchError) -> Double {
     let text = try workspace.output("openssl", "speed", "-seconds", "2", "ecdsap256")
     let line = text.split(separator: "\n").last { $0.contains("nistp256") && $0.contains(" bits ") }

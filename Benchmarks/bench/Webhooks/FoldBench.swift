@@ -7,7 +7,7 @@ internal import Stores
 internal import Stripe
 internal import Subscriptions
 
-/// What deriving a subscription from its deliveries costs, and recording one event more.
+/// The cost of deriving a subscription from its deliveries, and of recording one more event.
 struct FoldBench {
   private static let deliveryCount = 10_000
 
@@ -39,7 +39,7 @@ struct FoldBench {
     return report
   }
 
-  /// Coverage of what is joined, and joining it all in an order of no meaning.
+  /// Times the coverage of joined facts, and joining them all in a random order.
   private func time(
     _ samples: FoldSamples, _ key: ObjectKey, _ deliveries: [[Fact]], _ name: String
   ) -> [Timing] {

@@ -5,7 +5,7 @@ internal import Stripe
 internal import Subscriptions
 internal import Tiers
 
-/// Subscriptions of ten years, as the deliveries that tell of them.
+/// Subscriptions of ten years, as the deliveries about them.
 struct FoldSamples {
   static let periodCount = 120
   private static let start = Instant(seconds: 1_480_000_000)
@@ -36,15 +36,15 @@ struct FoldSamples {
     ObjectKey(provider: provider, environment: .live, kind: .subscription, id: id)
   }
 
-  /// Events of one Stripe subscription: by turns the subscription itself and an invoice that is
-  /// drafted, opened and paid, each told as often as it takes to make `count` of them.
+  /// Events of one Stripe subscription: by turns the subscription itself and an invoice that is drafted,
+  /// opened and paid. Each is repeated as often as needed to make `count` of them.
   static func stripe(_ id: String, account: Identifier, count: Int) -> [[Fact]] {
     let perPeriod = max(1, count / periodCount)
     return (0..<count).map { index in
       let period = min(index / perPeriod, periodCount - 1)
       let step = index - period * perPeriod
       let created = at(period) + .seconds(Int64(step))
-      // Without repetition there are the paid invoices alone, and the last event's subscription.
+      // Without repetition there are only the paid invoices, and the subscription in the last event.
       let isSubscription = perPeriod > 1 ? step % 2 == 1 : index == count - 1
       let invoice = Fact(
         key: ObjectKey(

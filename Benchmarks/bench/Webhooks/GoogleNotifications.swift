@@ -3,9 +3,9 @@ internal import Crypto
 internal import JSON
 internal import JWS
 
-/// Pushes of real-time developer notifications, each of a purchase of its own.
+/// Pushes of real-time developer notifications, each about a different purchase.
 ///
-/// Pub/Sub signs one token for an hour of pushes, so all bear the same.
+/// Pub/Sub signs one token for an hour of pushes, so all have the same.
 struct GoogleNotifications {
   static let productID = "premium"
   static let package = "com.example.coffer"
@@ -29,7 +29,7 @@ struct GoogleNotifications {
       ] as JSONValue, sign: key.signature)
   }
 
-  /// What Google's address of keys answers.
+  /// The answer of Google's address of keys.
   var keySet: JSONValue {
     let publicKey = key.publicKey
     return [
@@ -74,7 +74,7 @@ struct GoogleNotifications {
 
   var bodyByteCount: Int { body(0).count }
 
-  /// As long as Google's are; its end tells whose it is.
+  /// As long as Google's; the end identifies the purchase.
   static func purchaseToken(_ index: Int) -> String {
     let digest = Base64.url.encode(SHA256.hash(Array("\(index)".utf8)))
     return "\(digest.prefix(24)).AO-J1O\(digest)\(digest)\(digest).\(index)"
@@ -82,7 +82,7 @@ struct GoogleNotifications {
 
   func body(_ index: Int) -> [UInt8] { body(index, at: now) }
 
-  /// Of a purchase that was renewed at that moment.
+  /// The notification about a purchase that was renewed at that moment.
   func body(_ index: Int, at moment: Instant) -> [UInt8] {
     let data: JSONValue = [
       "version": "1.0", "packageName": .string(Self.package),

@@ -7,8 +7,8 @@ internal import LocalServer
 
 /// Durable, verified pushes of Google Play's notifications a second.
 ///
-/// Each leaves a purchase to be read. The API those reads would go to takes connections and never
-/// answers, so that what is measured is receiving alone, whatever quota a real API would have.
+/// Each leaves a purchase to be read. The API for those reads accepts connections and never answers, so that
+/// only receiving is measured, whatever quota a real API would have.
 struct GoogleWebhooks {
   private let options: Options
   private let workspace: Workspace

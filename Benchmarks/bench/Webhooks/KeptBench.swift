@@ -8,7 +8,7 @@ internal import Stores
 internal import Subscriptions
 internal import TestFiles
 
-/// What is left of a delivery that is kept, and what compressing and sealing it takes.
+/// The size of a kept delivery, and the time to compress and seal it.
 struct KeptBench {
   private static let sampleCount = 500
 
@@ -69,12 +69,12 @@ struct KeptBench {
   }
 
   private static func recorded(_ store: String) -> [[UInt8]] {
-    // A story of one store may have deliveries of another, to which its customer moves.
+    // A story of one store may have deliveries of another store, to which its customer moves.
     RecordedStory.all(of: store).flatMap { $0.steps.compactMap(\.delivery) }
       .filter { $0.store == store }.map { message($0.bytes) }
   }
 
-  /// The header that proves it, where a body does not prove itself, and the body.
+  /// The header that proves a delivery whose body does not prove itself, and the body.
   private static func message(_ request: [UInt8]) -> [UInt8] {
     let gap = Array("\r\n\r\n".utf8)
     let end = request.indices.first { request[$0...].starts(with: gap) } ?? request.count
@@ -97,7 +97,7 @@ struct KeptBench {
     }
   }
 
-  /// Our test chain is nobody else's: of the certificates only Apple's root, which all deliveries share.
+  /// Replaces our test chain, which no other deliveries have, with Apple's root, which all deliveries share.
   private static func withoutOwnCertificates(_ text: [UInt8]) -> [UInt8] {
     let begin = Array("\"x5c\":[".utf8)
     let root = Array("\"\(Base64.standard.encode(AppleRootCA.der))\"".utf8)

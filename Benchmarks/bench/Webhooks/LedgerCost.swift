@@ -11,13 +11,13 @@ internal import Stripe
 internal import Subscriptions
 internal import Tiers
 
-/// What one event more costs in a ledger, by how many other subscriptions are stored.
+/// The cost of one more event in a ledger, by the number of other stored subscriptions.
 ///
-/// Two databases take the same events by turns, so that a busy moment of the machine meets both.
+/// Two databases get the same events by turns, so that a busy moment of the machine affects both.
 struct LedgerCost {
-  /// As many events are timed: one for each subscription of the smaller ledger.
+  /// The number of timed events: one for each subscription of the smaller ledger.
   private static let smallCount = 1000
-  /// Of a delivery as Stripe sends it; it is sealed and kept.
+  /// The size of a Stripe delivery, which is sealed and kept.
   private static let bodyByteCount = 3500
   private static let fillBatchCount = 500
 
@@ -80,7 +80,7 @@ struct LedgerCost {
     let count: Int
     var recording: [UInt64] = []
     var durable: [UInt64] = []
-    /// The subscriptions that events are of, in turn.
+    /// The subscriptions of the events, in turn.
     let order: [Int]
 
     init(_ database: Database, _ count: Int, seed: UInt64) {
@@ -145,7 +145,7 @@ struct LedgerCost {
       sealing: sealing)
   }
 
-  /// Ids in no order, as a provider's are.
+  /// Ids in no order, like a provider's.
   private static func id(_ index: Int) -> String {
     "sub_" + Hex.encode(SHA256.hash(Array("\(index)".utf8)).prefix(9))
   }

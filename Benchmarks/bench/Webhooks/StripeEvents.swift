@@ -3,10 +3,10 @@ internal import Crypto
 internal import JSON
 internal import TestFiles
 
-/// Signed deliveries of distinct Stripe events, each about a subscription of its own.
+/// Signed deliveries of distinct Stripe events, each about a different subscription.
 ///
-/// By turns a `customer.subscription.updated` and an `invoice.paid`, in the shape and size and with
-/// the indentation that Stripe sends (API 2026-07-29.dahlia).
+/// By turns a `customer.subscription.updated` and an `invoice.paid`, in the form, the size and the
+/// indentation that Stripe sends (API 2026-07-29.dahlia).
 struct StripeEvents {
   static let target = "/webhooks/stripe"
   static let month = Instant.Span.days(30)
@@ -15,7 +15,7 @@ struct StripeEvents {
   private let secret: Secret
   private let seed: UInt64
 
-  /// Of test mode, as the files have it, or of the live one.
+  /// Events of test mode, as in the files, or of live mode.
   init(
     directory: String, secret: Secret, seed: UInt64, isLive: Bool = false
   ) throws(BenchError) {
@@ -55,7 +55,7 @@ struct StripeEvents {
     event(template: index % templates.count, order: index, serial: index, at: now, signed: now)
   }
 
-  /// The event of one template about subscription `serial`, which began a month at that moment.
+  /// One template's event about subscription `serial`, a month of which began at that moment.
   func event(
     template: Int, order: Int, serial: Int, at moment: Instant, signed: Instant
   ) -> (body: [UInt8], signature: String) {
@@ -69,16 +69,15 @@ struct StripeEvents {
   var bodyByteCount: Int { templates.map(\.byteCount).reduce(0, +) / templates.count }
 }
 
-/// An event with `{{order}}` and `{{serial}}` where ids differ, `{{now}}` and `{{end}}` where times
-/// stand.
+/// An event with `{{order}}` and `{{serial}}` in place of ids, `{{now}}` and `{{end}}` in place of times.
 ///
-/// `{{order}}` grows from event to event, for what was made just now: an id of Stripe's begins with
-/// the time it was made (evt_1CiPtv… is of 2018, evt_1NG8Du… of 2023). `{{serial}}` jumps about, for
+/// `{{order}}` grows from event to event, for objects that were made just now: a Stripe id begins with the
+/// time of its creation (evt_1CiPtv… is from 2018, evt_1NG8Du… from 2023). `{{serial}}` has no order, for
 /// subscriptions, customers and accounts, which are of any age.
 struct EventTemplate {
   private enum Mark: String, CaseIterable { case order, serial, now, end }
 
-  /// What stands before each mark, and after the last.
+  /// The text before each mark, and after the last.
   private let literals: [[UInt8]]
   private let marks: [Mark]
 
@@ -89,10 +88,10 @@ struct EventTemplate {
     self.init(isLive ? text.replacing("\(mode)false", with: "\(mode)true") : text)
   }
 
-  /// The object that such an event of live mode is about. A subscription names the invoice of its event.
+  /// The object of such an event of live mode. A subscription names the invoice of its event.
   init(objectOf name: String, directory: String) throws(BenchError) {
     let event = try EventTemplate(directory: directory, name, isLive: true)
-    // Words and times that no event has stand for the marks, which are no JSON.
+    // Words and times that no event contains replace the marks, which are not JSON.
     let now = Instant(seconds: 1_111_111_111)
     let body = event.body(order: "ORDER", serial: "SERIAL", at: now)
     guard let json = try? JSON.parse(body), let object = JSONValue(json["data"]["object"]) else {

@@ -1,10 +1,10 @@
 internal import Base
 internal import Crypto
 
-/// Durable, verified Stripe webhooks a second, beside a bare server and a Python service.
+/// Durable, verified Stripe webhooks a second, compared with a bare server and a Python service.
 struct StripeWebhooks {
   private static let bare = ".build/bench-bare"
-  /// Enough that the bare server finds none of them in a cache of its own.
+  /// Enough requests that the bare server finds none of them in its own cache.
   private static let bareRequestCount = 4096
 
   private let options: Options
@@ -102,7 +102,7 @@ struct StripeWebhooks {
       "coffer-billing, Stripe", "stripe",
       [
         "COFFER_STRIPE_WEBHOOK_SECRETS": secret,
-        // Only its kind matters: the events are of test mode, and here those are to grant.
+        // Only the kind of the key matters: the events are of test mode, which must grant here.
         "COFFER_STRIPE_API_KEY": "sk_test_unused",
       ], requests(options.requestCount), options, workspace)
   }

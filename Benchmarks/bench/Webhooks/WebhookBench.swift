@@ -3,14 +3,14 @@ internal import Configuration
 internal import TestFiles
 internal import Tiers
 
-/// Durable, verified webhooks of each store a second, beside what could be had instead.
+/// Durable, verified webhooks of each store a second, compared with the alternatives.
 ///
-/// All servers answer the same kind of requests of the same generator, one after the other.
+/// All servers answer the same kind of requests from the same generator, one after the other.
 struct WebhookBench {
   static let files = "ops/bench.d"
   static let python = ".build/bench-venv/bin/python"
 
-  /// What measuring one store adds to the report.
+  /// One store's contribution to the report.
   struct Part {
     var facts: [(name: String, value: String)] = []
     var rows: [Report.Row] = []
@@ -67,12 +67,12 @@ struct WebhookBench {
 }
 
 extension Instant {
-  /// By the machine's clock.
+  /// The time of the machine's clock.
   static var now: Instant { Clock.system.now() }
 }
 
 extension Report.Row {
-  /// What a reader must know before believing the row.
+  /// Notes that a reader must know before trusting the row.
   var notes: [String] {
     var notes: [String] = []
     if outcome.ranOut {

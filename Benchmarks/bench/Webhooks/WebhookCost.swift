@@ -10,25 +10,25 @@ internal import Storage
 internal import Stores
 internal import Tiers
 
-/// Where each microsecond of a delivery goes, by the same code in one thread of this process.
+/// The processor time of a delivery, part by part, for the same code in one thread of this process.
 ///
-/// A part that lies in another is measured by itself too, and taken off: what is verified and parsed
-/// lies in what prepares a delivery.
+/// A part inside another is also measured by itself and subtracted: verifying and parsing are inside the
+/// preparation of a delivery.
 struct WebhookCost {
-  /// Deliveries of one store, and what is timed of them besides.
+  /// Deliveries of one store, and the functions that are also timed on them.
   struct Sample {
     let store: any Store
-    /// What its name is in a report.
+    /// Its name in a report.
     let title: String
     let environment: StoreEnvironment
     let requests: [(head: RequestHead, body: [UInt8])]
-    /// Proves the sender of one of them.
+    /// Proves the sender of one delivery.
     let verify: (_ index: Int) throws -> Void
-    /// Does so and reads its JSON.
+    /// Does so, and parses the JSON.
     let verifyAndParse: (_ index: Int) throws -> Void
   }
 
-  /// Deliveries between two checkpoints, which are not timed.
+  /// The number of deliveries between two checkpoints, which are not timed.
   private static let checkpointed = 512
 
   private let workspace: Workspace
@@ -39,7 +39,7 @@ struct WebhookCost {
     self.catalogue = catalogue
   }
 
-  /// Nanoseconds of processor time, of all deliveries after the first tenth.
+  /// Nanoseconds of processor time for all deliveries after the first tenth.
   private struct Spent {
     var verify = 0.0
     var verifyAndParse = 0.0
@@ -54,8 +54,8 @@ struct WebhookCost {
     var count = 0
   }
 
-  /// `batchCount` deliveries go into each commit, `groupCount` of them are recorded together,
-  /// `serverMicroseconds` is what the server needs.
+  /// `batchCount` deliveries go into each commit, `groupCount` of them are recorded together, and the server
+  /// needs `serverMicroseconds` for each.
   private func measure(
     _ sample: Sample, batchCount: Int, groupCount: Int, serverMicroseconds: Double
   ) throws(BenchError) -> Breakdown {
@@ -69,7 +69,7 @@ struct WebhookCost {
     }
   }
 
-  /// In commits and groups of the size that the server made them.
+  /// Measures in commits and groups of the server's size.
   func measure(_ sample: Sample, _ server: SideBySide) throws(BenchError) -> Breakdown {
     try measure(
       sample, batchCount: max(1, Int(server.metrics.deliveriesPerCommit.rounded())),
@@ -77,7 +77,7 @@ struct WebhookCost {
       serverMicroseconds: server.ours.outcome.serverMicrosecondsEach)
   }
 
-  /// The connection of a writer whose database has its schema and rules in force.
+  /// A writer's connection to a database whose schema and rules are in force.
   private func connection(_ sample: Sample) throws -> SQLiteConnection {
     let directory = try workspace.directory("cost-\(sample.store.provider)")
     let database = try Database.open(.sqlite(directory: directory), owning: .billing)
@@ -165,7 +165,7 @@ struct WebhookCost {
     let each = { (total: Double) in total / count / 1000 }
     let read = min(spent.verifyAndParse, spent.prepare)
     let verify = min(spent.verify, read)
-    // Statements are timed by the clock, which also runs while others have the processor.
+    // Statements are timed by the clock, which also runs while other threads have the processor.
     let share = spent.record / max(1, spent.recordTime)
     let statements = min(spent.record, Double(connection.nanoseconds) * share)
     let pageByteCount = try connection.connection.integer("PRAGMA billing.page_size")

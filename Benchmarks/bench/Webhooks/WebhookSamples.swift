@@ -63,7 +63,7 @@ extension WebhookCost.Sample {
       }, verifyAndParse: { index in _ = try verifier.verify(body: bodies[index], now: now) })
   }
 
-  /// The three that a notification consists of.
+  /// The three JWS of a notification.
   private static func segments(_ body: [UInt8]) throws -> [JWSSegments] {
     let outer = try JWSSegments(Array(try JSON.parse(body)["signedPayload"].requireString().utf8))
     let data = try JSON.parse(outer.payload)["data"]

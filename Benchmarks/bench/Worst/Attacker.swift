@@ -3,11 +3,12 @@ internal import Glibc
 
 /// Sends one attack's requests as fast as a few connections allow, until stopped.
 ///
-/// From behind a proxy, so that it is one stranger's address: this machine's own have no limits.
+/// They come from behind a proxy, as one stranger's address, because this machine's own addresses have no
+/// limits.
 final class Attacker: Sendable {
   static let connectionCount = 4
   private static let address: UInt32 = 0x7F00_0002
-  /// What the server is to believe of whom it serves.
+  /// The proxy whose client addresses the server believes.
   static let proxy = "127.0.0.2"
   private static let client = "198.51.100.7"
   private static let niceness: Int32 = 19
@@ -36,7 +37,7 @@ final class Attacker: Sendable {
   init(_ attack: WorstAttack, port: UInt16) {
     let threads = (0..<Self.connectionCount).map { index in
       Thread { [isStopped, outcome] in
-        // Its own work would be another machine's: here it takes what the server leaves.
+        // Its own work would be on another machine. Here it uses only the time that the server leaves.
         setpriority(Int32(PRIO_PROCESS.rawValue), 0, Self.niceness)
         var socket: Socket?
         var held: [Socket] = []
@@ -63,7 +64,7 @@ final class Attacker: Sendable {
               }
             }
           } catch {
-            // A refusal may close the connection; the attack goes on over another.
+            // A refusal may close the connection; the attack continues over another.
             socket = nil
             usleep(Self.pauseMicroseconds)
           }
@@ -82,7 +83,7 @@ final class Attacker: Sendable {
     return outcome
   }
 
-  /// What a problem calls itself.
+  /// The problem's code in an answer.
   private static func code(_ answer: String) -> String? {
     guard let start = answer.firstRange(of: "urn:coffer:problem:") else { return nil }
     return String(answer[start.upperBound...].prefix { $0 != "\"" })

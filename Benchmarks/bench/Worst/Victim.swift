@@ -3,7 +3,7 @@ internal import Crypto
 internal import Glibc
 internal import SeededRandom
 
-/// An ordinary client: it writes a little and asks for its account, within its limit on requests.
+/// An ordinary client that writes a little and reads its account, within its limit on requests.
 struct Victim {
   private static let documentCount = 50
   private static let pauseMicroseconds: UInt32 = 25_000
@@ -27,7 +27,7 @@ struct Victim {
     try client.perform(account.change(changes))
   }
 
-  /// How long each request took, in nanoseconds, for so many seconds.
+  /// The time of each request in nanoseconds, for `seconds` seconds.
   func latencies(_ store: TreeStore, seconds: Int) throws(BenchError) -> [UInt64] {
     let client = try TreeClient(port: store.server.port)
     let end = MonotonicTime.now() + .seconds(Int64(seconds))

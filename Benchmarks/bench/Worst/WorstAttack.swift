@@ -3,16 +3,16 @@ internal import Crypto
 internal import HTTPSignatures
 internal import SeededRandom
 
-/// A request that costs its sender little, and what it may cost the server.
+/// A request that costs its sender little, and the bound of its cost to the server.
 struct WorstAttack: Sendable {
-  /// For programs.
+  /// The name for programs.
   let id: String
-  /// For people: "beside …".
+  /// The name for people: "beside …".
   let name: String
   let bound: Bound
-  /// The request is never finished: its connection is kept open as it is.
+  /// Whether the request is never finished, so that its connection stays open.
   var hangs = false
-  /// The only request of the list, for a number that none before had.
+  /// Makes a list of one request, for a number that was not used before.
   let request: @Sendable (Int) -> Requests
 
   enum Bound { case processor, lock, memory }
@@ -67,7 +67,7 @@ struct WorstAttack: Sendable {
 
   // MARK: a free account
 
-  /// Every change of it names a parent that does not exist.
+  /// Every change of the batch names a parent that does not exist.
   private static func refusedBatch(_ account: TreeAccount) -> WorstAttack {
     let parent = Identifier(high: 7, low: 7)
     let changes = (0..<500).map { index in
@@ -81,7 +81,7 @@ struct WorstAttack: Sendable {
     ) { _ in account.change(changes) }
   }
 
-  /// The first cursor that a tree of 900 records gave out, again and again.
+  /// The first cursor of a tree of 900 records, again and again.
   private static func rewoundCursor(
     _ account: TreeAccount, _ client: TreeClient
   ) throws(BenchError) -> WorstAttack {
@@ -102,7 +102,7 @@ struct WorstAttack: Sendable {
     ) { _ in account.updates(since: first.cursor, limit: 1000) }
   }
 
-  /// A batch that was announced with its full length and never ends.
+  /// A batch that is announced with its full length and never ends.
   private static func halfSentBodies(_ account: TreeAccount) -> WorstAttack {
     let body = [UInt8](repeating: UInt8(ascii: " "), count: 1 << 20)
     return WorstAttack(
@@ -111,7 +111,7 @@ struct WorstAttack: Sendable {
   }
 }
 
-/// Somebody with a key of no account.
+/// A client with a key that belongs to no account.
 private struct Stranger: Sendable {
   let root: Identifier
   let batch: [UInt8]

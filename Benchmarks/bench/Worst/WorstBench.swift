@@ -1,12 +1,12 @@
 internal import Base
 internal import SeededRandom
 
-/// What the dearest requests that a stranger or a free account can choose cost, and what they do to
-/// everybody else: each attack runs beside one ordinary client.
+/// The cost of the most expensive requests that a stranger or a free account can choose, and their effect on
+/// others. Each attack runs next to one ordinary client.
 struct WorstBench {
-  /// Processor time for one request of somebody who has no account.
+  /// Processor time for one request of a client without an account.
   private static let processorLimitMicroseconds = 1000
-  /// What one request of a free account may do under the writer's lock.
+  /// The time that one request of a free account may take under the writer's lock.
   private static let lockLimitMilliseconds = 50
   private static let p99GrowthLimit = 3.0
   private static let memoryLimitMegabytes = 100
@@ -29,7 +29,7 @@ struct WorstBench {
   }
 
   private func measure(_ engine: TreeStore.Engine, _ report: inout Report) throws(BenchError) {
-    // The limits are those that an operator gets: they are what is measured.
+    // The limits are an operator's standard ones, because they are measured here.
     let store = try TreeStore(engine, options, workspace, limits: .standard, behind: Attacker.proxy)
     var random = SeededGenerator(seed: options.seed)
     let client = try TreeClient(port: store.server.port)
@@ -49,7 +49,7 @@ struct WorstBench {
       }
       let after = try Reading(store)
       let outcome = attacker.stop()
-      // What the client's own requests take, whoever else asks.
+      // The time of the client's own requests, whatever others send.
       let own = before.since(start).processorSeconds
       try add(attack, engine, alone, beside, after.since(before), own, outcome, &report)
     }
@@ -94,11 +94,11 @@ struct WorstBench {
   }
 }
 
-/// What the server has used up.
+/// The server's resource use so far.
 struct Reading {
   private(set) var processorSeconds: Double
   private(set) var residentKilobytes: Int
-  /// Writes by the bound, in seconds, that they did not exceed.
+  /// The number of writes up to each bound, in seconds.
   private var writes: [(bound: Double, count: Double)]
 
   init(_ store: TreeStore) throws(BenchError) {

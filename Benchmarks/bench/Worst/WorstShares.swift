@@ -4,7 +4,7 @@ internal import JSON
 internal import SeededRandom
 internal import TestDevices
 
-/// Batches about shares, the dearest that one account can send again and again.
+/// The most expensive batches about shares that one account can send again and again.
 struct WorstShares {
   private static let readerCount = 10
   private static let movedFileCount = 900
@@ -22,7 +22,7 @@ struct WorstShares {
     account = try TreeAccount(client, fileCount: 0, random: &random)
   }
 
-  /// A folder of 900 files goes in and out of a folder that ten others see.
+  /// A folder of 900 files moves into and out of a folder that ten others see.
   func moves(random: inout SeededGenerator) throws(BenchError) -> WorstAttack {
     let account = account
     let (shared, moved) = (folder(), folder())
@@ -45,7 +45,7 @@ struct WorstShares {
     }
   }
 
-  /// Sixty folders are granted and taken back, while 256 links lie a hundred folders deep elsewhere.
+  /// Sixty folders are granted and revoked, while 256 links are a hundred folders deep elsewhere.
   func grants(random: inout SeededGenerator) throws(BenchError) -> WorstAttack {
     let account = account
     let other = try TreeAccount(client, fileCount: 0, random: &random)
@@ -53,7 +53,7 @@ struct WorstShares {
     try client.perform(other.batch(files: documents.map { FileChange($0) }))
     let chains = (0..<Self.chainCount).map { _ in chain() }
     for chain in chains { try create(chain) }
-    // The first makes them acquainted, so that no limit on strangers holds the others.
+    // The first share makes them contacts, so that no limit on strangers stops the others.
     for part in [documents.prefix(1), documents.dropFirst()] {
       try client.perform(
         other.batch(shares: part.map { Self.grant($0.id, to: account, "new") }))

@@ -1,18 +1,18 @@
 internal import Base
 internal import SeededRandom
 
-/// The App Store as a value: subscriptions, what was told of them, and the oracle of sales, at one time.
+/// The App Store as a value: its subscriptions, notifications and sales oracle at one time.
 ///
-/// The operations are what customers, banks and the clock do; the rules are those of Apple's
-/// documents. What no customer could do is a mistake of the test and traps.
+/// The operations are those of customers, banks and the clock; the rules are those of Apple's documents. An
+/// operation that no customer could perform is a mistake of the test and traps.
 struct AppStoreWorld: Sendable {
   let settings: FakeAppStore.Settings
   let terms: AppleTerms
   private(set) var now: Instant
-  /// When something was signed last.
+  /// The time of the latest signature.
   private(set) var signed: Instant
   private(set) var subscriptions: [String: AppleSubscription] = [:]
-  /// Original transaction ids in the order of their first purchase.
+  /// Original transaction ids, in the order of their first purchase.
   private(set) var ids: [String] = []
   private(set) var notices: [AppleNotice] = []
   var oracle = AppleSalesOracle()
@@ -28,7 +28,7 @@ struct AppStoreWorld: Sendable {
     serial = random.next() % 300_000_000
   }
 
-  /// Lets everything happen that is due until `target`, each at its own time.
+  /// Performs everything that is due until `target`, each step at its own time.
   mutating func run(until target: Instant, _ happened: (AppStoreWorld) -> Void = { _ in }) {
     while let (id, due) = next(), due <= target {
       now = max(now, due)
@@ -64,12 +64,12 @@ struct AppStoreWorld: Sendable {
     ids.append(subscription.id)
   }
 
-  /// A subscription and those that share it and still may.
+  /// A subscription, and those that share it and have not ended.
   func family(of id: String) -> [String] {
     [id] + ids.filter { self[$0].sharedFrom == id && !self[$0].isOver }
   }
 
-  /// Whose transaction it is, and which of them.
+  /// The subscription that a transaction belongs to, and the transaction's index in it.
   func find(_ transaction: String) -> (id: String, index: Int)? {
     for id in ids {
       if let index = self[id].sales.firstIndex(where: { $0.id == transaction }) {
@@ -79,7 +79,7 @@ struct AppStoreWorld: Sendable {
     return nil
   }
 
-  /// A moment to sign at, later than all before, so that signatures tell in which order it was.
+  /// A moment to sign at, later than all before, so that signatures show the order of events.
   mutating func stamp() -> Instant {
     signed = max(now, signed + .milliseconds(1))
     return signed
@@ -109,7 +109,7 @@ struct AppStoreWorld: Sendable {
 
   // MARK: names
 
-  /// As long as the store's are, and ascending.
+  /// As long as the store's ids, and ascending.
   mutating func newTransactionID() -> String { newID("2000000", 9) }
   mutating func newLineID() -> String { newID("2000000", 9) }
   mutating func newCustomer() -> String { newID("7043", 14) }

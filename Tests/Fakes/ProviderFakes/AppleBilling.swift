@@ -1,8 +1,8 @@
 internal import Base
 
-/// What happens by itself: renewals, failures, grace, and ends.
+/// The steps that happen by themselves: renewals, failures, grace and ends.
 extension AppStoreWorld {
-  /// What is due of one subscription.
+  /// Performs what is due for one subscription.
   mutating func step(_ id: String) {
     let subscription = self[id]
     switch subscription.phase {
@@ -22,7 +22,7 @@ extension AppStoreWorld {
     }
   }
 
-  /// A payment came through: a new period for everybody who shares it.
+  /// A payment succeeded: a new period for everyone who shares the subscription.
   mutating func renew(_ id: String, from start: Instant, _ subtype: String? = nil) {
     let product = self[id].renewing
     let end = terms.end(product, from: start)
@@ -36,7 +36,7 @@ extension AppStoreWorld {
     }
   }
 
-  /// The bank declined: grace where the app has it, and retries for 60 days in any case.
+  /// The bank declined: grace if the app has it, and in any case retries for 60 days.
   private mutating func fail(_ id: String) {
     let last = self[id].last
     let hasGrace = last.month == nil && (!last.isTrial || settings.graceAfterTrial)
@@ -74,10 +74,10 @@ extension AppStoreWorld {
     }
   }
 
-  /// The card works again: recovered at once, where the store is trying.
+  /// The card works again. If the store is still trying, the subscription recovers at once.
   ///
-  /// Recovered in grace, the renewal day stays, so the period begins where the last one ended; that
-  /// `purchaseDate` says so, too, and not the day of payment, is not documented.
+  /// After a recovery in grace the renewal day stays, so the period begins where the last one ended. Apple
+  /// does not document that `purchaseDate` is then also that moment, and not the day of payment.
   mutating func repairCard(_ id: String) {
     self[id].hasWorkingCard = true
     guard self[id].ending(terms) == nil else { return }
@@ -90,7 +90,7 @@ extension AppStoreWorld {
     }
   }
 
-  /// Adds a transaction, and what it is worth to the oracle.
+  /// Adds a transaction, and records the sale in the oracle.
   mutating func sell(
     _ product: AppleProduct, to id: String, from start: Instant, to end: Instant,
     _ reason: AppleSale.Reason, isTrial: Bool = false

@@ -1,32 +1,32 @@
 internal import Base
 internal import JSON
 
-/// One notification as the store means it; it is signed when it is sent.
+/// One notification with its content; it is signed when it is sent.
 struct AppleNotice: Sendable {
   /// `notificationUUID`.
   let id: String
   let type: String
   let subtype: String?
   let signed: Instant
-  /// The subscription it is about, if it is about one.
+  /// The subscription that it is about, if any.
   let original: String?
   let content: Content
 
   enum Content: Sendable {
-    /// About a transaction; a subscription's has a renewal and a status, too.
+    /// About a transaction. For a subscription, a renewal and a status are included.
     case data(transaction: JSONValue, renewal: JSONValue? = nil, status: Int64? = nil)
-    /// About the app alone.
+    /// About the app only.
     case app
-    /// Another object than `data`, by its name.
+    /// An object other than `data`, with its name.
     case other(String, JSONValue)
     /// With a signed app transaction.
     case consent(JSONValue)
   }
 
-  /// `DID_RENEW`, or with its subtype `DID_RENEW.BILLING_RECOVERY`.
+  /// `DID_RENEW`, or with a subtype `DID_RENEW.BILLING_RECOVERY`.
   var name: String { subtype.map { "\(type).\($0)" } ?? type }
 
-  /// The JWS of an attempt; what is inside it was signed when it happened.
+  /// The JWS of an attempt. Its inner objects were signed at the time of the event.
   func signedPayload(
     _ settings: FakeAppStore.Settings, _ signer: AppleSigner, at moment: Instant
   ) -> String {
@@ -77,7 +77,7 @@ struct AppleNotice: Sendable {
 }
 
 extension JSONValue {
-  /// An object in the order given; what is nil is left out, as the store does.
+  /// An object with its members in the given order. Nil members are left out, as the store does.
   static func apple(_ members: [(String, JSONValue?)]) -> JSONValue {
     .object(members.compactMap { name, value in value.map { Member(name, $0) } })
   }

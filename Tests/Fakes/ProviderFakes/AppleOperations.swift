@@ -1,14 +1,15 @@
 package import Base
 internal import JSON
 
-/// What customers, banks and the seller do. Subscriptions go by their original transaction's id.
+/// The operations of customers, banks and the seller. A subscription is named by its original transaction's
+/// id.
 extension FakeAppStore {
   // MARK: customers
 
-  /// A first purchase of the group, named for an account unless told otherwise; returns its id.
+  /// A first purchase in the group, by default naming the account; returns its id.
   ///
-  /// `account` is whose money it is, for the truth. `sameCustomerAs` is another subscription of
-  /// the customer, in another group.
+  /// `account` is the true owner of the money. `sameCustomerAs` is another subscription of the customer, in
+  /// another group.
   package func buy(
     _ product: AppleProduct, for account: Identifier?, namesAccount: Bool = true,
     trialDays: Int64 = 0, sameCustomerAs other: String? = nil
@@ -20,26 +21,27 @@ extension FakeAppStore {
     }
   }
 
-  /// After its end; `namesAccount` is false on the store's own page, where no app is asked.
+  /// Buys it again after its end. `namesAccount` is false on the store's own page, where no app is involved.
   package func resubscribe(
     _ id: String, _ product: AppleProduct? = nil, namesAccount: Bool = false
   ) {
     act { $0.resubscribe(id, product, token: namesAccount ? $0[id].owner : nil) }
   }
 
-  /// An upgrade or crossgrade at once, or a change with the next renewal; back to the present
-  /// product, it undoes that.
+  /// Upgrades or crossgrades at once, or changes with the next renewal. Changing to the present product
+  /// cancels a planned change.
   package func change(_ id: String, to product: AppleProduct) { act { $0.change(id, to: product) } }
   package func turnOffRenewal(_ id: String) { act { $0.setRenewal(id, false) } }
   package func turnOnRenewal(_ id: String) { act { $0.setRenewal(id, true) } }
   package func acceptPrice(_ id: String) { act { $0.acceptPrice(id) } }
 
-  /// A member of the family gets it, too; returns the id of their own subscription.
+  /// Shares it with a member of the family; returns the id of the member's own subscription.
   package func share(_ id: String, with account: Identifier?) -> String {
     act { $0.share(id, with: account) }
   }
 
-  /// Another customer gets a seat that this subscription pays for; returns the id of theirs.
+  /// Gives another customer a seat that this subscription pays for; returns the id of the seat's
+  /// subscription.
   package func assign(_ id: String, to account: Identifier?, namesAccount: Bool = true) -> String {
     act { $0.assign(id, to: account, token: namesAccount ? account : nil) }
   }
@@ -50,15 +52,15 @@ extension FakeAppStore {
 
   // MARK: banks
 
-  /// The next renewal will be declined.
+  /// Makes the next renewal fail.
   package func breakCard(_ id: String) { act { $0.breakCard(id) } }
 
-  /// What failed is paid for at once.
+  /// Makes the card work again; a failed payment is made at once.
   package func repairCard(_ id: String) { act { $0.repairCard(id) } }
 
   // MARK: the store and the seller
 
-  /// All of the price goes back, or so many thousandths of a percent of it.
+  /// Refunds the whole price, or `percentage` thousandths of a percent of it.
   package func refund(_ transaction: String, percentage: Int64? = nil) {
     act { $0.refund(transaction, percentage: percentage) }
   }
@@ -69,22 +71,23 @@ extension FakeAppStore {
     act { $0.raisePrice(id, needsConsent: needsConsent) }
   }
 
-  /// Nobody's subscription of it renews any more.
+  /// Withdraws a product, so that no subscription of it renews.
   package func withdraw(_ product: AppleProduct) { act { $0.withdraw(product) } }
 
   // MARK: other notifications
 
-  /// Any type about a subscription as it is: what changes nothing, and what nobody knows yet.
+  /// Sends any type of notification about a subscription as it is: one that changes nothing, or an unknown
+  /// one.
   package func notify(_ id: String, _ type: String, _ subtype: String? = nil) {
     act { $0.tell(type, subtype, of: id) }
   }
 
-  /// A customer wants the money back for the latest transaction.
+  /// A customer asks for a refund of the latest transaction.
   package func askOfRefund(_ id: String) { act { $0.tell("CONSUMPTION_REQUEST", nil, of: id) } }
 
   package func sendTest() { act { $0.publish("TEST", nil, .app) } }
 
-  /// A purchase that is no subscription.
+  /// Sells a product that is not a subscription.
   package func sellOnce(_ product: String) {
     act { world in
       let id = world.newTransactionID()
@@ -103,7 +106,7 @@ extension FakeAppStore {
     }
   }
 
-  /// The end of an extension of everybody's subscriptions.
+  /// Reports the end of an extension of all customers' subscriptions.
   package func finishMassExtension(of product: AppleProduct, succeeded: Int64, failed: Int64) {
     act { world in
       let settings = world.settings
@@ -131,7 +134,7 @@ extension FakeAppStore {
     }
   }
 
-  /// A guardian takes back consent to the app.
+  /// A guardian withdraws consent to the app.
   package func rescindConsent() {
     act { world in
       let settings = world.settings
@@ -148,7 +151,7 @@ extension FakeAppStore {
 
   // MARK: asking
 
-  /// Every transaction of a subscription, oldest first.
+  /// All transactions of a subscription, oldest first.
   package func transactions(of id: String) -> [String] { act { $0[id].sales.map(\.id) } }
 
   package func latestTransaction(of id: String) -> String { act { $0[id].last.id } }
@@ -159,7 +162,7 @@ extension FakeAppStore {
   /// `data.status`: 1 active, 2 expired, 3 billing retry, 4 grace, 5 revoked.
   package func status(of id: String) -> Int64 { act { $0[id].status } }
 
-  /// The latest transaction as StoreKit gives it to the app, which may post it to claim it.
+  /// The latest transaction as StoreKit gives it to the app, which may post it as a claim.
   package func signedTransaction(for id: String) -> String {
     signer.sign(
       act { world in
@@ -169,10 +172,10 @@ extension FakeAppStore {
 
   // MARK: the truth
 
-  /// Of every subscription, in the order of their first purchase.
+  /// The truth of every subscription, in the order of their first purchase.
   package var truths: [AppleTruth] { act { $0.truths } }
 
-  /// What was known to the oracle at a moment that has passed.
+  /// What the oracle knew at a past moment.
   package func truths(asOf moment: Instant) -> [AppleTruth] { world(asOf: moment).truths }
 
   package func truth(of id: String) -> AppleTruth {
@@ -181,7 +184,7 @@ extension FakeAppStore {
 
   package func paidPeriods(of id: String) -> [PaidPeriod] { truth(of: id).periods }
 
-  /// Until when the store keeps access of a subscription whose renewal failed; nil where none does.
+  /// When the store ends access to a subscription whose renewal failed; nil if it has no grace.
   package func graceUntil(_ id: String) -> Instant? {
     let now = clock.now
     return truth(of: id).graces.first { $0.from <= now && now < $0.to }?.to

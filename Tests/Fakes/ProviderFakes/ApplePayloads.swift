@@ -1,7 +1,7 @@
 internal import Base
 internal import JSON
 
-/// The payloads that are signed: members in the order in which the store writes them.
+/// The payloads that are signed, with members in the store's order.
 extension AppStoreWorld {
   /// `JWSTransactionDecodedPayload`.
   func transactionPayload(
@@ -94,7 +94,7 @@ extension AppleSubscription {
     ])
   }
 
-  /// What billing says: why it ended or will, whether it is being tried, and grace.
+  /// The state of billing: why it ended or will end, whether it is being retried, and the end of grace.
   fileprivate var trouble: (intent: Int64?, isRetrying: Bool?, grace: Instant?) {
     switch phase {
     case .running, .revoked: (nil, nil, nil)
@@ -106,7 +106,7 @@ extension AppleSubscription {
 }
 
 extension AppleSale.Revocation {
-  /// A family's member has no reason of their own.
+  /// A family member's transaction has no reason of its own.
   fileprivate var reasonValue: JSONValue? {
     kind == .family || kind == .assignment ? nil : .integer(reason)
   }

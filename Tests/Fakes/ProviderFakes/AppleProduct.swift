@@ -1,16 +1,16 @@
 internal import Base
 
-/// What the App Store sells: one auto-renewable subscription product.
+/// One auto-renewable subscription product in the App Store.
 package struct AppleProduct: Hashable, Sendable {
   package let id: String
   /// A customer has one product of a group at a time.
   package let groupID: String
-  /// Place in the group; 1 is the best.
+  /// The rank in the group; 1 is the best.
   package let level: Int
   /// In thousandths of a dollar.
   package let price: Int64
   package let months: Int64
-  /// How many periods a customer binds themselves for; nil where each can be the last.
+  /// The number of periods that a customer commits to; nil if each can be the last.
   package let commitment: Int64?
 
   package init(
@@ -32,14 +32,14 @@ package struct AppleProduct: Hashable, Sendable {
   package static let premiumYearly = AppleProduct(
     id: "com.example.coffer.premium.yearly", groupID: storageGroup, level: 2, price: 30_000,
     months: 12)
-  /// The yearly product, paid by the month.
+  /// The yearly product, paid monthly.
   package static let premiumCommitment = AppleProduct(
     id: "com.example.coffer.premium.yearly", groupID: storageGroup, level: 2, price: 2750,
     months: 1, commitment: 12)
   /// The larger plan.
   package static let plusMonthly = AppleProduct(
     id: "com.example.coffer.plus.monthly", groupID: storageGroup, level: 1, price: 9990, months: 1)
-  /// A product of the same app that is no storage.
+  /// A product of the same app without storage.
   package static let stickersMonthly = AppleProduct(
     id: "com.example.coffer.stickers.monthly", groupID: "21482918", level: 1, price: 1990,
     months: 1)
@@ -47,13 +47,13 @@ package struct AppleProduct: Hashable, Sendable {
   package static let all = [premiumMonthly, premiumYearly, plusMonthly, stickersMonthly]
 }
 
-/// Where a purchase was made: the sandbox sells for nothing, and lives much faster.
+/// The environment of a purchase: the sandbox sells for nothing, and its time runs much faster.
 package enum AppleEnvironment: String, Sendable {
   case production = "Production"
   case sandbox = "Sandbox"
 }
 
-/// The times that the store's rules count with.
+/// The periods of time in the store's rules.
 struct AppleTerms {
   let environment: AppleEnvironment
 
@@ -68,22 +68,22 @@ struct AppleTerms {
     }
   }
 
-  /// Days of production: the sandbox's month of five minutes sets the scale of the rest.
+  /// Days in production. In the sandbox, the month of five minutes sets the scale.
   func days(_ count: Int64) -> Instant.Span {
     environment == .sandbox ? .seconds(count * 10) : .days(count)
   }
 
-  /// How long the store tries to collect for a renewal that failed.
+  /// How long the store retries a failed renewal.
   func retry(_ product: AppleProduct) -> Instant.Span { days(product.commitment == nil ? 60 : 90) }
 
-  /// How long before its period a renewal is charged: at most a day, and not in the sandbox.
+  /// How long before its period a renewal is charged: at most a day, and zero in the sandbox.
   func lead(_ span: Instant.Span) -> Instant.Span {
     environment == .sandbox ? .seconds(0) : min(span, .hours(24))
   }
 
   static let sandboxRenewalCountMax = 12
 
-  /// From one attempt to deliver to the next; the sandbox makes one attempt.
+  /// The times between attempts to deliver; the sandbox makes one attempt.
   var deliverySpans: [Instant.Span] {
     environment == .sandbox
       ? [] : [.hours(1), .hours(12), .hours(24), .hours(48), .hours(72)]

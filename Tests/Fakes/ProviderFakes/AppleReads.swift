@@ -1,7 +1,7 @@
 internal import Base
 internal import JSON
 
-/// What the App Store Server API answers about one state of the store.
+/// The App Store Server API's answers for one state of the store.
 struct AppleReads {
   let world: AppStoreWorld
   let signer: AppleSigner
@@ -9,7 +9,7 @@ struct AppleReads {
 
   private static let pageCount = 20
 
-  /// Get All Subscription Statuses: of the customer who has this transaction.
+  /// Get All Subscription Statuses, of the customer who has this transaction.
   func statuses(_ target: GoogleTarget) throws(AppleError) -> JSONValue {
     let wanted = target.values("status").compactMap { Int64($0) }
     let all = try subscriptions(target.segments[3]).filter {
@@ -43,7 +43,7 @@ struct AppleReads {
     ]
   }
 
-  /// Get Transaction History, all of the customer's, a page at a time by their last change.
+  /// Get Transaction History: all transactions of the customer, paged by their last change.
   func history(_ target: GoogleTarget) throws(AppleError) -> JSONValue {
     let sort = target.values("sort").first ?? "ASCENDING"
     guard ["ASCENDING", "DESCENDING"].contains(sort) else { throw .invalidSort }
@@ -73,7 +73,7 @@ struct AppleReads {
     ])
   }
 
-  /// Look Up Order ID: what was bought by the order of that number.
+  /// Look Up Order ID: the purchases of the order with that number.
   func lookup(_ target: GoogleTarget) -> JSONValue {
     let sold = world.ids.map { world[$0] }.flatMap { subscription in
       subscription.sales.filter { AppleReceipt.order(of: $0.id) == target.segments[3] }
@@ -85,7 +85,7 @@ struct AppleReads {
     ]
   }
 
-  /// Where a transaction stands in a history, and so how far a page has come.
+  /// The position of a transaction in a history, which a page's token holds.
   private struct Order: Comparable {
     let modified: Int64
     let id: String

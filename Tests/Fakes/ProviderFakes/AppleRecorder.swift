@@ -6,7 +6,7 @@ package typealias AppleRecorder = StoryRecorder<FakeAppStore>
 extension FakeAppStore: RecordedStore {
   package var sold: [String] { act { $0.ids } }
 
-  /// A seat is its holder's, whoever pays for it.
+  /// A seat belongs to its holder, whoever pays for it.
   package func sold(to account: Identifier) -> [String] {
     truths.filter { $0.account == account }.map(\.originalTransactionID)
   }
@@ -15,7 +15,7 @@ extension FakeAppStore: RecordedStore {
     ["provider": "apple", "transaction": .string(signedTransaction(for: subscription))]
   }
 
-  /// Production takes the sandbox's notifications and does nothing with them.
+  /// A production server accepts the sandbox's notifications and ignores them.
   package var answer: String? { settings.environment == .sandbox ? "other_mode" : nil }
 
   package var serverSettings: [(key: String, value: String)] {

@@ -1,8 +1,8 @@
 internal import Base
 
-/// Money that goes back, and families.
+/// Reversals of payments, and families.
 extension AppStoreWorld {
-  /// `percentage` of the price in thousandths of a percent, or all of it.
+  /// Refunds `percentage` thousandths of a percent of the price, or all of it.
   mutating func refund(_ transaction: String, percentage: Int64?) {
     guard let (id, index) = find(transaction) else {
       preconditionFailure("no such transaction was made")
@@ -22,7 +22,7 @@ extension AppStoreWorld {
     if isLast { for member in family(of: id).dropFirst() { stopSharing(member) } }
   }
 
-  /// A refund that the store took back; what was revoked is good again, to its old end.
+  /// The store takes a refund back. The revoked transaction is valid again, to its old end.
   mutating func reverseRefund(_ transaction: String) {
     guard let (id, index) = find(transaction), self[id].sales[index].revocation != nil else {
       preconditionFailure("no such refund was made")
@@ -36,7 +36,7 @@ extension AppStoreWorld {
     tell("REFUND_REVERSED", nil, of: id, sale: self[id].sales[index])
   }
 
-  /// Another customer of the family gets the same until the same end, as a subscription of theirs.
+  /// Shares it with another customer of the family, as a subscription of their own with the same end.
   mutating func share(_ id: String, with account: Identifier?) -> String {
     let shared = self[id]
     precondition(
@@ -52,7 +52,8 @@ extension AppStoreWorld {
     return member
   }
 
-  /// A seat that the buyer pays for beside their own: its holder's app names the holder's account.
+  /// Adds a seat that the buyer pays for in addition to their own. The holder's app names the holder's
+  /// account.
   mutating func assign(_ id: String, to account: Identifier?, token: Identifier?) -> String {
     let bought = self[id]
     precondition(
@@ -69,7 +70,7 @@ extension AppStoreWorld {
     return seat
   }
 
-  /// The buyer stopped sharing, the member left, the seat or the money went back.
+  /// The buyer stopped sharing, the member left, or the seat or the money was taken back.
   mutating func stopSharing(_ member: String) {
     precondition(self[member].sharedFrom != nil && !self[member].isOver, "nothing is shared")
     self[member].willRenew = false

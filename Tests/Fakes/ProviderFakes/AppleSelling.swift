@@ -1,6 +1,6 @@
 internal import Base
 
-/// What customers do at the counter: buy, change, cancel, share.
+/// What customers do when they buy: purchase, change, cancel, share.
 extension AppStoreWorld {
   mutating func buy(
     _ product: AppleProduct, for account: Identifier?, token: Identifier?, trialDays: Int64,
@@ -22,7 +22,7 @@ extension AppStoreWorld {
     return id
   }
 
-  /// Bought again after its end, in the app or on the store's own page.
+  /// Buys it again after its end, in the app or on the store's own page.
   mutating func resubscribe(_ id: String, _ product: AppleProduct?, token: Identifier?) {
     let before = self[id]
     precondition(before.isOver && before.sharedFrom == nil, "only what is over is bought again")
@@ -42,7 +42,7 @@ extension AppStoreWorld {
     tell("SUBSCRIBED", "RESUBSCRIBE", of: id)
   }
 
-  /// At once for a better product and for one as good and as long, else with the next renewal.
+  /// At once for a better product or for one of equal rank and length, otherwise with the next renewal.
   mutating func change(_ id: String, to product: AppleProduct) {
     let before = self[id]
     precondition(before.phase == .running && before.sharedFrom == nil, "it must be running")
@@ -112,7 +112,7 @@ extension AppStoreWorld {
     for id in ids where self[id].renewing == product { self[id].isForSale = false }
   }
 
-  /// Twice within 365 days, and no more.
+  /// At most twice within 365 days.
   func isExtendable(_ id: String) -> Bool {
     self[id].extended.filter { now < $0 + terms.days(365) }.count < 2
   }

@@ -6,7 +6,7 @@ internal import JWS
 
 /// The App Store Server API: bearer tokens, reads, errors by number, and faults on demand.
 extension FakeAppStore {
-  /// For a server of our own.
+  /// The API's routes for our own HTTP server.
   package func routes() -> [Route] {
     FakeRoutes.routes([
       ("GET", "/inApps/v1/subscriptions/{id}"), ("GET", "/inApps/v2/history/{id}"),
@@ -16,15 +16,15 @@ extension FakeAppStore {
     ]) { self.answer($0) }
   }
 
-  /// One request at the clock's now; nil: no answer ever comes.
+  /// Answers one request at the clock's time; nil: no answer ever comes.
   ///
-  /// What lags is signed now all the same, as a replica that knows no better would.
+  /// A lagging answer is still signed now, as a replica that is behind would sign it.
   package func answer(_ request: FakeRequest) -> FakeAnswer? {
     let now = clock.now
     switch faults.failureOfNextRequest() {
     case .timeout: return nil
     case .status(let status, let retryAfter):
-      // Not the seconds that everybody else means.
+      // Unlike other APIs, the time is not given in seconds.
       let until = retryAfter.map { String((now + .seconds($0)).milliseconds) }
       return reply(
         AppleError.general(for: status), now, until.map { [("Retry-After", $0)] } ?? [])
@@ -34,9 +34,9 @@ extension FakeAppStore {
     return answer(request, world(asOf: now - faults.replicaLag), signed: signed, now: now)
   }
 
-  /// What the API answered at a moment that has passed, without faults.
+  /// The API's answer at a past moment, without faults.
   ///
-  /// So a simulation can let reads and deliveries of a story that was told meet in any order.
+  /// With it, a simulation can mix the reads and deliveries of a finished story in any order.
   package func answer(_ request: FakeRequest, asOf moment: Instant) -> FakeAnswer {
     var world = world(asOf: moment)
     world.run(until: moment)
@@ -92,7 +92,7 @@ extension FakeAppStore {
 
   // MARK: who asks
 
-  /// Whether the bearer token is one that the store's rules allow.
+  /// Whether the store's rules allow the bearer token.
   private func isAuthorized(_ request: FakeRequest, _ now: Instant) -> Bool {
     guard let field = request.header("authorization"), field.hasPrefix("Bearer "),
       let key = settings.apiKey, let jws = try? CompactJWS(Array(field.utf8.dropFirst(7))),
@@ -180,7 +180,7 @@ extension FakeAppStore {
     ])
   }
 
-  /// Send Consumption Information, of the second version.
+  /// Send Consumption Information, version 2.
   private func takeConsumption(of transaction: String, _ body: [UInt8]) throws(AppleError) {
     guard let fields = try? JSON.parse(body) else { throw .general }
     guard fields["customerConsented"].bool == true else { throw .noConsent }
@@ -203,7 +203,7 @@ extension AppleAttempt {
   }
 }
 
-/// An error as the API tells it; the status is the number's beginning.
+/// An error of the API. The first three digits of the code are the status.
 struct AppleError: Error {
   let code: Int64
   let message: String
@@ -237,7 +237,7 @@ struct AppleError: Error {
   static let invalidSort = Self(4_000_021, "Invalid request. The sort parameter is invalid.")
   static let notFound = Self(4_040_010, "Transaction id not found.")
 
-  /// What stands for a failure that a test scripted.
+  /// The error for a failure that a test scripted.
   static func general(for status: Int) -> AppleError {
     switch status {
     case 429: Self(4_290_000, "Rate limit exceeded.")

@@ -4,9 +4,9 @@ package import JSON
 internal import JWS
 package import TestCertificates
 
-/// The key that signs everything the fake App Store says, with the certificates it sends along.
+/// The key that signs everything from the fake App Store, and the certificates sent with it.
 package struct AppleSigner: Sendable {
-  /// Leaf, intermediate, root, each DER.
+  /// Leaf, intermediate and root, each in DER.
   package let certificates: [[UInt8]]
   private let key: P256PrivateKey
 
@@ -15,7 +15,7 @@ package struct AppleSigner: Sendable {
     key = chain.leaf.key
   }
 
-  /// Nil unless there are three certificates and a P-256 key; whether they match is not asked.
+  /// Nil unless there are three certificates and a P-256 key. Whether they match is not checked.
   package init?(certificates: [[UInt8]], key: Secret) {
     guard certificates.count == 3, let key = P256PrivateKey(pem: key) else { return nil }
     self.certificates = certificates
@@ -24,7 +24,7 @@ package struct AppleSigner: Sendable {
 
   package var root: [UInt8] { certificates[2] }
 
-  /// A compact JWS of the store; another one at every call.
+  /// A compact JWS of the store, different at every call.
   package func sign(_ payload: JSONValue) -> String {
     let header: JSONValue = [
       "alg": "ES256", "x5c": .array(certificates.map { .string(Base64.standard.encode($0)) }),
@@ -34,7 +34,7 @@ package struct AppleSigner: Sendable {
 }
 
 extension AppleSigner {
-  /// What a JWS says without its signatures, which differ at every signing; nested ones likewise.
+  /// The content of a JWS without its signatures, which differ every time, including nested ones.
   package static func unsigned(_ text: String) -> String {
     guard let jws = try? JWSSegments(Array(text.utf8)) else { return text }
     let payload = String(decoding: jws.payload, as: UTF8.self)

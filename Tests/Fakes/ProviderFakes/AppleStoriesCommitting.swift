@@ -1,7 +1,7 @@
 internal import Base
 
 extension AppleStory {
-  /// Seats that somebody else pays for, and years that are paid by the month.
+  /// Seats that someone else pays for, and yearly commitments that are paid monthly.
   static let committing = [
     AppleStory(
       "seat-taken-back",

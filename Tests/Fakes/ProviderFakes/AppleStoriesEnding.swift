@@ -1,7 +1,7 @@
 internal import Base
 
 extension AppleStory {
-  /// Money that goes back, families, accounts, and what is no business of ours.
+  /// Reversals, families, deleted accounts, and products that are not ours.
   static let ending = [
     AppleStory("refund-current", "A refund of the current period ends access that day") { story in
       let id = story.buy()
@@ -148,7 +148,7 @@ extension AppleStory {
 }
 
 extension AppleRecorder {
-  /// Bought, cancelled and over.
+  /// A subscription that was bought, cancelled and has ended.
   fileprivate func lapse() -> String {
     let id = buy()
     go(.days(6))

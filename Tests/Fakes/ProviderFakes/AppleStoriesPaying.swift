@@ -31,7 +31,7 @@ extension AppleStory {
       let end = story.store.expiry(of: id)
       story.renew(id, .premium())
       story.edge(end, .premium(), .premium())
-      // The second one waits for three hours, as if we had been down.
+      // The second renewal's notification waits for three hours, as if our server had been down.
       let second = story.store.expiry(of: id)
       story.edge(second, .premium(), .premium("leeway"))
       story.go(.hours(3))
@@ -136,7 +136,7 @@ extension AppleStory {
 }
 
 extension AppleRecorder {
-  /// The renewal fails, grace passes, and the store goes on trying.
+  /// The renewal fails, grace passes, and the store continues to retry.
   fileprivate func fallIntoRetry(_ id: String) {
     let end = store.expiry(of: id)
     store.breakCard(id)

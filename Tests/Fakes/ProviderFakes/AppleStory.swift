@@ -1,7 +1,7 @@
 internal import Base
 package import Crypto
 
-/// What one customer lives through at the App Store, with what must hold after each delivery.
+/// The story of one customer at the App Store, with the state expected after each delivery.
 package struct AppleStory: Sendable, CustomStringConvertible {
   /// The folder's name.
   package let name: String
@@ -21,13 +21,13 @@ package struct AppleStory: Sendable, CustomStringConvertible {
     var settings = FakeAppStore.Settings()
     change(&settings)
     self.settings = settings
-    // With milliseconds, as the store's times have them.
+    // With milliseconds, like the store's times.
     start = .morning(of: name, apart: .milliseconds(17_113))
   }
 
   package var description: String { name }
 
-  /// Runs it to its end; what it delivered and knows is in the recorder, whose store's API takes
+  /// Runs the story to its end. The recorder then has its deliveries and knowledge; its store's API accepts
   /// `apiKey`.
   package func record(signer: AppleSigner, apiKey: P256PublicKey? = nil) -> AppleRecorder {
     var settings = settings
@@ -44,7 +44,7 @@ package struct AppleStory: Sendable, CustomStringConvertible {
 }
 
 extension AppleRecorder {
-  /// What stories begin with: a purchase that names the account, delivered.
+  /// The usual beginning: a purchase that names the account, delivered.
   func buy(_ product: AppleProduct = .premiumMonthly) -> String {
     time(clock.now - .seconds(60), .nobody)
     let id = store.buy(product, for: account)
@@ -52,7 +52,7 @@ extension AppleRecorder {
     return id
   }
 
-  /// The card works, and the renewal is told before the old period ends.
+  /// The card works, and the renewal is reported before the old period ends.
   func renew(_ id: String, _ expected: Expectation) {
     go(to: store.expiry(of: id) - store.settings.renewalLead)
     deliver(expected)

@@ -1,16 +1,16 @@
 internal import Base
 
-/// One customer's subscription as the store keeps it: its transactions and what comes next.
+/// One customer's subscription in the store: its transactions and what comes next.
 struct AppleSubscription: Sendable {
   /// The original transaction's id.
   let id: String
   /// `appTransactionId`: one customer of this app.
   let customer: String
-  /// Whose subscription a family member shares.
+  /// The subscription that this family member or seat shares.
   let sharedFrom: String?
-  /// Whether it is a seat that the other one pays for, not a family's share.
+  /// Whether it is a seat that the other subscription pays for, and not a family's share.
   var isSeat = false
-  /// Whose money, or whose family, it is; the store knows only the token.
+  /// The true owner of the money, or of the family's share; the store knows only the token.
   let owner: Identifier?
   /// `appAccountToken` of the purchase under way.
   var token: Identifier?
@@ -19,22 +19,22 @@ struct AppleSubscription: Sendable {
   var willRenew = true
   /// Whether another commitment follows the one under way.
   var commitmentRenews = true
-  /// What the next period will be of, if of another product.
+  /// The product of the next period, if it is another one.
   var nextProduct: AppleProduct?
   var hasWorkingCard = true
   var priceIncrease: PriceIncrease?
   var isForSale = true
-  /// When the present run began, lapses of under 60 days left out.
+  /// When the present run began; lapses of under 60 days do not end a run.
   var runStart: Instant
   var renewalCount = 0
-  /// When the seller gave days.
+  /// When the seller gave extra days.
   var extended: [Instant] = []
 
   enum Phase: Hashable, Sendable {
     case running
-    /// Billing failed; access goes on until then.
+    /// Billing failed; access continues until then.
     case grace(until: Instant)
-    /// Billing fails without access.
+    /// Billing is being retried, without access.
     case retry
     case ended(ExpirationIntent)
     case revoked
@@ -63,7 +63,7 @@ struct AppleSubscription: Sendable {
 
   var last: AppleSale { sales[sales.count - 1] }
   var product: AppleProduct { last.product }
-  /// What the next renewal will sell.
+  /// The product of the next renewal.
   var renewing: AppleProduct { nextProduct ?? product }
 
   /// `data.status`.
@@ -84,7 +84,7 @@ struct AppleSubscription: Sendable {
     }
   }
 
-  /// Why the subscription would end with its period, as things stand.
+  /// The reason why the subscription would end with its period; nil if it renews.
   func ending(_ terms: AppleTerms) -> ExpirationIntent? {
     if !willRenew { return .customer }
     if !commitmentRenews, last.month.map({ $0 == product.commitment }) ?? false { return .customer }
@@ -95,7 +95,7 @@ struct AppleSubscription: Sendable {
     return isWornOut ? .customer : nil
   }
 
-  /// What happens next by itself; a family member's follows what it is shared from.
+  /// When something next happens by itself. A family member's subscription follows the shared one.
   func due(_ terms: AppleTerms, lead: Instant.Span) -> Instant? {
     guard sharedFrom == nil else { return nil }
     switch phase {
@@ -121,12 +121,12 @@ struct AppleSale: Sendable {
   /// `appAccountToken`, as the app set it at this purchase.
   let token: Identifier?
   var isTrial = false
-  /// Which period of its commitment it is, from 1 on, and when the last one ends.
+  /// The number of the period within its commitment, from 1, and when the commitment ends.
   var month: Int64?
   var commitmentEnd: Instant?
   var isUpgraded = false
   var revocation: Revocation?
-  /// When anything of it last changed: the order of the transaction history.
+  /// When the transaction last changed: the order of the transaction history.
   var modified: Instant
 
   enum Reason: String, Sendable {

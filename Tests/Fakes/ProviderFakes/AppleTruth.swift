@@ -1,12 +1,12 @@
 package import Base
 
-/// What really was sold by one subscription: the oracle that a reader's conclusions are held against.
+/// What one subscription really sold: the oracle that a reader's conclusions are compared with.
 package struct AppleTruth: Sendable {
   package let originalTransactionID: String
   package let account: Identifier?
-  /// Paid for, or given by the store (a trial, extended time), less what was refunded.
+  /// Paid, or given by the store (a trial, extended time), less refunds.
   package let paid: [Period]
-  /// In which the store keeps access though billing failed.
+  /// Periods in which the store keeps access although billing failed.
   package let graces: [Period]
 
   package struct Period: Hashable, Sendable {
@@ -16,13 +16,13 @@ package struct AppleTruth: Sendable {
     package let to: Instant
   }
 
-  /// Whether the customer has, or had, a right to the product, by money or by the store's grace.
+  /// Whether the customer has, or had, a right to the product, by payment or by the store's grace.
   package func isOwed(_ productID: String, at now: Instant) -> Bool {
     (paid + graces).contains { $0.productID == productID && $0.from <= now && now < $0.to }
   }
 }
 
-/// What is written down whenever something is sold: no transaction or status is ever asked for it.
+/// A record of every sale. Transactions and statuses are never consulted for it.
 struct AppleSalesOracle: Sendable {
   private var entries: [Entry] = []
   private var graces: [Entry] = []
@@ -34,9 +34,9 @@ struct AppleSalesOracle: Sendable {
     let transaction: String
     let from: Instant
     var to: Instant
-    /// When something better took its place.
+    /// When a better product replaced it.
     var exchangedAt: Instant?
-    /// When the money went back, or the family's gift.
+    /// When the payment, or the family's share, was taken back.
     var takenBackAt: Instant?
 
     var end: Instant {
@@ -64,7 +64,7 @@ struct AppleSalesOracle: Sendable {
 
   mutating func grant(grace entry: Entry) { graces.append(entry) }
 
-  /// Grace is over for whatever reason; nothing where there is none.
+  /// Ends the grace for whatever reason, if there is one.
   mutating func endGrace(of original: String, at now: Instant) {
     for index in graces.indices where graces[index].original == original {
       graces[index].to = min(graces[index].to, now)

@@ -1,7 +1,7 @@
 import Base
 import JSON
 
-/// The server's own texts: member for member as its version 2.4 writes them.
+/// The server's own JSON, member for member as version 2.4 writes it.
 extension BTCPayWorld.Invoice {
   var metadata: JSONValue {
     .object(
@@ -42,7 +42,7 @@ extension BTCPayWorld.Invoice {
 }
 
 extension BTCPayWorld.Payment {
-  /// One coin is 60,000 euros, or 300 for Monero's.
+  /// One coin is worth 60,000 euros, or 300 for Monero.
   var json: JSONValue {
     let (rate, digits): (Int64, Int) = method == .monero ? (300, 12) : (60_000, 8)
     let scale = (0..<digits).reduce(Int64(1)) { scale, _ in scale * 10 }
@@ -58,7 +58,7 @@ extension BTCPayWorld.Payment {
 }
 
 extension BTCPayWorld.Event {
-  /// The body of one attempt. In a redelivery the type's own members come later.
+  /// The body of one attempt. In a redelivery the type's own members come last.
   func body(store: String, webhook: String, delivery: String) -> [UInt8] {
     let isRedelivery = delivery != id
     let head: [JSONValue.Member] = [

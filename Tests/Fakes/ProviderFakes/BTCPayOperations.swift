@@ -1,16 +1,16 @@
 package import Base
 internal import JSON
 
-/// What a shop, its customers and its operator do.
+/// The operations of a shop, its customers and its operator.
 extension FakeBTCPay {
-  /// The shop asks an account for the price of a product; the invoice's id.
+  /// The shop requests the price of a product from an account; returns the invoice's id.
   package func order(_ product: BTCPayProduct, for account: Identifier?) -> String {
     invoice(
       orderID: account?.description, itemCode: product.itemCode, cents: product.cents,
       sale: product)
   }
 
-  /// Somebody makes an invoice of his own, as a careless store lets everybody.
+  /// Someone creates an invoice of their own, as a carelessly configured store allows.
   package func makeUp(
     orderID: String?, itemCode: String?, cents: Int64?, currency: String = "EUR"
   ) -> String {
@@ -33,9 +33,9 @@ extension FakeBTCPay {
     }
   }
 
-  /// Pays `cents`, all that is due unless told otherwise; the payment's id.
+  /// Pays `cents` (default: all that is due); returns the payment's id.
   ///
-  /// Lightning is confirmed at once, everything else after `confirmingAfter`, nil for never.
+  /// Lightning is confirmed at once, everything else after `confirmingAfter`; nil: never.
   @discardableResult
   package func pay(
     _ invoice: String, cents: Int64? = nil, _ method: BTCPayMethod = .bitcoin,
@@ -57,7 +57,7 @@ extension FakeBTCPay {
     }
   }
 
-  /// Its network confirms a payment that nobody expected it to.
+  /// The network confirms a payment unexpectedly.
   package func confirm(_ payment: String, of invoice: String) {
     act { state in
       let place = state.world.place(invoice)
@@ -69,12 +69,12 @@ extension FakeBTCPay {
     }
   }
 
-  /// The payer sends the same money elsewhere, or the network drops the payment; nobody is told.
+  /// The payer sends the same money elsewhere, or the network drops the payment. No event reports it.
   package func lose(_ payment: String, of invoice: String) {
     act { $0.world.lose(payment, of: $0.world.place(invoice)) }
   }
 
-  /// The operator says that it is paid, or that it is not.
+  /// The operator marks the invoice as settled or as invalid.
   package func mark(_ invoice: String, isSettled: Bool) {
     act { $0.world.mark($0.world.place(invoice), isSettled: isSettled) }
   }
@@ -83,7 +83,7 @@ extension FakeBTCPay {
     act { state in state.world.change(state.world.place(invoice)) { $0.isArchived = true } }
   }
 
-  /// The operator makes a claim link for a refund. The invoice stays as it is.
+  /// The operator creates a claim link for a refund. The invoice does not change.
   package func offerRefund(_ invoice: String) {
     act { state in
       let id = state.world.nextID()
@@ -92,7 +92,7 @@ extension FakeBTCPay {
     }
   }
 
-  /// The payer used the link.
+  /// The payer uses the refund link.
   package func payOutRefund() {
     act { state in
       let ids = (state.world.nextID(), state.world.nextID())
@@ -105,7 +105,7 @@ extension FakeBTCPay {
     }
   }
 
-  /// "Send test event", of servers before 2.3.
+  /// "Send test event", as in servers before 2.3.
   package func sendTest() {
     act { state in
       let id = state.world.nextHex(8)
@@ -113,19 +113,19 @@ extension FakeBTCPay {
     }
   }
 
-  /// From now on deliveries are signed with another secret, but for those that wait.
+  /// Signs further deliveries with another secret, except those that wait already.
   package func change(secret: Secret) { act { $0.secret = secret } }
 
-  /// The server is stopped and started: what waited to be delivered is forgotten.
+  /// Restarts the server: deliveries that waited are lost.
   package func restart() { act { $0.queue.forget() } }
 
-  /// The operator's button beside an earlier delivery.
+  /// The operator's button to redeliver an earlier delivery.
   package func redeliver(_ delivery: FakeDelivery) {
     let now = clock.now
     act { $0.queue.redeliver(delivery.id, at: now) }
   }
 
-  /// The state as the operator sees it: `Settled/Marked`.
+  /// The state as shown to the operator: `Settled/Marked`.
   package func status(of invoice: String) -> String {
     act { state in
       let row = state.world.invoices[state.world.place(invoice)]
@@ -133,12 +133,12 @@ extension FakeBTCPay {
     }
   }
 
-  /// Every invoice that is still there, oldest first.
+  /// Every invoice that has not been deleted, oldest first.
   package var invoices: [String] {
     act { state in state.world.invoices.filter { !$0.isDeleted }.map(\.id) }
   }
 
-  /// Every account that an invoice names, in the order of the first of each.
+  /// Every account that an invoice names, in the order of their first invoices.
   package var accounts: [Identifier] {
     act { state in
       var accounts: [Identifier] = []

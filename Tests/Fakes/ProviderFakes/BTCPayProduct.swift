@@ -1,12 +1,12 @@
-/// What a shop in front of the server sells: a period of a plan, at a price in euros.
+/// A product of a shop in front of the server: a period of a plan, at a price in euros.
 package struct BTCPayProduct: Hashable, Sendable {
   /// `metadata.itemCode`.
   package let itemCode: String
-  /// The plan as the catalogue has it.
+  /// The plan's id in the catalogue.
   package let plan: String
   package let cents: Int64
   package let months: Int64
-  /// Whether it comes on top of a plan.
+  /// Whether it is added to a plan.
   package let isAddition: Bool
 
   package init(
@@ -26,6 +26,6 @@ package struct BTCPayProduct: Hashable, Sendable {
   package static let plusMonth = BTCPayProduct("plus-month", plan: "plus", cents: 999, months: 1)
   package static let extraMonth = BTCPayProduct(
     "extra-month", plan: "extra", cents: 99, months: 1, isAddition: true)
-  /// Something that is no storage.
+  /// A product without storage.
   package static let stickers = BTCPayProduct("stickers", plan: "", cents: 500, months: 0)
 }

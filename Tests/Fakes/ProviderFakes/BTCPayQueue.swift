@@ -1,22 +1,22 @@
 import Base
 
-/// One webhook's deliveries: in memory, one after the other, and never again after an hour.
+/// One webhook's deliveries: in memory, one after the other, and dropped after about an hour.
 struct BTCPayQueue: Sendable {
   private(set) var rows: [String: Row] = [:]
-  /// Every delivery there ever was, oldest first.
+  /// All deliveries so far, oldest first.
   private(set) var ids: [String] = []
-  /// Those to be sent, in order: the first one holds up the others.
+  /// The deliveries to send, in order. The first one holds up the others.
   private var line: [String] = []
 
   struct Row: Sendable {
     let event: BTCPayWorld.Event
-    /// What the first attempt is signed with, whatever the secret is by then.
+    /// The secret for the first attempt, even if the secret changes before it.
     let secret: Secret
     var attemptCount = 0
     var nextAttempt: Instant
   }
 
-  /// After the first failure; then the server gives up.
+  /// The waits after failures; after the last one the server gives up.
   private static let delays: [Instant.Span] =
     [.seconds(10), .minutes(1)] + Array(repeating: .minutes(10), count: 6)
 
@@ -26,7 +26,7 @@ struct BTCPayQueue: Sendable {
     line.append(event.id)
   }
 
-  /// What is to be sent now.
+  /// The delivery to send now.
   func due(at now: Instant) -> String? {
     line.first.flatMap { rows[$0]!.nextAttempt <= now ? $0 : nil }
   }
@@ -36,7 +36,7 @@ struct BTCPayQueue: Sendable {
     return rows[id]!
   }
 
-  /// What the receiver said, 0 for nothing. Any other 4xx or 3xx is its last word.
+  /// Records the receiver's status, 0 for no answer. Any other 4xx or 3xx ends the attempts.
   mutating func answered(_ id: String, status: Int, at now: Instant) {
     let isRetried = status == 0 || status == 408 || status == 429 || status >= 500
     let failureCount = rows[id]!.attemptCount
@@ -47,7 +47,7 @@ struct BTCPayQueue: Sendable {
     rows[id]!.nextAttempt = now + Self.delays[failureCount - 1]
   }
 
-  /// An operator's button: to the end of the line.
+  /// Puts it at the end of the line, as the operator's button does.
   mutating func redeliver(_ id: String, at now: Instant) {
     rows[id]!.attemptCount = max(1, rows[id]!.attemptCount)
     rows[id]!.nextAttempt = now
@@ -55,6 +55,6 @@ struct BTCPayQueue: Sendable {
     line.append(id)
   }
 
-  /// The server was stopped and started: what waited is forgotten without a trace.
+  /// The server was restarted: waiting deliveries are lost without a trace.
   mutating func forget() { line = [] }
 }

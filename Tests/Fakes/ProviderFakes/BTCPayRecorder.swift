@@ -4,7 +4,7 @@ package import JSON
 package typealias BTCPayRecorder = StoryRecorder<FakeBTCPay>
 
 extension FakeBTCPay: RecordedStore {
-  /// What each account prepaid.
+  /// The accounts, each with its prepaid subscription.
   package var sold: [String] { accounts.map(\.description) }
 
   /// Each account's invoices.
@@ -14,7 +14,7 @@ extension FakeBTCPay: RecordedStore {
     }
   }
 
-  /// Nobody needs to: an invoice names its account.
+  /// There are no claims: an invoice names its account.
   package func claim(of subscription: String) -> JSONValue {
     preconditionFailure("nothing of a BTCPay server is claimed")
   }

@@ -3,21 +3,21 @@ internal import Crypto
 package import HTTPServer
 internal import JSON
 
-/// The Greenfield API as the server serves it: key, permissions, paging, errors, faults on demand.
+/// The Greenfield API as the server provides it: key, permissions, paging, errors, faults on demand.
 extension FakeBTCPay {
-  /// For a server of our own.
+  /// The API's routes for our own HTTP server.
   package func routes() -> [Route] {
     let invoices = "/api/v1/stores/{store}/invoices"
     return FakeRoutes.routes([("GET", invoices), ("GET", "\(invoices)/{id}")]) { self.answer($0) }
   }
 
-  /// Answers a request at the clock's now; nil is a timeout.
+  /// Answers a request at the clock's time; nil is a timeout.
   package func answer(_ request: FakeRequest) -> FakeAnswer? {
     catchUp()
     return answer(request, asOf: clock.now)
   }
 
-  /// As it was answered at another moment, or will be if nobody does anything until then.
+  /// The answer at another moment: a past one, or a future one if no one does anything until then.
   package func answer(_ request: FakeRequest, asOf moment: Instant) -> FakeAnswer? {
     let reply = Reply(moment: moment)
     switch faults.failureOfNextRequest() {
@@ -61,7 +61,7 @@ extension FakeBTCPay {
     return reply(200, row.json(store: settings.storeID))
   }
 
-  /// What a read of an account's invoices answers now.
+  /// The present answer to a read of an account's invoices.
   package func list(of account: Identifier) -> FakeAnswer {
     catchUp()
     let target = GoogleTarget("/?orderId=\(account)&includeArchived=true")
@@ -69,7 +69,7 @@ extension FakeBTCPay {
     return Reply(moment: clock.now)(200, .array(page.map { $0.json(store: settings.storeID) }))
   }
 
-  /// Newest first; an absent `take` means all of them.
+  /// Newest first; without `take`, all of them.
   private func page(
     of rows: [BTCPayWorld.Invoice], _ target: GoogleTarget
   ) -> [BTCPayWorld.Invoice] {
@@ -84,7 +84,7 @@ extension FakeBTCPay {
     return Array(found.dropFirst(number("skip") ?? 0).prefix(number("take") ?? .max))
   }
 
-  /// Whoever reads hears of what settled.
+  /// A reader learns which invoices have settled.
   private func hear(of rows: [BTCPayWorld.Invoice], at moment: Instant) {
     state.withLock { state in
       for row in rows where row.status == .settled {

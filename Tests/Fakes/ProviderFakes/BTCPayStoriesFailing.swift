@@ -1,6 +1,6 @@
 internal import Base
 
-/// Money that comes otherwise than it was asked for, or not at all.
+/// Payments that differ from the request, or do not arrive.
 extension BTCPayStory {
   static let failing = [
     BTCPayStory("never-paid", "An invoice that nobody pays expires") { story in
@@ -51,7 +51,7 @@ extension BTCPayStory {
       story.go(.hours(1))
       story.deliver(.neverPaid)
       story.go(.days(2))
-      // A confirmation heals nothing by then.
+      // At this time a confirmation no longer helps.
       story.store.confirm(payment, of: invoice)
       story.deliver(.neverPaid)
     },

@@ -1,6 +1,6 @@
 internal import Base
 
-/// What an operator gives and takes.
+/// What an operator grants and takes back.
 extension BTCPayStory {
   static let reversing = [
     BTCPayStory(

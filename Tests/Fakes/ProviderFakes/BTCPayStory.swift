@@ -1,7 +1,6 @@
 internal import Base
 
-/// What one customer lives through at a shop that is paid by a BTCPay server, with what must hold
-/// after each delivery.
+/// The story of one customer at a shop with a BTCPay server, with the state expected after each delivery.
 package struct BTCPayStory: Sendable, CustomStringConvertible {
   /// The folder's name.
   package let name: String
@@ -20,7 +19,7 @@ package struct BTCPayStory: Sendable, CustomStringConvertible {
 
   package var description: String { name }
 
-  /// Runs it to its end; what it delivered, reads and knows is in the recorder.
+  /// Runs the story to its end. The recorder then has its deliveries, reads and knowledge.
   package func record() -> BTCPayRecorder {
     let recorder = BTCPayRecorder("btcpay/\(name)", start: start) { clock, seed in
       var settings = FakeBTCPay.Settings()
@@ -35,14 +34,14 @@ package struct BTCPayStory: Sendable, CustomStringConvertible {
 }
 
 extension BTCPayRecorder {
-  /// The shop asks for money, and our server hears of the invoice.
+  /// The shop requests a payment, and our server learns of the invoice.
   func ask(_ product: BTCPayProduct, _ expected: StoryExpectation = .pending) -> String {
     let invoice = store.order(product, for: account)
     deliver(expected)
     return invoice
   }
 
-  /// Asked for and paid by Lightning: everything is told within a second.
+  /// Requested and paid by Lightning: all events come within a second.
   @discardableResult
   func buy(
     _ product: BTCPayProduct = .premiumMonth, _ before: StoryExpectation = .pending,

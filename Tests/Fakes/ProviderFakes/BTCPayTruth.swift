@@ -1,7 +1,6 @@
 package import Base
 
-/// What really was sold to one account by one invoice: the oracle that a reader's conclusions are
-/// held against.
+/// What one invoice really sold to one account: the oracle that a reader's conclusions are compared with.
 package struct BTCPayTruth: Hashable, Sendable {
   package let invoice: String
   package let product: BTCPayProduct
@@ -10,10 +9,10 @@ package struct BTCPayTruth: Hashable, Sendable {
 }
 
 extension FakeBTCPay {
-  /// What an account is owed for the invoices that stood at `moment`, and no later.
+  /// The sales of an account by the invoices that were settled at `moment`, and no later ones.
   ///
-  /// The oracle's way: it turns back to the beginning and rings up, in the order in which they were
-  /// settled, the sales whose money is still there.
+  /// The oracle's method: it starts from the beginning and adds up the sales that have not been taken back,
+  /// in the order in which they were settled.
   package func truths(of account: Identifier, asOf moment: Instant? = nil) -> [BTCPayTruth] {
     let moment = moment ?? clock.now
     return sales(account, asOf: moment) { invoice, _ in
@@ -21,8 +20,8 @@ extension FakeBTCPay {
     }
   }
 
-  /// The same as far as our server could know: by the deliveries that it took and the answers that
-  /// it was given, which tell of a settlement late where the delivery was lost.
+  /// The same as far as our server could know, from the deliveries that it accepted and the answers that it
+  /// got. If a delivery was lost, an answer reports the settlement late.
   package func truthsAsHeard(of account: Identifier) -> [BTCPayTruth] {
     sales(account, asOf: clock.now) { invoice, heard in heard[invoice.id] }
   }
@@ -47,7 +46,7 @@ extension FakeBTCPay {
     }
   }
 
-  /// A meter for plans, and one for each addition, that runs out unless something is paid.
+  /// One account's paid time for plans, or for one addition. It runs out unless something is paid.
   private struct Meter {
     var began: Instant
     var months: Int64
@@ -67,7 +66,7 @@ extension FakeBTCPay {
     }
   }
 
-  /// What an account has paid for, after everything that was taken back.
+  /// The periods that an account has paid for, without everything that was taken back.
   package func paidPeriods(of account: Identifier) -> [PaidPeriod] {
     truths(of: account).map {
       PaidPeriod(account: account, productID: $0.product.itemCode, from: $0.from, to: $0.to)

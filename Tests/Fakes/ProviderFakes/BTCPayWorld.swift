@@ -2,42 +2,42 @@ import Base
 import JSON
 import SeededRandom
 
-/// The invoices of one store at a BTCPay server, and what time and payments do to them.
+/// The invoices of one store at a BTCPay server, and the effects of time and payments on them.
 ///
-/// Every time is a whole second, as the server's are.
+/// Every time is a whole second, like the server's.
 struct BTCPayWorld: Sendable {
   private(set) var now: Instant
   private(set) var invoices: [Invoice] = []
-  /// Everything the webhook is told, oldest first.
+  /// All events for the webhook, oldest first.
   private(set) var events: [Event] = []
   private var random: SeededGenerator
 
   struct Invoice: Sendable {
     let id: String
-    /// `metadata.orderId` and `metadata.itemCode`, whatever they hold.
+    /// `metadata.orderId` and `metadata.itemCode`, whatever their values.
     let orderID: String?
     let itemCode: String?
-    /// Nil where any payment settles it.
+    /// Nil if any payment settles it.
     let cents: Int64?
     let currency: String
     let created: Instant
     let expires: Instant
     let monitored: Instant
-    /// What the shop sold by it; nil where somebody else made it.
+    /// The product that the shop sold with it; nil if someone else created it.
     let sale: BTCPayProduct?
     var status = Status.new
     var additional = Additional.none
     var payments: [Payment] = []
     var isArchived = false
     var isDeleted = false
-    /// Every moment at which it began or ceased to be settled.
+    /// Every moment at which it became settled or stopped being settled.
     var settlements: [(at: Instant, isSettled: Bool)] = []
 
     var paid: Int64 { payments.reduce(0) { $0 + $1.cents } }
     var confirmed: Int64 { payments.filter { $0.isConfirmed }.reduce(0) { $0 + $1.cents } }
     func isEnough(_ sum: Int64) -> Bool { cents.map { sum >= $0 } ?? (sum > 0) }
     var isOverPaid: Bool { cents.map { paid > $0 } ?? false }
-    /// Whether an operator's word counts: what settled by itself stays so.
+    /// Whether an operator can mark it; an invoice that settled by itself stays settled.
     var canBeMarked: Bool { status != .settled || additional == .marked }
   }
 
@@ -62,18 +62,18 @@ struct BTCPayWorld: Sendable {
     let cents: Int64
     let method: BTCPayMethod
     let received: Instant
-    /// When its network will have confirmed it; nil: never by itself.
+    /// When its network confirms it; nil: never by itself.
     var confirms: Instant?
     var isConfirmed = false
   }
 
-  /// What a delivery tells.
+  /// The content of a delivery.
   struct Event: Sendable {
     let id: String
     let type: String
     let at: Instant
     let invoice: String?
-    /// What this type has beside what all have.
+    /// The members of this type, in addition to those of all types.
     let members: [JSONValue.Member]
     let metadata: JSONValue?
   }
@@ -83,7 +83,7 @@ struct BTCPayWorld: Sendable {
     random = SeededGenerator(seed: seed)
   }
 
-  /// The names of invoices, deliveries and payments: base58, as of 16 random bytes.
+  /// The ids of invoices, deliveries and payments: base58, like 16 random bytes.
   mutating func nextID(_ count: Int = 22) -> String {
     let letters = Array("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz")
     return String((0..<count).map { _ in letters[Int(random.next() % 58)] })
@@ -120,7 +120,7 @@ struct BTCPayWorld: Sendable {
 
   // MARK: time
 
-  /// Half a year after it was made an invoice that nobody paid is deleted.
+  /// An unpaid invoice is deleted half a year after its creation.
   private static let retentionMonths: Int64 = 6
 
   mutating func run(until moment: Instant) {
@@ -132,7 +132,7 @@ struct BTCPayWorld: Sendable {
     now = max(now, end)
   }
 
-  /// When something happens to an invoice by itself, and to which.
+  /// When the next invoice changes by itself, and which.
   private var nextDue: (Instant, Int)? {
     invoices.indices.flatMap { place in dues(invoices[place]).map { ($0, place) } }
       .min { ($0.0, $0.1) < ($1.0, $1.1) }
@@ -192,13 +192,13 @@ struct BTCPayWorld: Sendable {
     judgeConfirmed(place)
   }
 
-  /// What its network never had after all; nobody is told.
+  /// The network never had the payment after all. No event reports it.
   mutating func lose(_ payment: String, of place: Int) {
     invoices[place].payments.removeAll { $0.id == payment }
     judge(place)
   }
 
-  /// What payments, confirmed or not, mean.
+  /// Applies the effect of payments, confirmed or not.
   private mutating func judge(_ place: Int) {
     let invoice = invoices[place]
     let isEnough = invoice.isEnough(invoice.paid)
@@ -219,7 +219,7 @@ struct BTCPayWorld: Sendable {
     }
   }
 
-  /// What confirmations mean; they heal nothing that was given up.
+  /// Applies the effect of confirmations. They do not revive an invoice that has expired or failed.
   private mutating func judgeConfirmed(_ place: Int) {
     let invoice = invoices[place]
     guard invoice.status == .processing, invoice.isEnough(invoice.confirmed) else { return }
@@ -238,7 +238,7 @@ struct BTCPayWorld: Sendable {
       ])
   }
 
-  /// An operator's word.
+  /// Marks an invoice as the operator does.
   mutating func mark(_ place: Int, isSettled: Bool) {
     precondition(invoices[place].canBeMarked, "what settled by itself cannot be marked")
     if isSettled {
@@ -263,7 +263,7 @@ struct BTCPayWorld: Sendable {
   }
 }
 
-/// How somebody pays.
+/// A method of payment.
 package enum BTCPayMethod: String, Sendable, CaseIterable {
   case bitcoin = "BTC-CHAIN"
   /// Confirmed at once.

@@ -2,15 +2,15 @@ package import Base
 package import Crypto
 package import JSON
 
-/// An App Store of our own, in virtual time: it sells, renews, tells and answers, and knows the truth.
+/// A fake App Store in virtual time: it sells, renews, notifies and answers, and knows the truth.
 ///
-/// Every operation first lets happen what is due by the clock. One that no customer could make, such
-/// as a refund of what was refunded, traps: the test is wrong. Safe on any thread.
+/// Every operation first performs what is due by the clock. One that no customer could perform, such as a
+/// second refund, traps: the test is wrong. Safe on any thread.
 package final class FakeAppStore: Sendable {
   package let clock: FakeClock
   package let settings: Settings
   package let signer: AppleSigner
-  /// Of the App Store Server API.
+  /// The faults of the App Store Server API.
   package let faults = FakeFaults()
   private let state: Locked<State>
 
@@ -19,32 +19,32 @@ package final class FakeAppStore: Sendable {
     package var appAppleID: Int64 = 1_234_567_890
     package var bundleVersion = "184"
     package var environment = AppleEnvironment.production
-    /// What tokens must be signed with; nil lets nobody in.
+    /// The key that must have signed bearer tokens; nil rejects all.
     package var apiKey: P256PublicKey?
     package var apiKeyID = "2X9R4HXF34"
     package var apiIssuerID = "57246542-96fe-1a63-e053-0824d011072a"
-    /// Billing Grace Period: 0 where it is off, else 3, 16 or 28.
+    /// Billing Grace Period: 0 if off, otherwise 3, 16 or 28.
     package var graceDays: Int64 = 16
-    /// Whether grace follows a trial, too.
+    /// Whether grace also follows a trial.
     package var graceAfterTrial = true
-    /// Whether the store goes on telling of grace though the period before it was refunded.
+    /// Whether the store still reports grace although the period before it was refunded.
     package var tellsGraceAfterRefund = false
-    /// How long before the old period's end a renewal is charged and told; a day at most.
+    /// How long before the old period's end a renewal is charged and reported; at most a day.
     package var renewalLead = Instant.Span.hours(6)
-    /// Whether a repeated notification has a `signedDate` of its attempt. What is inside stays.
+    /// Whether a repeated notification has the `signedDate` of its attempt. Its inner objects stay the same.
     package var signsAttempts = false
-    /// Names of transactions, customers and notifications follow from it.
+    /// Determines the ids of transactions, customers and notifications.
     package var seed: UInt64 = 1
 
     package init() {}
 
-    /// The sandbox does not tell it.
+    /// The sandbox does not send it.
     var announcedAppID: JSONValue? { environment == .sandbox ? nil : .integer(appAppleID) }
   }
 
   private struct State: Sendable {
     var world: AppStoreWorld
-    /// Worlds of before, each the present one from its `now` until the next one's.
+    /// Earlier worlds, each valid from its `now` until the next one's.
     var history: [AppStoreWorld]
     var attempts: [String: [AppleAttempt]] = [:]
     var consumptions: [Consumption] = []
@@ -68,7 +68,7 @@ package final class FakeAppStore: Sendable {
     state = Locked(State(world: world, history: [world]))
   }
 
-  /// Does something at the clock's time, after everything that was due.
+  /// Performs an operation at the clock's time, after everything that was due.
   @discardableResult
   func act<Result>(_ body: (inout AppStoreWorld) -> Result) -> Result {
     let now = clock.now
@@ -82,18 +82,18 @@ package final class FakeAppStore: Sendable {
     }
   }
 
-  /// The store as it was at a moment that has passed.
+  /// The store as it was at a past moment.
   func world(asOf moment: Instant) -> AppStoreWorld {
     catchUp()
     return state.withLock { $0.world(asOf: moment) }
   }
 
-  /// Lets happen what somebody else's setting of the clock has made due.
+  /// Performs what is due after someone else has moved the clock.
   package func catchUp() { act { _ in } }
 
   // MARK: what it was told
 
-  /// What the seller said of a transaction before a refund.
+  /// The seller's answer about a transaction before a refund.
   package struct Consumption: Sendable {
     package let transaction: String
     package let json: JSON
@@ -107,10 +107,10 @@ package final class FakeAppStore: Sendable {
 
   // MARK: deliveries
 
-  /// Every notification so far, oldest first.
+  /// All notifications so far, oldest first.
   package var deliveries: [FakeDelivery] { act { $0.notices.map(\.delivery) } }
 
-  /// Those that are to be sent now: not accepted, not given up, not waiting to be repeated.
+  /// The notifications to send now: not accepted, not failed permanently, and not waiting for a retry.
   package var dueDeliveries: [FakeDelivery] {
     let now = clock.now
     let (notices, spans) = act { ($0.notices, $0.terms.deliverySpans) }
@@ -124,7 +124,7 @@ package final class FakeAppStore: Sendable {
     }
   }
 
-  /// Its type, with its subtype behind a dot, for names of files and tests' messages.
+  /// The notification's type, with its subtype after a dot, for file names and tests' messages.
   package func type(of delivery: FakeDelivery) -> String { notice(delivery).name }
 
   /// The request of one attempt.
@@ -152,13 +152,13 @@ package final class FakeAppStore: Sendable {
     return notice
   }
 
-  /// What the receiver answered; nil where it did not.
+  /// Records the receiver's status; nil if it did not answer.
   package func answered(_ delivery: FakeDelivery, status: Int?) {
     let attempt = AppleAttempt(at: clock.now, status: status)
     state.withLock { $0.attempts[delivery.id, default: []].append(attempt) }
   }
 
-  /// Sends everything that is due and takes note of the answers; how many there were.
+  /// Sends everything that is due and records the answers; returns the number sent.
   package func deliver(_ send: (FakeRequest) -> Int?) -> Int {
     let due = dueDeliveries
     for delivery in due { answered(delivery, status: send(request(for: delivery, at: clock.now))) }

@@ -2,15 +2,14 @@ package import Base
 internal import Crypto
 internal import JSON
 
-/// A BTCPay server of our own, in virtual time: it asks for money, takes it, tells, and knows the
-/// truth.
+/// A fake BTCPay server in virtual time: it requests and takes payments, notifies, and knows the truth.
 ///
-/// Every operation first lets happen what is due by the clock, at whole seconds. One that nobody
-/// could do, such as marking what settled by itself, traps: the test is wrong. Safe on any thread.
+/// Every operation first performs what is due by the clock, at whole seconds. One that no one could perform,
+/// such as marking an invoice that settled by itself, traps: the test is wrong. Safe on any thread.
 package final class FakeBTCPay: Sendable {
   package let clock: FakeClock
   package let settings: Settings
-  /// Of the API.
+  /// The faults of the API.
   package let faults = FakeFaults()
   let state: Locked<State>
 
@@ -26,9 +25,9 @@ package final class FakeBTCPay: Sendable {
       "InvoicePaymentSettled", "InvoiceRefund", "PayoutUpdated",
     ]
     package var expiration = Instant.Span.hours(1)
-    /// After the expiration: how long payments may take to be confirmed.
+    /// How long after the expiration payments may still be confirmed.
     package var monitoring = Instant.Span.days(1)
-    /// Names of invoices, deliveries and payments follow from it.
+    /// Determines the ids of invoices, deliveries and payments.
     package var seed: UInt64 = 1
 
     package init() {}
@@ -36,11 +35,11 @@ package final class FakeBTCPay: Sendable {
 
   struct State: Sendable {
     var world: BTCPayWorld
-    /// As it was before everything that anybody did, ascending.
+    /// The worlds before each operation, ascending.
     fileprivate var history: [BTCPayWorld]
     var queue = BTCPayQueue()
     var secret: Secret
-    /// When our server could first know that an invoice had settled.
+    /// When our server could first know that an invoice had settled, by invoice.
     var heard: [String: Instant] = [:]
     fileprivate var toldCount = 0
 
@@ -68,7 +67,7 @@ package final class FakeBTCPay: Sendable {
     state = Locked(State(world: world, history: [world], secret: settings.secret))
   }
 
-  /// Does something at the clock's time, after everything that was due, and tells of all that.
+  /// Performs an operation at the clock's time, after everything that was due, and queues the events of both.
   @discardableResult
   func act<Result>(_ body: (inout State) -> Result) -> Result {
     let now = clock.now
@@ -82,7 +81,7 @@ package final class FakeBTCPay: Sendable {
     }
   }
 
-  /// The store as it was at a moment, or will be if nobody does anything.
+  /// The store as it was at a moment, or as it will be if no one does anything.
   func world(asOf moment: Instant) -> BTCPayWorld {
     state.withLock { state in
       var world = state.history.last { $0.now <= moment } ?? state.history[0]
@@ -91,17 +90,17 @@ package final class FakeBTCPay: Sendable {
     }
   }
 
-  /// Does what the clock has made due.
+  /// Performs what is due by the clock.
   package func catchUp() { act { _ in } }
 
   // MARK: deliveries
 
-  /// Everything that was told so far, oldest first.
+  /// All deliveries so far, oldest first.
   package var deliveries: [FakeDelivery] {
     act { state in state.queue.ids.map { Self.delivery($0, state) } }
   }
 
-  /// What is to be sent now: one at a time, as what fails holds up the rest.
+  /// The delivery to send now: one at a time, because a failing one holds up the rest.
   package var dueDelivery: FakeDelivery? {
     let now = clock.now
     return act { state in state.queue.due(at: now).map { Self.delivery($0, state) } }
@@ -115,7 +114,7 @@ package final class FakeBTCPay: Sendable {
     state.withLock { $0.queue.rows[delivery.id]?.event.type ?? "" }
   }
 
-  /// The next attempt to deliver: the first as it was enqueued, every other one a redelivery.
+  /// The next attempt to deliver: the first as it was queued, every later one a redelivery.
   package func request(for delivery: FakeDelivery, at moment: Instant) -> FakeRequest {
     let (body, secret) = state.withLock { state in
       let row = state.queue.attempt(delivery.id)
@@ -129,7 +128,7 @@ package final class FakeBTCPay: Sendable {
     return Self.request(body, secret: secret)
   }
 
-  /// A delivery of somebody who knows that secret.
+  /// A delivery from someone who knows that secret.
   package static func request(_ body: [UInt8], secret: Secret) -> FakeRequest {
     FakeRequest(
       method: "POST", path: "/webhooks/btcpay",
@@ -139,7 +138,7 @@ package final class FakeBTCPay: Sendable {
       ], body: body)
   }
 
-  /// What the receiver answered, 0 for nothing.
+  /// Records the receiver's status, 0 for no answer.
   package func answered(_ delivery: FakeDelivery, status: Int) {
     let now = clock.now
     state.withLock { state in
@@ -152,7 +151,7 @@ package final class FakeBTCPay: Sendable {
     }
   }
 
-  /// Sends everything that is due and takes note of the answers; how many attempts there were.
+  /// Sends everything that is due and records the answers; returns the number of attempts.
   @discardableResult
   package func deliver(_ send: (FakeRequest) -> Int) -> Int {
     var count = 0

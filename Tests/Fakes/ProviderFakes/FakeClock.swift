@@ -1,6 +1,6 @@
 package import Base
 
-/// The virtual time that several stores of one test share; a test moves it, and only forward.
+/// The virtual time that a test's stores share; the test moves it, only forward.
 package final class FakeClock: Sendable {
   private let state: Locked<Instant>
 
@@ -8,7 +8,7 @@ package final class FakeClock: Sendable {
 
   package var now: Instant { state.withLock { $0 } }
 
-  /// For what takes a clock of ours.
+  /// The time as a `Clock`.
   package var clock: Clock { Clock { self.now } }
 
   package func set(_ moment: Instant) {

@@ -1,8 +1,8 @@
 package import Base
 
-/// A webhook that a store has to deliver; the request itself is made and signed at each attempt.
+/// A webhook that a store has to deliver; each attempt builds and signs the request.
 package struct FakeDelivery: Hashable, Sendable {
-  /// Unique within its store, and the same over all attempts.
+  /// Unique within its store, and the same for all attempts.
   package let id: String
   /// `stripe`, `apple` or `google`.
   package let provider: String
@@ -15,7 +15,7 @@ package struct FakeDelivery: Hashable, Sendable {
   }
 }
 
-/// An HTTP request: of a store to us, or of a client of ours to a store's API.
+/// An HTTP request: from a store to our server, or from our client to a store's API.
 package struct FakeRequest: Sendable {
   package let method: String
   /// Path and query, not decoded.
@@ -33,12 +33,12 @@ package struct FakeRequest: Sendable {
     self.body = body
   }
 
-  /// The value of one field; nil where there is none.
+  /// The value of one field; nil if it is missing.
   package func header(_ name: String) -> String? {
     headers.first { $0.name.lowercased() == name.lowercased() }?.value
   }
 
-  /// The whole message for HTTP/1.1, as recorded stories keep it.
+  /// The whole HTTP/1.1 message, as recorded stories keep it.
   package var bytes: [UInt8] {
     var text = "\(method) \(path) HTTP/1.1\r\n"
     for (name, value) in headers { text += "\(name): \(value)\r\n" }
@@ -46,7 +46,7 @@ package struct FakeRequest: Sendable {
   }
 }
 
-/// What a store's API answers.
+/// An answer of a store's API.
 package struct FakeAnswer: Sendable {
   package let status: Int
   package let headers: [(name: String, value: String)]
@@ -59,7 +59,7 @@ package struct FakeAnswer: Sendable {
   }
 }
 
-/// What somebody has paid for, or was given by the store, after refunds.
+/// A period that someone paid for or got from the store, after refunds.
 package struct PaidPeriod: Hashable, Sendable {
   package let account: Identifier?
   package let productID: String

@@ -1,11 +1,11 @@
 package import Base
 
-/// What goes wrong with a store's API, as a test scripts it. Safe on any thread.
+/// The faults of a store's API, as a test scripts them. Safe on any thread.
 package final class FakeFaults: Sendable {
   package enum Failure: Hashable, Sendable {
-    /// With `Retry-After` in seconds where given.
+    /// With `Retry-After` in seconds, if given.
     case status(Int, retryAfter: Int64? = nil)
-    /// No answer within anybody's patience.
+    /// No answer before the client gives up.
     case timeout
   }
 
@@ -20,15 +20,15 @@ package final class FakeFaults: Sendable {
 
   package init() {}
 
-  /// Reads show the state as it was this long ago.
+  /// Reads show the state of this long ago.
   package var replicaLag: Instant.Span { state.withLock { $0.replicaLag } }
 
   package func setReplicaLag(_ span: Instant.Span) { state.withLock { $0.replicaLag = span } }
 
-  /// How many requests there were.
+  /// The number of requests so far.
   package var requestCount: Int { state.withLock { $0.requestCount } }
 
-  /// Fails the next requests, one for each of the list, in place of those that were to fail.
+  /// Makes the next requests fail, one for each of the list, instead of those planned before.
   package func fail(next failures: [Failure]) {
     state.withLock { state in
       state.failures = [:]
@@ -38,12 +38,12 @@ package final class FakeFaults: Sendable {
     }
   }
 
-  /// Lets the next order be done and its answer be lost.
+  /// Makes the next order take effect and its answer get lost.
   package func loseNextAnswer(_ loses: Bool = true) {
     state.withLock { $0.losesAnswer = loses }
   }
 
-  /// Whether the answer to what was just done is lost.
+  /// Whether the answer to the order just performed is lost.
   package func losesAnswer() -> Bool {
     state.withLock { state in
       defer { state.losesAnswer = false }
@@ -51,7 +51,7 @@ package final class FakeFaults: Sendable {
     }
   }
 
-  /// Counts a request; what it fails with, or nil.
+  /// Counts a request; returns its failure, or nil.
   package func failureOfNextRequest() -> Failure? {
     state.withLock { state in
       defer { state.requestCount += 1 }

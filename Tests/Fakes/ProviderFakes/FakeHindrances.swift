@@ -1,18 +1,18 @@
 internal import Base
 
-// Why nobody could do something at a store as it is now, for those who let strangers ask. The fakes
-// themselves trap: a test that does what no customer could is wrong.
+// Why an operation is impossible at a store in its present state, for callers that serve outside requests.
+// The fakes themselves trap, because a test that does what no customer could do is wrong.
 
 extension FakeAppStore {
   package enum Act: Sendable {
     case cancel, restore, extend, resubscribe, share, stopSharing
     case change(AppleProduct)
-    /// Of a transaction of the subscription.
+    /// The refund of a transaction of the subscription.
     case refund(String)
     case reverseRefund(String)
   }
 
-  /// A sentence, or nil where it can be done. `id` is of a subscription that exists.
+  /// A sentence; nil if it is possible. `id` must name an existing subscription.
   package func hindrance(to deed: Act, _ id: String) -> String? {
     act { world in
       let subscription = world[id]
@@ -61,7 +61,7 @@ extension FakePlayStore {
     case cancel, restore, change, refund, pause, resume, resubscribe
   }
 
-  /// A sentence, or nil where it can be done. `token` is of a purchase that exists.
+  /// A sentence; nil if it is possible. `token` must name an existing purchase.
   package func hindrance(to deed: Act, _ token: String) -> String? {
     let latest = orders(of: token).last
     return act { state in
@@ -93,7 +93,7 @@ extension FakeStripe {
     case cancel, restore, end, change, refund, dispute, pause, resume
   }
 
-  /// A sentence, or nil where it can be done. `id` is of a subscription that exists.
+  /// A sentence; nil if it is possible. `id` must name an existing subscription.
   package func hindrance(to deed: Act, _ id: String) -> String? {
     operate { world in
       let subscription = world.subscriptions[id]
@@ -123,7 +123,7 @@ extension FakeStripe {
 }
 
 extension FakeBTCPay {
-  /// Why an operator cannot mark an invoice that exists, or nil.
+  /// Why an operator cannot mark an existing invoice; nil if it is possible.
   package func hindranceToMark(_ invoice: String) -> String? {
     act { state in
       let row = state.world.invoices[state.world.place(invoice)]

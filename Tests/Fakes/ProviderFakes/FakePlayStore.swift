@@ -2,19 +2,19 @@ package import Base
 package import Crypto
 package import JSON
 
-/// A Google Play of our own, in virtual time: it sells, renews, tells and answers, and knows the truth.
+/// A fake Google Play in virtual time: it sells, renews, notifies and answers, and knows the truth.
 ///
-/// Every operation first lets happen what is due by the clock. One that no customer could make, such
-/// as undoing a cancel after the end, traps: the test is wrong. Safe on any thread.
+/// Every operation first performs what is due by the clock. One that no customer could perform, such as
+/// undoing a cancellation after the end, traps: the test is wrong. Safe on any thread.
 package final class FakePlayStore: Sendable {
   package let clock: FakeClock
   package let settings: Settings
   package let issuer: GoogleIssuer
-  /// Of the publisher's API.
+  /// The faults of the publisher's API.
   package let faults = FakeFaults()
-  /// Of the key set; the tokens signed meanwhile are good.
+  /// The faults of the key set; tokens signed meanwhile are valid.
   package let keySetFaults = FakeFaults()
-  /// Of the token endpoint.
+  /// The faults of the token endpoint.
   package let tokenFaults = FakeFaults()
   let state: Locked<State>
 
@@ -24,13 +24,13 @@ package final class FakePlayStore: Sendable {
     package var audience = "https://billing.coffer.example/webhooks/google"
     package var pushEmail = "play-push@coffer-app.iam.gserviceaccount.com"
     package var serviceEmail = "billing@coffer-app.iam.gserviceaccount.com"
-    /// What assertions must be signed with; nil lets nobody in.
+    /// The key that must have signed assertions; nil rejects all.
     package var serviceKey: RSAPublicKey?
     package var tokenAudience = "https://oauth2.googleapis.com/token"
-    /// Attempts before the dead-letter topic; nil without one.
+    /// Attempts before a message goes to the dead-letter topic; nil: there is none.
     package var attemptsMax: Int? = nil
     package var keySetMaxAge: Int64 = 19_504
-    /// Names of tokens, orders and messages follow from it.
+    /// Determines the ids of tokens, orders and messages.
     package var seed: UInt64 = 1
 
     package init() {}
@@ -69,7 +69,7 @@ package final class FakePlayStore: Sendable {
           seed: settings.seed ^ 0x676F6F676C65)))
   }
 
-  /// What the seller said of an order before a refund.
+  /// The seller's answer about an order before a refund.
   package struct RefundReview: Sendable {
     package let order: String
     package let json: JSON
@@ -77,7 +77,8 @@ package final class FakePlayStore: Sendable {
 
   package var refundReviews: [RefundReview] { state.withLock { $0.refundReviews } }
 
-  /// Does something at the clock's time, after everything that was due, and tells of all that.
+  /// Performs an operation at the clock's time, after everything that was due, and publishes the messages of
+  /// both.
   func act<Result>(_ body: (inout State) -> Result) -> Result {
     let now = clock.now
     return state.withLock { state in
@@ -92,10 +93,10 @@ package final class FakePlayStore: Sendable {
 
   // MARK: deliveries
 
-  /// Every message that was published so far, oldest first.
+  /// All messages published so far, oldest first.
   package var deliveries: [FakeDelivery] { act { Self.deliveries($0.topic.ids, $0) } }
 
-  /// Those that are to be sent now: neither accepted nor given up, and not waiting to be repeated.
+  /// The messages to send now: neither accepted nor failed permanently, and not waiting for a retry.
   package var dueDeliveries: [FakeDelivery] {
     let now = clock.now
     return act { Self.deliveries($0.topic.due(at: now), $0) }
@@ -107,12 +108,12 @@ package final class FakePlayStore: Sendable {
     }
   }
 
-  /// The type of the notification inside, by Google's name for it.
+  /// The type of the inner notification, by Google's name.
   package func type(of delivery: FakeDelivery) -> String {
     state.withLock { $0.topic.messages[delivery.id]?.name ?? "" }
   }
 
-  /// The push request of one attempt, with a token of its moment.
+  /// The push request of one attempt, with a token of that time.
   package func request(for delivery: FakeDelivery, at moment: Instant) -> FakeRequest {
     let body = state.withLock { $0.topic.envelope(delivery.id) }
     let token = issuer.token(
@@ -131,7 +132,7 @@ package final class FakePlayStore: Sendable {
       ], body: body)
   }
 
-  /// What the receiver answered: 102, 200, 201, 202 and 204 take a message off the subscription.
+  /// Records the receiver's status: 102, 200, 201, 202 and 204 acknowledge a message.
   package func answered(_ delivery: FakeDelivery, status: Int) {
     let now = clock.now
     state.withLock { state in
@@ -143,19 +144,19 @@ package final class FakePlayStore: Sendable {
     }
   }
 
-  /// Sends everything that is due and takes note of the answers; how many there were.
+  /// Sends everything that is due and records the answers; returns the number sent.
   package func deliver(_ send: (FakeRequest) -> Int) -> Int {
     let due = dueDeliveries
     for delivery in due { answered(delivery, status: send(request(for: delivery, at: clock.now))) }
     return due.count
   }
 
-  /// How many messages lie in the dead-letter topic.
+  /// The number of messages in the dead-letter topic.
   package var deadLetterCount: Int {
     act { state in state.topic.messages.values.count { $0.state == .dead } }
   }
 
-  /// Publishes again what lies in the dead-letter topic.
+  /// Publishes the messages of the dead-letter topic again.
   package func redriveDeadLetters() -> [FakeDelivery] {
     let now = clock.now
     return act { state in
@@ -185,7 +186,7 @@ package final class FakePlayStore: Sendable {
     return truth
   }
 
-  /// What an account has paid for, or was given, over all of its purchases.
+  /// The periods that an account has paid for or was given, over all its purchases.
   package func paidPeriods(of account: Identifier) -> [PaidPeriod] {
     truths.filter { $0.account == account }.flatMap { truth in
       truth.paid.map {
@@ -194,13 +195,13 @@ package final class FakePlayStore: Sendable {
     }
   }
 
-  /// Until when the store keeps access of a purchase whose renewal is declined at the moment.
+  /// When the store ends access to a purchase whose renewal is declined at present.
   package func graceUntil(_ token: String) -> Instant? {
     let now = clock.now
     return truth(of: token).graces.first { $0.from <= now && now < $0.to }?.to
   }
 
-  /// Every order of a purchase, oldest first.
+  /// All orders of a purchase, oldest first.
   package func orders(of token: String) -> [String] {
     act { state in
       state.play.orders.values.filter { $0.token == token }

@@ -2,7 +2,7 @@ internal import Base
 internal import HTTPMessages
 package import HTTPServer
 
-/// A store's API as routes of our own server. For nil, a timeout, the client waits in vain.
+/// A store's API as routes of our own server. After nil, a timeout, the client waits in vain.
 package enum FakeRoutes {
   package static func routes(
     _ places: [(method: String, pattern: String)], byteCountMax: Int = 64 * 1024,

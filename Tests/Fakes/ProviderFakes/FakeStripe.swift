@@ -2,32 +2,32 @@ package import Base
 internal import Crypto
 internal import JSON
 
-/// A Stripe of our own, in virtual time: it sells, bills, retries and tells, and knows the truth.
+/// A fake Stripe in virtual time: it sells, bills, retries and notifies, and knows the truth.
 ///
-/// Every operation first does what is due by the clock, then its own part, at the clock's whole
-/// second. An operation that makes no sense, such as a refund of what nobody paid, traps: the story
-/// is wrong. Safe on any thread.
+/// Every operation first performs what is due by the clock, then its own part, at the clock's whole second.
+/// An operation that makes no sense, such as a refund of an unpaid invoice, traps: the story is wrong. Safe
+/// on any thread.
 package final class FakeStripe: Sendable {
   package let clock: FakeClock
   package let settings: StripeSettings
-  /// Every active secret of the webhook endpoint; each signs.
+  /// All active secrets of the webhook endpoint; each one signs.
   package let secrets: [Secret]
-  /// Of the API.
+  /// The API's key.
   package let key: Secret
-  /// How its API misbehaves.
+  /// The faults of its API.
   package let faults = FakeFaults()
   let state: Locked<State>
 
   struct State: Sendable {
     var world: StripeWorld
-    /// Worlds of before, each the present one from its `now` until the next one's.
+    /// Earlier worlds, each valid from its `now` until the next one's.
     var history: [StripeWorld]
     var deliveries: [FakeDelivery] = []
     var bodies: [String: [UInt8]] = [:]
     var toldEventCount = 0
-    /// What was answered under which idempotency key.
+    /// The answers by idempotency key.
     var obeyed: [String: (meaning: String, answer: FakeAnswer, at: Instant)] = [:]
-    /// The truth, each time it changed.
+    /// The truth after each change.
     var truths: [(since: Instant, sales: [StripeSale])] = []
   }
 
@@ -44,18 +44,18 @@ package final class FakeStripe: Sendable {
     state = Locked(State(world: world, history: [world]))
   }
 
-  /// What it delivered to the webhook endpoint, in the order of its telling.
+  /// The deliveries to the webhook endpoint, in the order of their events.
   package var deliveries: [FakeDelivery] {
     catchUp()
     return state.withLock { $0.deliveries }
   }
 
-  /// The event's type, for a test's messages.
+  /// The event's type, for tests' messages.
   package func type(of delivery: FakeDelivery) -> String {
     state.withLock { $0.world.events[delivery.id].type }
   }
 
-  /// One attempt to deliver: the same body every time, signed anew.
+  /// One attempt to deliver: always the same body, with a new signature.
   package func request(for delivery: FakeDelivery, at moment: Instant) -> FakeRequest {
     guard let body = state.withLock({ $0.bodies[delivery.id] }) else {
       preconditionFailure("no such delivery: \(delivery.id)")
@@ -63,7 +63,7 @@ package final class FakeStripe: Sendable {
     return request(body, at: moment, signedWith: secrets)
   }
 
-  /// The event as it was told.
+  /// The event as it was sent.
   func event(of delivery: FakeDelivery) -> JSONValue {
     state.withLock { $0.world.events[delivery.id].json }
   }
@@ -84,7 +84,7 @@ package final class FakeStripe: Sendable {
       ], body: body)
   }
 
-  /// Whether it ends with its period.
+  /// Whether the subscription ends with its period.
   package func isCancelling(_ subscription: String) -> Bool {
     state.withLock { $0.world.subscriptions[subscription].cancelAtPeriodEnd }
   }
@@ -93,7 +93,7 @@ package final class FakeStripe: Sendable {
 
   // MARK: Time
 
-  /// Lets time pass until then; what is due happens at its own moment, the clock with it.
+  /// Advances time to that moment. Each due step happens at its own time, and the clock moves with it.
   package func run(until moment: Instant) {
     while let due = state.withLock({ $0.world.nextDue(by: moment) }) {
       if clock.now < due { clock.set(due) }
@@ -104,7 +104,7 @@ package final class FakeStripe: Sendable {
 
   package func run(for span: Instant.Span) { run(until: clock.now + span) }
 
-  /// Does what somebody else's setting of the clock has made due.
+  /// Performs what is due after someone else has moved the clock.
   package func catchUp() {
     let now = clock.now
     while state.withLock({ $0.world.nextDue(by: now) }) != nil {
@@ -112,7 +112,7 @@ package final class FakeStripe: Sendable {
     }
   }
 
-  /// An operation at the clock's now.
+  /// Performs an operation at the clock's time.
   func operate<Result>(_ body: (inout StripeWorld) -> Result) -> Result {
     catchUp()
     let now = Instant(seconds: clock.now.seconds)
@@ -158,7 +158,7 @@ extension FakeStripe.State {
     if sales != truths.last?.sales ?? [] { truths.append((world.now, sales)) }
   }
 
-  /// The world as a replica that is so far behind shows it at `now`.
+  /// The world at `now` as a replica with that lag shows it.
   func world(at now: Instant, lag: Instant.Span) -> StripeWorld {
     let seen = now - lag
     return history.last { $0.now <= seen } ?? history[0]

@@ -1,8 +1,8 @@
 internal import Base
 
-/// Purchases of several items: each change of the cart is a purchase in place of the one before.
+/// Purchases of several items: each change of the cart is a purchase that replaces the one before.
 extension GooglePlay {
-  /// Another item from now to the end of the period, beside those that stay as they are.
+  /// Adds an item from now to the end of the period; the other items stay as they are.
   mutating func addToCart(_ plan: GooglePlan, _ old: String) -> String {
     let sale = self[old]
     let now = now
@@ -33,7 +33,7 @@ extension GooglePlay {
     return token
   }
 
-  /// One item's own renewal is declined: all of the purchase is held.
+  /// One item's own renewal is declined: the whole purchase is put on hold.
   mutating func hold(_ token: String, for item: String, keepsOrders: Bool) {
     let now = now
     let order = nextOrderID(token)
@@ -52,7 +52,7 @@ extension GooglePlay {
     notify(token, 5)
   }
 
-  /// Nobody paid for it: it is gone, and the others go on for the time they had.
+  /// The item was not paid: it is removed, and the others continue for their remaining time.
   mutating func goOnWithout(_ item: String, _ token: String) {
     let now = now
     update(token) { sale in
@@ -72,7 +72,7 @@ extension GooglePlay {
     notify(token, 17)
   }
 
-  /// It is paid for after all: the others get the lost time back.
+  /// The item is paid after all: the others get the lost time back.
   mutating func payFor(_ item: String, _ token: String, _ trouble: GoogleSale.Trouble) {
     let now = now
     let order = self[token].pendingOrder ?? nextOrderID(token)

@@ -3,7 +3,7 @@ package import Crypto
 package import JSON
 internal import JWS
 
-/// Google's side of OpenID Connect: keys that rotate, and tokens signed with the newest.
+/// Google's side of OpenID Connect: rotating keys, and tokens signed with the newest one.
 package final class GoogleIssuer: Sendable {
   package static let issuer = "https://accounts.google.com"
 
@@ -15,7 +15,7 @@ package final class GoogleIssuer: Sendable {
     self.keys = Locked(keys)
   }
 
-  /// From now on `key` signs; the ones before stay in the set for a while.
+  /// Signs with `key` from now on; the keys before it stay in the set for a while.
   package func rotate(to key: RSAPrivateKey) {
     keys.withLock { $0.append(key) }
   }
@@ -26,7 +26,7 @@ package final class GoogleIssuer: Sendable {
     return ["keys": .array(published.reversed().map { Self.jwk($0.publicKey) })]
   }
 
-  /// The token of a push delivery, as good for an hour from `now` on.
+  /// The token of a push delivery, valid for an hour from `now`.
   package func token(audience: String, email: String, at now: Instant) -> String {
     sign([
       "aud": .string(audience), "azp": .string(Self.subject), "email": .string(email),
@@ -35,7 +35,7 @@ package final class GoogleIssuer: Sendable {
     ])
   }
 
-  /// Any claims, signed as Google signs: for tokens that are genuine but not for us.
+  /// Any claims, signed as Google signs: for genuine tokens that are not for us.
   package func sign(_ claims: JSONValue) -> String {
     let key = keys.withLock { $0[$0.count - 1] }
     return CompactJWS.compact(
@@ -45,7 +45,7 @@ package final class GoogleIssuer: Sendable {
     ) { key.signature(for: $0) }
   }
 
-  /// The key's name: the first 20 bytes of its modulus' digest, so that it never changes.
+  /// The key's id: the first 20 bytes of its modulus' digest, so that it never changes.
   package static func keyID(_ key: RSAPublicKey) -> String {
     Hex.encode(SHA256.hash(key.modulus).prefix(20))
   }

@@ -1,8 +1,8 @@
 package import Base
 
-/// What customers, their banks and the seller do, at the clock's time.
+/// The operations of customers, their banks and the seller, at the clock's time.
 extension FakePlayStore {
-  /// A new purchase; its token. Without `namesOwner` Google never hears of our account.
+  /// Buys a plan; returns the token. Without `namesOwner` Google never learns our account.
   package func buy(
     _ plan: GooglePlan, for owner: Identifier?, namesOwner: Bool = true, trialDays: Int64? = nil,
     isPending: Bool = false, isTest: Bool = false
@@ -18,20 +18,20 @@ extension FakePlayStore {
   package func payPending(_ token: String) { act { $0.play.payPending(token) } }
   package func abandonPending(_ token: String) { act { $0.play.abandonPending(token) } }
 
-  /// Lets everything happen that is due; the other operations do it first anyway.
+  /// Performs everything that is due; the other operations do this first anyway.
   package func catchUp() { act { _ in } }
 
-  /// When something happens next by itself: to simulate provider time step by step.
+  /// When something next happens by itself: for simulating the provider's time step by step.
   package var nextDue: Instant? {
     act { state in state.play.tokens.compactMap { state.play[$0].due }.min() }
   }
 
-  /// From now on renewals are declined.
+  /// Makes renewals fail from now on.
   package func breakCard(_ token: String) {
     act { $0.play.update(token) { $0.hasWorkingCard = false } }
   }
 
-  /// The card works again, and what is open is paid at once.
+  /// The card works again, and the open amount is paid at once.
   package func repairCard(_ token: String) { act { $0.play.repairCard(token) } }
 
   package func cancel(_ token: String) {
@@ -47,10 +47,10 @@ extension FakePlayStore {
 
   package func unschedulePause(_ token: String) { act { $0.play.schedulePause(token, nil) } }
 
-  /// Before its time; with a broken card the hold begins.
+  /// Resumes before the planned time; with a broken card the hold begins.
   package func resume(_ token: String) { act { $0.play.resume(token) } }
 
-  /// Another plan in place of a living purchase: a new token, linked to the old one.
+  /// Replaces a running purchase with another plan: a new token, linked to the old one.
   package func replace(
     _ token: String, with plan: GooglePlan, _ mode: GoogleReplacementMode, isPending: Bool = false
   ) -> String {
@@ -63,13 +63,13 @@ extension FakePlayStore {
     act { $0.play.resubscribeOutsideApp(token) }
   }
 
-  /// A new token, linked to the old one, with one item more.
+  /// A new token, linked to the old one, with one more item.
   package func addToCart(_ plan: GooglePlan, _ token: String) -> String {
     act { $0.play.addToCart(plan, token) }
   }
 
-  /// The renewal of one item is declined while others have time left: the whole purchase is held,
-  /// for 30 days or until the card works.
+  /// The renewal of one item is declined while others have time left. The whole purchase is on hold for 30
+  /// days, or until the card works.
   package func hold(_ token: String, for item: GooglePlan, keepsOrders: Bool = true) {
     act { $0.play.hold(token, for: item.productID, keepsOrders: keepsOrders) }
   }
@@ -92,7 +92,7 @@ extension FakePlayStore {
 
   package func chargeBack(_ order: String) { act { $0.play.chargeBack(order) } }
 
-  /// As the app or another server of the seller would; false for what is not granted yet.
+  /// As the app or another server of the seller would; false if the purchase is not granted yet.
   @discardableResult
   package func acknowledge(_ token: String, accountID: Identifier? = nil) -> Bool {
     act { $0.play.acknowledge(token, accountID: accountID?.description) }
@@ -100,7 +100,7 @@ extension FakePlayStore {
 
   // MARK: notifications without a change
 
-  /// A notification of any number about a purchase: 19, 22, or one that nobody knows yet.
+  /// Sends a notification of any type about a purchase: 19, 22, or an unknown one.
   package func notify(_ token: String, type: Int64) { act { $0.play.notify(token, type) } }
 
   package func sendTestNotification() { act { $0.play.publish(.test) } }
@@ -119,7 +119,7 @@ extension FakePlayStore {
     }
   }
 
-  /// Reads of that token answer 404 or 410 whatever is the case; nil ends it.
+  /// Makes reads of that token answer 404 or 410 in any state; nil ends it.
   package func refuseReads(of token: String, status: Int?) {
     state.withLock { $0.refusals[token] = status }
   }

@@ -1,14 +1,14 @@
 package import Base
 internal import JSON
 
-/// What Google Play sells: one base plan of one subscription product.
+/// One base plan of one subscription product at Google Play.
 package struct GooglePlan: Hashable, Sendable {
   package let productID: String
   package let basePlanID: String
   package let price: GoogleMoney
   package let period: GooglePeriod
   package let isPrepaid: Bool
-  /// How long access is kept, from the declined renewal on, before the hold: 0 or at least 3.
+  /// How long access is kept after a declined renewal, before the hold: 0 or at least 3.
   package let graceDays: Int64
 
   package init(
@@ -43,7 +43,7 @@ package struct GoogleMoney: Hashable, Sendable {
   }
 }
 
-/// The length of a billing period: months are the calendar's, clipped to the month's last day.
+/// The length of a billing period. Months are calendar months, clipped to the month's last day.
 package enum GooglePeriod: Hashable, Sendable {
   case weeks(Int64)
   case months(Int64)
@@ -55,7 +55,7 @@ package enum GooglePeriod: Hashable, Sendable {
     }
   }
 
-  /// What a licence tester waits for it (Google's developers' blog, 2018).
+  /// The period's length for a licence tester (Google's developers' blog, 2018).
   var testSpan: Instant.Span {
     switch self {
     case .weeks: .minutes(5)
@@ -65,7 +65,7 @@ package enum GooglePeriod: Hashable, Sendable {
   }
 }
 
-/// The times that Google's rules count with; a licence tester's are shorter.
+/// The periods of time in Google's rules; a licence tester's are shorter.
 struct GoogleTerms {
   let isTest: Bool
 
@@ -75,14 +75,14 @@ struct GoogleTerms {
 
   func trial(days: Int64) -> Instant.Span { isTest ? .minutes(3) : .days(days) }
 
-  /// Declined and retried without a word and without a change of state.
+  /// How long a declined renewal is retried without a notification or a change of state.
   var silence: Instant.Span { isTest ? .minutes(1) : .hours(24) }
 
   func grace(_ plan: GooglePlan) -> Instant.Span {
     plan.graceDays == 0 ? .days(0) : isTest ? .minutes(5) : .days(plan.graceDays)
   }
 
-  /// From the declined renewal to the end of the hold, whatever part of it was grace.
+  /// From the declined renewal to the end of the hold, however much of it was grace.
   func recovery(_ plan: GooglePlan) -> Instant.Span {
     isTest ? grace(plan) + .minutes(10) : .days(60)
   }
@@ -95,9 +95,9 @@ struct GoogleTerms {
   }
 
   static let renewalsOfTestMax = 6
-  /// Between the end of an unpaid hold, told as a cancel, and the expiry.
+  /// From the end of an unpaid hold, reported as a cancellation, to the expiry.
   static let cancelToExpiry = Instant.Span.minutes(10)
-  /// How long a token can be asked for after its purchase expired.
+  /// How long a token can be read after its purchase expired.
   static let retention = Instant.Span.days(60)
 }
 
@@ -108,7 +108,7 @@ extension Instant.Span {
 }
 
 extension Instant {
-  /// The same day and time `months` later; the month's last day where it has no such day.
+  /// The same day and time `months` later, or the month's last day if there is no such day.
   package func adding(months: Int64) -> Instant {
     let text = Array(description.utf8)
     func number(_ range: Range<Int>) -> Int64 {
@@ -128,7 +128,7 @@ extension Instant {
     return dayNumber(next.0, next.1, 1) - dayNumber(year, month, 1)
   }
 
-  /// Days since 1970-01-01 of a Gregorian date, with the year begun in March.
+  /// Days since 1970-01-01 of a Gregorian date, with years beginning in March.
   private static func dayNumber(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
     let y = month <= 2 ? year - 1 : year
     let monthFromMarch = (month + 9) % 12

@@ -1,10 +1,10 @@
 internal import Base
 internal import SeededRandom
 
-/// Google Play as a value: purchases, orders and what was told of them, at a time that it is given.
+/// Google Play as a value: purchases, orders and notifications at a given time.
 ///
-/// The operations are what customers, banks and the clock do; the rules are those of Google's
-/// reference. What no customer could do is a mistake of the test and traps.
+/// The operations are those of customers, banks and the clock; the rules are those of Google's reference. An
+/// operation that no customer could perform is a mistake of the test and traps.
 struct GooglePlay: Sendable {
   let packageName: String
   private(set) var now: Instant
@@ -23,7 +23,7 @@ struct GooglePlay: Sendable {
     random = SeededGenerator(seed: seed)
   }
 
-  /// What was known at a moment, for reads that lag.
+  /// The values over time, for reads that lag.
   private struct Versions<Value: Sendable>: Sendable {
     var entries: [(at: Instant, value: Value)] = []
   }
@@ -36,7 +36,7 @@ struct GooglePlay: Sendable {
     orderVersions[id]?.entries.last { $0.at <= moment }?.value
   }
 
-  /// Lets everything happen that is due until `target`, each at its own time.
+  /// Performs everything that is due until `target`, each step at its own time.
   mutating func run(until target: Instant) {
     while let (token, due) = next(), due <= target {
       now = max(now, due)
@@ -106,7 +106,7 @@ struct GooglePlay: Sendable {
 
   // MARK: names
 
-  /// As long as real ones are, and of their letters.
+  /// As long as real tokens, and with the same letters.
   mutating func newToken() -> String {
     let letters = Array("abcdefghijklmnop".utf8)
     let first = (0..<24).map { _ in letters[Int(random.next() % 16)] }
@@ -122,7 +122,7 @@ struct GooglePlay: Sendable {
   }
 }
 
-/// One charge of a purchase: what `orders.get` shows.
+/// One charge of a purchase, as `orders.get` shows it.
 struct GoogleCharge: Sendable {
   let id: String
   let token: String
@@ -157,7 +157,7 @@ struct GoogleVoided: Sendable {
   enum Reason: Sendable {
     case refund, chargeback, unacknowledged
 
-    /// 0 the customer, 1 the developer, 2 Google.
+    /// 0: the customer, 1: the developer, 2: Google.
     var source: Int64 { self == .chargeback ? 0 : self == .refund ? 1 : 2 }
     var number: Int64 { self == .refund ? 0 : self == .chargeback ? 7 : 8 }
   }

@@ -2,10 +2,10 @@ internal import Base
 internal import JSON
 internal import SeededRandom
 
-/// A Pub/Sub topic with one push subscription: keeps every message until it is acknowledged.
+/// A Pub/Sub topic with one push subscription, which keeps every message until it is acknowledged.
 struct GooglePubSub: Sendable {
   let subscription: String
-  /// After so many refused attempts a message goes to the dead-letter topic; nil: there is none.
+  /// After this many refused attempts a message goes to the dead-letter topic; nil: there is none.
   let attemptsMax: Int?
   private(set) var messages: [String: Message] = [:]
   private(set) var ids: [String] = []
@@ -24,7 +24,7 @@ struct GooglePubSub: Sendable {
 
   enum State: Sendable {
     case outstanding, acknowledged, dead
-    /// Nobody took it within the retention.
+    /// Not accepted within the retention period.
     case dropped
   }
 
@@ -52,7 +52,7 @@ struct GooglePubSub: Sendable {
     }
   }
 
-  /// What is to be delivered now, oldest first.
+  /// The messages to deliver now, oldest first.
   func due(at now: Instant) -> [String] {
     ids.filter { id in
       let message = messages[id]!
@@ -64,7 +64,7 @@ struct GooglePubSub: Sendable {
     if messages[id]?.state == .outstanding { messages[id]!.state = .acknowledged }
   }
 
-  /// Repeats after 10 s, then twice as long each time, up to 10 minutes: the default policy.
+  /// Retries after 10 s, then twice as long each time, up to 10 minutes: the default policy.
   mutating func refuse(_ id: String, at now: Instant) {
     guard var message = messages[id], message.state == .outstanding else { return }
     message.attempts += 1
@@ -73,7 +73,7 @@ struct GooglePubSub: Sendable {
     messages[id] = message
   }
 
-  /// Publishes once more what lies in the dead-letter topic: new messages with the same data.
+  /// Publishes the messages of the dead-letter topic again: new messages with the same data.
   mutating func redrive(at now: Instant) -> [String] {
     let dead = ids.filter { messages[$0]!.state == .dead }
     return dead.map { id in

@@ -1,7 +1,7 @@
 internal import Base
 package import JSON
 
-/// The members that proto3 JSON writes: those that are not the type's default.
+/// The members that proto3 JSON writes: those that differ from the type's default.
 struct GoogleMembers {
   private(set) var members: [JSONValue.Member] = []
 
@@ -76,7 +76,7 @@ extension GoogleSale {
     line.add("latestSuccessfulOrderId", item.order)
     if item.plan.isPrepaid {
       var plan = GoogleMembers()
-      // Google lets the customer extend from the start on.
+      // Google lets the customer extend from the start.
       plan.add("allowExtendAfterTime", state == .expired ? nil : start)
       line.add("prepaidPlan", plan.json)
     } else {
@@ -185,7 +185,7 @@ extension GoogleVoided {
     row.add("purchaseTimeMillis", String(bought.milliseconds))
     row.add("voidedTimeMillis", String(voided.milliseconds))
     row.add("orderId", order)
-    // Zero is "other" and "the customer", and proto3 JSON leaves zeros out.
+    // Zero means "other" and "the customer"; proto3 JSON leaves zeros out.
     if reason.source != 0 { row.add("voidedSource", .integer(reason.source)) }
     if reason.number != 0 { row.add("voidedReason", .integer(reason.number)) }
     return row.json
@@ -202,7 +202,7 @@ extension GoogleNotification {
     return message.json
   }
 
-  /// Which of the five members it has.
+  /// Which of the five members the notification has.
   var member: String {
     switch about {
     case .subscription: "subscriptionNotification"
@@ -260,7 +260,7 @@ extension GoogleNotification {
   ]
 }
 
-/// JSON text as Google's APIs write it: two spaces of indentation, a space after the colon.
+/// JSON text as Google's APIs write it: two spaces of indentation and a space after the colon.
 package enum GoogleText {
   package static func pretty(_ value: JSONValue) -> [UInt8] {
     Array((text(value, indentation: "") + "\n").utf8)

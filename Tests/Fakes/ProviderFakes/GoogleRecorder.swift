@@ -6,7 +6,7 @@ package typealias GoogleRecorder = StoryRecorder<FakePlayStore>
 extension FakePlayStore: RecordedStore {
   package var sold: [String] { truths.map(\.token) }
 
-  /// Each purchase, and each of its orders.
+  /// The reads of each purchase and of each of its orders.
   package var reads: [(name: String, file: String, answer: FakeAnswer)] {
     zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", sold).flatMap { letter, token in
       let purchase = (name: token, file: "purchase-\(letter)", answer: read(token, asOf: clock.now))

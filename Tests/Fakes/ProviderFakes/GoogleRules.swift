@@ -1,8 +1,8 @@
 internal import Base
 
-/// What time does: renewals, their failure, pauses, ends.
+/// The effects of time: renewals, their failures, pauses and ends.
 extension GooglePlay {
-  /// The next thing that is due for one purchase.
+  /// Performs the next step that is due for one purchase.
   mutating func step(_ token: String) {
     let sale = self[token]
     if sale.acknowledged == nil, let deadline = sale.acknowledgeBy, deadline <= now {
@@ -43,7 +43,7 @@ extension GooglePlay {
     }
   }
 
-  /// What was agreed for the renewal: another plan, an item less.
+  /// Applies what was planned for the renewal: another plan, or one item less.
   private mutating func replaceItems(_ token: String) {
     let now = now
     update(token) { sale in
@@ -52,7 +52,7 @@ extension GooglePlay {
     }
   }
 
-  /// Takes money for one period of every item and opens it.
+  /// Charges one period of every item and opens it.
   mutating func charge(_ token: String, from start: Instant, order pending: String?) {
     let id = pending ?? nextOrderID(token)
     update(token) { sale in
@@ -108,7 +108,7 @@ extension GooglePlay {
     put(makeOrder(order, token, from: now, .pending))
   }
 
-  /// The silent retries failed as well: from here on Google tells.
+  /// The silent retries failed, too: from now on Google reports the failure.
   private mutating func endSilence(_ token: String) {
     let now = now
     let sale = self[token]
@@ -143,7 +143,7 @@ extension GooglePlay {
     cancel(token, .system)
   }
 
-  /// The card works again: pays what is open and what comes.
+  /// The card works again: the open amount and further renewals are paid.
   mutating func repairCard(_ token: String) {
     let now = now
     let sale = self[token]
@@ -191,7 +191,7 @@ extension GooglePlay {
     notify(token, 5)
   }
 
-  /// Ends the renewals; where nothing is paid any more, the expiry follows shortly.
+  /// Ends the renewals. If no paid time is left, the expiry follows shortly.
   mutating func cancel(_ token: String, _ cancellation: GoogleSale.Cancellation) {
     let now = now
     update(token) { sale in
@@ -214,7 +214,7 @@ extension GooglePlay {
     notify(token, 13)
   }
 
-  /// Nothing of the purchase is left from now on; the customer loses what lay ahead.
+  /// Ends the purchase now; the customer loses the remaining time.
   mutating func close(_ token: String) {
     let now = now
     update(token) { sale in
@@ -233,13 +233,13 @@ extension GooglePlay {
     }
   }
 
-  /// Ends a purchase at once and gives back the money of `order`, else of the present period.
+  /// Ends a purchase at once and refunds `order`, by default the present period.
   mutating func revoke(_ token: String, _ reason: GoogleVoided.Reason, order: String? = nil) {
     let sale = self[token]
     close(token)
     update(token) { $0.cancellation = reason == .refund ? .developer : .system }
     notify(token, 12)
-    // An order may be the last one of several items.
+    // One order may be the latest of several items.
     let current = Set(sale.items.compactMap(\.order)).sorted()
     for order in order.map({ [$0] }) ?? current { void(order, of: token, reason) }
   }

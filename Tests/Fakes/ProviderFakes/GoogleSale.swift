@@ -1,12 +1,12 @@
 package import Base
 
-/// One purchase as Google Play keeps it: everything that a read shows, and what the truth is.
+/// One purchase as Google Play keeps it: everything that a read shows, and the truth.
 struct GoogleSale: Sendable {
   let token: String
   let isTest: Bool
-  /// Whose money it was; Google knows only `accountID`.
+  /// The true owner of the money; Google knows only `accountID`.
   let owner: Identifier?
-  /// `obfuscatedExternalAccountId`, once somebody told it to Google.
+  /// `obfuscatedExternalAccountId`, once Google has been given it.
   var accountID: String?
   var state = State.pending
   var start: Instant?
@@ -25,9 +25,9 @@ struct GoogleSale: Sendable {
   var trouble: Trouble?
   var pendingOrder: String?
   var ended: Instant?
-  /// Counts the changes that a read shows; its etag.
+  /// Counts the changes that a read shows; used as its etag.
   var version: Int64 = 0
-  // The truth, from what was sold and never from what a read showed.
+  // The truth, from the sales and never from a read.
   var paid: [GoogleTruth.Period] = []
   var graces: [GoogleTruth.Period] = []
   var chargedBack: [GoogleTruth.Period] = []
@@ -45,7 +45,7 @@ struct GoogleSale: Sendable {
 
   struct Item: Sendable {
     var plan: GooglePlan
-    /// Nil while it is not owned: pending, or about to replace another one.
+    /// Nil while it is not owned: pending, or about to replace another item.
     var expiry: Instant?
     var order: String?
     var isTrial = false
@@ -66,14 +66,14 @@ struct GoogleSale: Sendable {
     case replacement
   }
 
-  /// A declined renewal and how far its retries are.
+  /// A declined renewal, and the stage of its retries.
   struct Trouble: Sendable {
     let declined: Instant
-    /// When the present stage (silence, grace or hold) ends unpaid.
+    /// When the present stage (silence, grace or hold) ends without a payment.
     var until: Instant
-    /// The one item whose own date it was; the others had time left.
+    /// The single item whose renewal was due; the others had time left.
     var item: String?
-    /// Whether those come back with the orders that paid for them.
+    /// Whether the other items come back with the orders that paid for them.
     var keepsOrders = true
   }
 
@@ -81,7 +81,7 @@ struct GoogleSale: Sendable {
   var plan: GooglePlan { items[0].plan }
   var expiry: Instant? { items.compactMap(\.expiry).max() }
 
-  /// What happens next by itself.
+  /// When something next happens by itself.
   var due: Instant? {
     switch state {
     case .pending, .pendingPurchaseCanceled, .expired: return nil
@@ -102,31 +102,31 @@ struct GoogleSale: Sendable {
   }
 }
 
-/// How a plan change treats the money that is left (`replacementMode`).
+/// How a plan change treats the remaining value (`replacementMode`).
 package enum GoogleReplacementMode: String, Sendable, CaseIterable {
-  /// At once; what is left of the old plan becomes time of the new one.
+  /// At once; the remaining value of the old plan becomes time of the new one.
   case withTimeProration = "WITH_TIME_PRORATION"
   /// At once; the renewal date stays.
   case chargeProratedPrice = "CHARGE_PRORATED_PRICE"
   /// At once and unpaid until the old plan's renewal date.
   case withoutProration = "WITHOUT_PRORATION"
-  /// At once with a whole new period.
+  /// At once, with a whole new period.
   case chargeFullPrice = "CHARGE_FULL_PRICE"
   /// At the old plan's renewal date.
   case deferred = "DEFERRED"
 }
 
-/// What really was sold by one purchase: the oracle that a reader's conclusions are held against.
+/// What one purchase really sold: the oracle that a reader's conclusions are compared with.
 package struct GoogleTruth: Sendable {
   package let token: String
   package let account: Identifier?
-  /// Paid for, or given by the store (a trial, deferred time), less what was refunded.
+  /// Paid, or given by the store (a trial, deferred time), less refunds.
   package let paid: [Period]
-  /// In which the store keeps access though a renewal was declined: silent retries and grace.
+  /// Periods in which the store keeps access although a renewal was declined: silent retries and grace.
   package let graces: [Period]
-  /// Over when the customer's bank took their money back; access was right while they lasted.
+  /// Periods that ended when the customer's bank took the payment back; access was right until then.
   package let chargedBack: [Period]
-  /// When the customer's money goes back unless somebody acknowledged.
+  /// When the customer is refunded unless the purchase is acknowledged.
   package let acknowledgeBy: Instant?
   package let acknowledged: Instant?
 
@@ -137,14 +137,14 @@ package struct GoogleTruth: Sendable {
     package let to: Instant
   }
 
-  /// Nil while it can still be done.
+  /// Nil while it can still be acknowledged.
   package func wasAcknowledgedInTime(at now: Instant) -> Bool? {
     guard let acknowledgeBy else { return nil }
     if let acknowledged { return acknowledged < acknowledgeBy }
     return now < acknowledgeBy ? nil : false
   }
 
-  /// Whether the customer has, or had, a right to `productID`, by money or by the store's grace.
+  /// Whether the customer has, or had, a right to `productID`, by payment or by the store's grace.
   package func isOwed(_ productID: String, at now: Instant) -> Bool {
     (paid + graces + chargedBack).contains {
       $0.productID == productID && $0.from <= now && now < $0.to

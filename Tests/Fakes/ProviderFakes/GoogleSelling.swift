@@ -1,15 +1,15 @@
 internal import Base
 
-/// What customers and the seller do.
+/// The operations of customers and the seller.
 extension GooglePlay {
-  /// A purchase as the app asks for it.
+  /// A purchase as the app requests it.
   struct Request: Sendable {
     var plan: GooglePlan
     var owner: Identifier?
     /// Whether the app names the owner to Google (`setObfuscatedAccountId`).
     var namesOwner = true
     var trialDays: Int64?
-    /// Cash or another slow way to pay: nothing is granted until it is paid.
+    /// Cash or another slow method of payment: nothing is granted until it is paid.
     var isPending = false
     var isTest = false
   }
@@ -32,7 +32,7 @@ extension GooglePlay {
     return token
   }
 
-  /// The purchase is paid, or free for now: it begins, and so does the time to acknowledge it.
+  /// The purchase is paid, or free for now: its period begins, and the time to acknowledge it.
   private mutating func grant(_ token: String, until given: Instant?, trialDays: Int64?) {
     let now = now
     update(token) { sale in
@@ -77,7 +77,7 @@ extension GooglePlay {
 
   // MARK: other plans
 
-  /// A new purchase in place of `old`: upgrade, downgrade, or a cancelled one bought again.
+  /// A new purchase that replaces `old`: an upgrade, a downgrade, or a cancelled one bought again.
   mutating func replace(
     _ old: String, with plan: GooglePlan, _ mode: GoogleReplacementMode, isPending: Bool
   ) -> String {
@@ -100,7 +100,7 @@ extension GooglePlay {
     return token
   }
 
-  /// The old item goes on inside the new purchase until its own end.
+  /// The old item continues inside the new purchase until its own end.
   private mutating func deferReplacement(_ token: String, of old: GoogleSale) {
     let now = now
     update(token) { sale in
@@ -119,7 +119,7 @@ extension GooglePlay {
     supersede(old.token)
   }
 
-  /// When the new plan's first time ends; nil: a whole period from now.
+  /// When the new plan's first period ends; nil: after a whole period from now.
   private func expiry(
     of plan: GooglePlan, _ old: GoogleSale, _ mode: GoogleReplacementMode?
   ) -> Instant? {
@@ -130,14 +130,14 @@ extension GooglePlay {
     case .withTimeProration:
       let from = old.terms.end(old.plan.period, from: now) - now
       let to = old.terms.end(plan.period, from: now) - now
-      // Money per time decides what the rest is worth; whole seconds are enough.
+      // The price per time decides the value of the rest; whole seconds are precise enough.
       let left = (end - now).milliseconds / 1000
       let worth = left * old.plan.price.cents / (from.milliseconds / 1000)
       return now + .seconds(worth * (to.milliseconds / 1000) / max(1, plan.price.cents))
     }
   }
 
-  /// A prepaid plan is paid for once more before it ends; the rest is kept.
+  /// Pays for a prepaid plan once more before it ends; the remaining time is kept.
   mutating func topUp(_ old: String) -> String {
     let sale = self[old]
     precondition(sale.plan.isPrepaid && sale.state == .active, "only a running prepaid plan")
@@ -174,7 +174,7 @@ extension GooglePlay {
     notify(token, 17)
   }
 
-  /// The item goes at the renewal.
+  /// Removes an item at the renewal.
   mutating func removeItem(_ productID: String, from token: String) {
     update(token) { sale in
       for index in sale.items.indices where sale.items[index].plan.productID == productID {
@@ -198,14 +198,14 @@ extension GooglePlay {
     notify(token, 7)
   }
 
-  /// A pause of that length at the next renewal date; nil takes a planned one back.
+  /// Pauses for that length from the next renewal date; nil cancels a planned pause.
   mutating func schedulePause(_ token: String, _ span: Instant.Span?) {
     precondition(self[token].state == .active, "only a running subscription pauses")
     update(token) { $0.scheduledPause = span }
     notify(token, 11)
   }
 
-  /// Moves the renewal date: time that the seller gives.
+  /// Moves the renewal date: extra time from the seller.
   mutating func postpone(_ token: String, by span: Instant.Span) {
     let now = now
     update(token) { sale in
@@ -220,13 +220,13 @@ extension GooglePlay {
     notify(token, 9)
   }
 
-  /// Gives the money of an order back; access goes only with `revoking`.
+  /// Refunds an order; access ends only with `revoking`.
   mutating func refund(_ order: String, revoking: Bool) {
     guard let token = orders[order]?.token else { preconditionFailure("no such order") }
     if revoking { revoke(token, .refund, order: order) } else { updateOrder(order, to: .refunded) }
   }
 
-  /// The customer's bank takes an order's money back.
+  /// The customer's bank takes an order's payment back.
   mutating func chargeBack(_ order: String) {
     guard let token = orders[order]?.token else { preconditionFailure("no such order") }
     let sale = self[token]
@@ -241,7 +241,7 @@ extension GooglePlay {
     }
   }
 
-  /// False while nothing is there to acknowledge.
+  /// False while there is nothing to acknowledge.
   mutating func acknowledge(_ token: String, accountID: String?) -> Bool {
     let now = now
     let sale = self[token]

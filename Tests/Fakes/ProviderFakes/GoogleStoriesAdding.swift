@@ -1,8 +1,8 @@
 internal import Base
 
 extension GoogleStory {
-  /// Plans with add-ons: several items of one purchase. None is longer than Google answers about the
-  /// purchase that the cart replaced.
+  /// Plans with add-ons: several items of one purchase. No story is longer than Google answers reads of the
+  /// replaced purchase.
   static let adding = [
     GoogleStory(
       "add-on", "An add-on bought in mid-period comes on top of the plan, and goes alone"
@@ -59,7 +59,7 @@ extension GoogleStory {
 }
 
 extension GoogleRecorder {
-  /// A plan, and after a while an add-on to it, both delivered and acknowledged.
+  /// Buys a plan, and after a while an add-on to it, both delivered and acknowledged.
   fileprivate func buyWithExtra(
     _ plan: GooglePlan, _ extra: GooglePlan, after span: Instant.Span
   ) -> String {

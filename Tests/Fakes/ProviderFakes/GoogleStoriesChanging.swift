@@ -1,7 +1,7 @@
 internal import Base
 
 extension GoogleStory {
-  /// Cancels that are undone, other plans, pauses.
+  /// Cancellations that are undone, changes of plan, pauses.
   static let changing = [
     GoogleStory(
       "cancel-and-restore",

@@ -1,7 +1,7 @@
 internal import Base
 
 extension GoogleStory {
-  /// Money that goes back, customers who go or come back, and what is no business of ours.
+  /// Reversals, customers who leave or come back, and products that are not ours.
   static let ending = [
     GoogleStory("refund-current", "A refund with revocation ends access at once") { story in
       let token = story.buy()

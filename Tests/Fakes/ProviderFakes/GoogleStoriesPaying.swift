@@ -117,7 +117,7 @@ extension GoogleStory {
 }
 
 extension GoogleRecorder {
-  /// Silence, grace and the hold, each as it is told.
+  /// Silence, grace and the hold, as each is reported.
   fileprivate func fallIntoHold(_ token: String, _ end: Instant) {
     store.breakCard(token)
     go(to: end + .hours(24))

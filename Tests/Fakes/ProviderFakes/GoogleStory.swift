@@ -1,7 +1,7 @@
 internal import Base
 package import Crypto
 
-/// What one customer lives through at Google Play, with what must hold after each delivery.
+/// The story of one customer at Google Play, with the state expected after each delivery.
 package struct GoogleStory: Sendable, CustomStringConvertible {
   /// The folder's name.
   package let name: String
@@ -15,13 +15,13 @@ package struct GoogleStory: Sendable, CustomStringConvertible {
     self.name = name
     self.title = title
     self.script = script
-    // With milliseconds, as the store's times have them.
+    // With milliseconds, like the store's times.
     start = .morning(of: name, apart: .milliseconds(17_113))
   }
 
   package var description: String { name }
 
-  /// Runs it to its end; what it delivered, reads and knows is in the recorder.
+  /// Runs the story to its end. The recorder then has its deliveries, reads and knowledge.
   package func record(key: RSAPrivateKey, serviceKey: RSAPublicKey) -> GoogleRecorder {
     let recorder = GoogleRecorder("google/\(name)", start: start) { clock, seed in
       var settings = FakePlayStore.Settings()
@@ -46,23 +46,23 @@ extension GooglePlan {
   package static let premiumPrepaid = GooglePlan(
     productID: "premium", basePlanID: "prepaid", price: GoogleMoney(cents: 299),
     period: .months(1), isPrepaid: true)
-  /// The larger tier; sold without grace.
+  /// The larger tier, sold without grace.
   package static let plusMonthly = GooglePlan(
     productID: "plus", basePlanID: "monthly", price: GoogleMoney(cents: 999), period: .months(1),
     graceDays: 0)
-  /// Two gigabytes on top of a plan.
+  /// Two gigabytes in addition to a plan.
   package static let extraMonthly = GooglePlan(
     productID: "extra", basePlanID: "monthly", price: GoogleMoney(cents: 49), period: .months(1))
   package static let extraYearly = GooglePlan(
     productID: "extra", basePlanID: "yearly", price: GoogleMoney(cents: 490), period: .months(12))
-  /// A product of the same app that is no storage.
+  /// A product of the same app without storage.
   package static let stickersMonthly = GooglePlan(
     productID: "stickers", basePlanID: "monthly", price: GoogleMoney(cents: 199),
     period: .months(1))
 }
 
 extension GoogleRecorder {
-  /// What stories begin with: a named purchase, delivered and acknowledged.
+  /// The usual beginning: a purchase that names the account, delivered and acknowledged.
   func buy(_ plan: GooglePlan = .premiumMonthly) -> String {
     time(clock.now - .seconds(60), .nobody)
     let token = store.buy(plan, for: account)
@@ -71,7 +71,7 @@ extension GoogleRecorder {
     return token
   }
 
-  /// When what was paid for by a purchase ends, as Google shows it.
+  /// When the time that a purchase paid for ends, as Google shows it.
   func end(_ token: String) -> Instant {
     let truth = store.truth(of: token)
     guard let end = (truth.paid + truth.graces).map(\.to).max() else {

@@ -3,7 +3,7 @@ internal import Crypto
 internal import JSON
 internal import JWS
 
-/// The token endpoint: an assertion of the service account for an access token.
+/// The token endpoint: exchanges an assertion of the service account for an access token.
 extension FakePlayStore {
   static let scope = "https://www.googleapis.com/auth/androidpublisher"
 
@@ -25,14 +25,14 @@ extension FakePlayStore {
       200, ["access_token": .string(token), "expires_in": 3599, "token_type": "Bearer"])
   }
 
-  /// From now on no access token is good that was given before.
+  /// Makes all access tokens issued so far invalid.
   package func revokeAccessTokens() {
     state.withLock { state in
       for token in state.accessTokens.keys { state.accessTokens[token] = .distantPast }
     }
   }
 
-  /// What Google would refuse; nil: the assertion is good.
+  /// Google's reason to refuse the assertion; nil if it is valid.
   private func problem(of assertion: String) -> String? {
     guard let jws = try? CompactJWS(Array(assertion.utf8)), let key = settings.serviceKey,
       jws.algorithm == "RS256", key.isValid(signature: jws.signature, for: jws.signingInput),
@@ -89,7 +89,7 @@ extension FakePlayStore {
   ]
 }
 
-/// Path and query of a request, decoded; also a form.
+/// Path and query of a request, decoded; also used for a form.
 struct GoogleTarget {
   let segments: [String]
   private let query: [(name: String, value: String)]
@@ -108,7 +108,7 @@ struct GoogleTarget {
 
   func values(_ name: String) -> [String] { query.filter { $0.name == name }.map(\.value) }
 
-  /// What is no escape stays as it is.
+  /// Text that is not an escape stays as it is.
   private static func decode(_ text: Substring) -> String {
     let bytes = Array(text.utf8)
     var decoded: [UInt8] = []

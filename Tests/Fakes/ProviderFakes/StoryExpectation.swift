@@ -1,18 +1,18 @@
 internal import JSON
 
-/// What the account has after a step of a story.
+/// The account's expected state after a step of a story.
 package struct StoryExpectation: Sendable {
   let plan: String
   let reason: String
-  /// Of the account's subscriptions at the store, in the order in which they were made; none while
-  /// it has none.
+  /// The labels of the account's subscriptions at the store, in the order of their creation; empty if there
+  /// are none.
   let labels: [String]
-  /// Whether anything is said of labels at all.
+  /// Whether labels are checked at all.
   var tellsLabels = true
-  /// How many add-ons come on top.
+  /// The number of add-ons on top of the plan.
   var addOnCount: Int64 = 0
 
-  /// By plan, as `webhooks/catalogue.json` has them.
+  /// By plan, as in `webhooks/catalogue.json`.
   package static let caps: [String: Int64] = [
     "free": 1_000_000, "premium": 30_000_000_000, "plus": 200_000_000_000,
     "extra": 2_000_000_000,
@@ -27,9 +27,9 @@ package struct StoryExpectation: Sendable {
   package static func free(_ reason: String, _ labels: String...) -> Self {
     Self(plan: "free", reason: reason, labels: labels)
   }
-  /// Nothing yet.
+  /// Nothing bought yet.
   package static let nobody = free("never_subscribed")
-  /// No access; what the subscription is called is left open.
+  /// No access; the subscription's label is left open.
   package static let nothing = Self(
     plan: "free", reason: "never_subscribed", labels: [], tellsLabels: false)
 
@@ -42,7 +42,7 @@ package struct StoryExpectation: Sendable {
 
   private var cap: Int64 { Self.caps[plan]! + addOnCount * Self.caps["extra"]! }
 
-  /// `letters`: how the story names the store's subscriptions, in the order they were made.
+  /// `letters`: the story's names of the store's subscriptions, in the order of their creation.
   func json(_ letters: [String]) -> JSONValue {
     var members: [JSONValue.Member] = [
       .init("cap", .integer(cap)), .init("plan", .string(plan)),

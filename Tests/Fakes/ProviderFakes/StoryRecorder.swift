@@ -2,29 +2,29 @@ package import Base
 internal import Crypto
 package import JSON
 
-/// A fake store as the recorder of its stories sees it.
+/// A fake store as the recorder of its stories uses it.
 package protocol RecordedStore: AnyObject, Sendable {
-  /// What it told so far, oldest first.
+  /// The deliveries so far, oldest first.
   var deliveries: [FakeDelivery] { get }
-  /// Its type, as files are named by it.
+  /// The delivery's type, used in file names.
   func type(of delivery: FakeDelivery) -> String
   func request(for delivery: FakeDelivery, at moment: Instant) -> FakeRequest
-  /// Every subscription by the store's own name for it, in the order in which they were made.
+  /// The store's own names of all subscriptions, in the order of their creation.
   var sold: [String] { get }
-  /// Those of an account, as the sales oracle knows it.
+  /// The subscriptions of an account, according to the sales oracle.
   func sold(to account: Identifier) -> [String]
-  /// What the API answers to reads now, by the last part of their path, each with a file's name;
-  /// none where a delivery holds all that there is to know.
+  /// The API's present answers to reads, by the last part of their path, each with a file name. Empty if a
+  /// delivery holds everything.
   var reads: [(name: String, file: String, answer: FakeAnswer)] { get }
-  /// What an app posts to claim a subscription.
+  /// The body that an app posts to claim a subscription.
   func claim(of subscription: String) -> JSONValue
-  /// Our server acknowledges a purchase; false where there is nothing to acknowledge.
+  /// Our server acknowledges a purchase; false if there is nothing to acknowledge.
   func acknowledge(_ subscription: String, for account: Identifier) -> Bool
-  /// The answer's word where our server takes a delivery and it is not `recorded`.
+  /// The status in our server's answer to an accepted delivery, if it is not `recorded`.
   var answer: String? { get }
-  /// What a server is set to that takes its deliveries; files are named from the repository's root.
+  /// The settings of a server that accepts its deliveries; file names are relative to the repository's root.
   var serverSettings: [(key: String, value: String)] { get }
-  /// Where the shape of what is recorded is from.
+  /// The source of the recorded objects' shape.
   var source: String { get }
 }
 
@@ -35,18 +35,18 @@ extension RecordedStore {
   package var answer: String? { nil }
 }
 
-/// A story being recorded: what happens at a store, step by step with what our server must then say.
+/// A story being recorded: the events at a store, step by step, with our server's expected state.
 ///
 /// Deliveries arrive two seconds after they were sent; steps are at whole seconds.
 package final class StoryRecorder<Store: RecordedStore> {
   package let clock: FakeClock
   package let store: Store
-  /// Where the customer may go instead.
+  /// The store to which the customer may move.
   package let stripe: FakeStripe
   package let account: Identifier
-  /// Raw requests, claims and what reads answer, by file name.
+  /// Raw requests, claims and answers to reads, by file name.
   package private(set) var files: [(name: String, bytes: [UInt8])] = []
-  /// What happened at our own server meanwhile; the store knows nothing of it.
+  /// Decisions at our own server in the meantime, which the store does not know.
   package private(set) var decisions: [(decision: Decision, at: Instant)] = []
   private var steps: [JSONValue] = []
   private var arrived: Set<FakeDelivery> = []
@@ -61,7 +61,7 @@ package final class StoryRecorder<Store: RecordedStore> {
     case deleteAccount
   }
 
-  /// `path`: the story's folder under webhooks/; ids follow from it.
+  /// `path`: the story's folder under webhooks/, which determines ids.
   package init(
     _ path: String, start: Instant, _ makeStore: (FakeClock, _ seed: UInt64) -> Store
   ) {
@@ -73,7 +73,7 @@ package final class StoryRecorder<Store: RecordedStore> {
     settings.seed = path
     stripe = FakeStripe(clock, settings)
     var bytes = Array(digest.suffix(16))
-    // Version 4, variant 1: as our server makes them.
+    // Version 4, variant 1, like our server's ids.
     bytes[6] = bytes[6] & 0x0F | 0x40
     bytes[8] = bytes[8] & 0x3F | 0x80
     account = Identifier(bytes: bytes)!
@@ -81,15 +81,14 @@ package final class StoryRecorder<Store: RecordedStore> {
 
   // MARK: steps
 
-  /// Only the clock moves, to the first whole second at or after `moment`.
+  /// Only moves the clock, to the first whole second at or after `moment`.
   ///
-  /// What the store tells meanwhile waits; reads answer otherwise only where something is told, or
-  /// with `reading`.
+  /// Deliveries wait meanwhile. The recorded answers to reads change only with a delivery, or with `reading`.
   package func time(_ moment: Instant, _ expected: Expectation, reading: Bool = false) {
     step(at: moment, [], expected, reading: reading)
   }
 
-  /// Steps a second before `moment` and right at it.
+  /// One step a second before `moment`, and one at it.
   package func edge(_ moment: Instant, _ before: Expectation, _ after: Expectation) {
     time(Instant(seconds: (moment - .milliseconds(1)).seconds), before)
     time(moment, after)
@@ -98,8 +97,8 @@ package final class StoryRecorder<Store: RecordedStore> {
   package func go(_ span: Instant.Span) { clock.advance(by: span) }
   package func go(to moment: Instant) { clock.set(moment) }
 
-  /// Everything told and not yet delivered arrives, each with its own expectation; what the first
-  /// one is about is then acknowledged, if `acknowledging` names it.
+  /// All waiting deliveries arrive, each with its own expectation. If `acknowledging` names the subject of
+  /// the first one, it is then acknowledged.
   package func deliver(_ expected: Expectation..., acknowledging subscription: String? = nil) {
     let news = waiting
     let names = news.map { $0.store.type(of: $0.delivery) }
@@ -109,18 +108,18 @@ package final class StoryRecorder<Store: RecordedStore> {
     }
   }
 
-  /// Everything that waits arrives, however much it is; one expectation holds throughout.
+  /// All waiting deliveries arrive, however many; one expectation applies to all.
   package func deliverAll(_ expected: Expectation) {
     for one in waiting { arrive(one, expected) }
   }
 
-  /// The same delivery once more: the store did not see our answer.
+  /// The same delivery again, because the store did not see our answer.
   package func repeatLast(_ expected: Expectation) {
     guard let delivery = store.deliveries.last(where: { arrived.contains($0) }) else { return }
     arrive((delivery, store), expected, answer: "duplicate")
   }
 
-  /// The account's app posts what proves a purchase.
+  /// The account's app posts the proof of a purchase.
   package func claim(
     _ subscription: String, _ expected: Expectation, acknowledging: Bool = false
   ) {
@@ -142,7 +141,7 @@ package final class StoryRecorder<Store: RecordedStore> {
 
   typealias Waiting = (delivery: FakeDelivery, store: any RecordedStore)
 
-  /// What was told and did not arrive yet.
+  /// The deliveries that have not arrived yet.
   var waiting: [Waiting] {
     let stores: [any RecordedStore] = [store, stripe]
     return stores.flatMap { store in
@@ -150,7 +149,7 @@ package final class StoryRecorder<Store: RecordedStore> {
     }
   }
 
-  /// The newest delivery of that type that arrived.
+  /// The newest delivery of that type that has arrived.
   func arrived(_ type: String) -> FakeDelivery? {
     store.deliveries.last { arrived.contains($0) && store.type(of: $0) == type }
   }
@@ -206,7 +205,7 @@ package final class StoryRecorder<Store: RecordedStore> {
     }
   }
 
-  /// The answers that differ from those of the step before, each in a file of its own.
+  /// The answers that differ from those of the step before, each in its own file.
   private func changedReads() -> [JSONValue.Member] {
     store.reads.compactMap { read in
       guard answers[read.name] != read.answer.body else { return nil }
@@ -233,7 +232,7 @@ package final class StoryRecorder<Store: RecordedStore> {
 
   // MARK: the file
 
-  /// `story.json`, a line for each step.
+  /// `story.json`, with one line for each step.
   package func storyFile(title: String) -> [UInt8] {
     var settings = store.serverSettings
     if !stripe.deliveries.isEmpty { settings += stripe.serverSettings }
@@ -254,7 +253,7 @@ package final class StoryRecorder<Store: RecordedStore> {
 }
 
 extension FakeRequest {
-  /// With what every request over HTTP/1.1 has.
+  /// The request with the fields that every HTTP/1.1 request has.
   fileprivate var complete: FakeRequest {
     guard header("Host") == nil else { return self }
     return FakeRequest(
@@ -265,8 +264,7 @@ extension FakeRequest {
 }
 
 extension Instant {
-  /// When the story of that name begins: one of the mornings of March 2026, up to 255 times `apart`
-  /// after nine.
+  /// When the story of that name begins: on a morning of March 2026, up to 255 times `apart` after nine.
   static func morning(of name: String, apart: Span) -> Instant {
     let digest = SHA256.hash(Array(name.utf8))
     return Instant(seconds: 1_772_442_000) + .days(Int64(digest[0] % 20))

@@ -1,6 +1,6 @@
 internal import Base
 
-/// Items that come beside a plan and go again, in the plan's cycle or one of their own.
+/// Items that are added to a plan and removed again, in the plan's cycle or one of their own.
 extension StripeWorld {
   mutating func add(_ price: StripePrice, to id: String, _ proration: StripeProration) {
     let sub = subscriptions[id]
@@ -38,7 +38,7 @@ extension StripeWorld {
     schedule(.turnAddition(subscription: id, item: addition.item, end: end), at: end)
   }
 
-  /// The next period of an addition in a cycle of its own, with an invoice of its own.
+  /// Begins the next period of an addition that has its own cycle, with its own invoice.
   mutating func turnAddition(_ id: String, _ item: String, _ end: Instant) {
     let sub = subscriptions[id]
     guard !sub.isEnded, let place = sub.additions.firstIndex(where: { $0.item == item }),
@@ -60,7 +60,7 @@ extension StripeWorld {
     scheduleEnd(of: addition, id)
   }
 
-  /// The line waits for the next invoice, or has one of its own at once.
+  /// Adds the line to the next invoice, or bills it at once with its own invoice.
   private mutating func bill(
     _ line: Line, _ id: String, _ proration: StripeProration,
     _ change: (inout Subscription) -> Void
@@ -85,7 +85,7 @@ extension StripeWorld {
     attempt(invoice)
   }
 
-  /// The rest of the period, to be paid or given back.
+  /// The rest of the period, as a charge or a credit.
   private func rest(
     of addition: Subscription.Addition, _ sub: Subscription, isCredit: Bool
   ) -> Line {
@@ -104,7 +104,7 @@ extension StripeWorld {
 }
 
 extension StripeWorld.Subscription {
-  /// The plan leaves a cycle; what came with it stays there.
+  /// The plan leaves a cycle; its additions stay in it.
   mutating func separateAdditions(from period: Range<Instant>) {
     for place in additions.indices where additions[place].ownPeriod == nil {
       additions[place].ownPeriod = period

@@ -1,7 +1,7 @@
 internal import Base
 internal import JSON
 
-/// What Stripe does by itself as periods end: invoices, attempts, retries.
+/// What Stripe does by itself when periods end: invoices, attempts, retries.
 extension StripeWorld {
   mutating func schedulePeriodEnd(_ id: String) {
     let end = subscriptions[id].period.upperBound
@@ -26,7 +26,7 @@ extension StripeWorld {
     emit("invoice.upcoming", rendering.invoice(preview, isPreview: true))
   }
 
-  /// The period ends, and with it the trial, the subscription, or nothing but the period.
+  /// Ends the period, and with it the trial or the subscription if that is due.
   mutating func turnPeriod(_ id: String) {
     var sub = subscriptions[id]
     if sub.cancelAtPeriodEnd || sub.cancelAt == now { return end(id, sub.cancellationReason) }
@@ -85,7 +85,7 @@ extension StripeWorld {
     return id
   }
 
-  /// A whole period of the plan and of what comes with it in its cycle.
+  /// The lines for a whole period of the plan and of the additions in its cycle.
   func periodLines(of sub: Subscription, seed: String) -> [Line] {
     [line(of: sub.price, sub.period, seed: seed)]
       + sub.additions.filter { $0.ownPeriod == nil }.map { addition in
@@ -104,7 +104,7 @@ extension StripeWorld {
       description: "1 × \(price.title) (at \(money) / \(price.interval.rawValue))")
   }
 
-  /// Final from now on: the customer's balance is used, nothing else can change.
+  /// Makes the invoice final: the customer's balance is used, and nothing else can change.
   mutating func finalizeQuietly(_ id: String) {
     let customer = invoices[id].customer
     let balance = customers[customer].balance
@@ -128,7 +128,7 @@ extension StripeWorld {
     }
   }
 
-  /// Tries to take the money; nothing is due where a balance or a trial covers it.
+  /// Tries to take the money. Nothing is due if a balance or a trial covers it.
   mutating func attempt(_ id: String) {
     if invoices[id].amountDue == 0 || customers[invoices[id].customer].card == .works {
       collect(id)
@@ -137,7 +137,7 @@ extension StripeWorld {
     }
   }
 
-  /// The money is there.
+  /// The payment succeeds.
   mutating func collect(_ id: String) {
     if invoices[id].amountDue > 0 {
       if !isUnderWay(id) { invoices[id].attemptCount += 1 }
@@ -155,7 +155,7 @@ extension StripeWorld {
     takeEffect(ofPaid: id)
   }
 
-  /// Paid, by whatever means.
+  /// Marks the invoice as paid, by whatever means.
   mutating func settle(_ id: String) {
     invoices[id].status = .paid
     invoices[id].paidAt = now
@@ -175,7 +175,7 @@ extension StripeWorld {
     }
   }
 
-  /// The bank says no.
+  /// The bank declines.
   mutating func fail(_ id: String) {
     let sub = subscriptions[invoices[id].subscription]
     if !isUnderWay(id) { invoices[id].attemptCount += 1 }
@@ -213,12 +213,12 @@ extension StripeWorld {
     }
   }
 
-  /// Whether an attempt has begun and the bank has not said anything yet.
+  /// Whether an attempt has begun that the bank has not answered yet.
   private func isUnderWay(_ id: String) -> Bool {
     invoices[id].payment.map { payments[$0].status } == .processing
   }
 
-  /// A payment of the invoice, or its next attempt: one intent for all, a charge for each.
+  /// A payment of the invoice, or its next attempt: one intent for all attempts, one charge for each.
   mutating func newPayment(_ invoice: String, _ status: Payment.Status) -> String {
     let charge = newID("ch")
     if let id = invoices[invoice].payment {

@@ -1,9 +1,9 @@
-/// Stripe's billing objects, whole: what every API version has, and what some have.
+/// Stripe's complete billing objects: members of all API versions, and members of some.
 ///
-/// Shape: https://github.com/stripe/openapi at API 2026-07-29.dahlia; what older versions have
-/// instead is from the API changelog (https://docs.stripe.com/changelog).
+/// Shape: https://github.com/stripe/openapi at API 2026-07-29.dahlia. The differences of older versions are
+/// from the API changelog (https://docs.stripe.com/changelog).
 extension StripeTemplate {
-  /// What is sold, at what price; `plan` is its older form.
+  /// A product's price; `plan` is its older form.
   static let price = StripeTemplate(
     """
     {
@@ -33,7 +33,7 @@ extension StripeTemplate {
     }
     """)
 
-  /// What one subscription bills for.
+  /// An item that a subscription bills.
   static let item = StripeTemplate(
     """
     {
@@ -127,7 +127,7 @@ extension StripeTemplate {
     }
     """)
 
-  /// Since basil (2025-03-31) `parent` names the subscription and nothing names the payment.
+  /// Since basil (2025-03-31) `parent` names the subscription, and no member names the payment.
   static let invoice = StripeTemplate(
     """
     {

@@ -1,7 +1,7 @@
 internal import Base
 internal import JSON
 
-/// What a seller's server orders on the way to a subscription.
+/// The requests of a seller's server that lead to a subscription.
 extension StripeOrders {
   typealias Refusal = StripeReads.Refusal
   typealias Form = StripeReads.Parameters
@@ -206,7 +206,7 @@ extension StripeOrders {
     return invoice
   }
 
-  /// A payment method that is the customer's already.
+  /// A payment method that already belongs to the customer.
   private func attached(
     _ name: String, to customer: String, _ world: inout StripeWorld
   ) throws(Refusal) -> StripeWorld.PaymentMethod {
@@ -221,7 +221,7 @@ extension StripeOrders {
 }
 
 extension StripeReads.Refusal {
-  /// What the bank says to a payment at which nobody is there.
+  /// The bank's refusal of a payment for which the customer is not present.
   static func declined(_ card: StripeCard) -> StripeReads.Refusal {
     switch card {
     case .needsConfirmation:

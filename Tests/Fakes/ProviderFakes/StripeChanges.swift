@@ -1,7 +1,7 @@
 internal import Base
 internal import JSON
 
-/// What a customer or the seller changes about a subscription.
+/// Changes to a subscription by a customer or the seller.
 extension StripeWorld {
   // MARK: Price
 
@@ -53,7 +53,7 @@ extension StripeWorld {
     attempt(invoice)
   }
 
-  /// Unused time back, and the rest of the period or a whole new one.
+  /// A credit for the unused time, and the rest of the period or a whole new one.
   private func changeLines(
     _ sub: Subscription, _ price: StripePrice, _ period: Range<Instant>
   ) -> [Line] {
@@ -100,7 +100,7 @@ extension StripeWorld {
     void(pending.invoice, isAsked: false)
   }
 
-  /// By a schedule: the price changes when the period ends, and nothing is given back.
+  /// By a schedule: the price changes when the period ends, without a credit.
   mutating func schedulePrice(_ id: String, _ price: StripePrice) {
     let schedule = newID("sub_sched")
     update(id, isAsked: true) {
@@ -111,7 +111,7 @@ extension StripeWorld {
 
   // MARK: Ends
 
-  /// `date`: by `cancel_at` alone; nil: by the flag, at the period's end.
+  /// `date`: only with `cancel_at`; nil: with the flag, at the period's end.
   mutating func cancel(_ id: String, at date: Instant?) {
     let end = date ?? subscriptions[id].period.upperBound
     let asked = now
@@ -124,7 +124,7 @@ extension StripeWorld {
     if date != nil { schedule(.cancel(subscription: id), at: end) }
   }
 
-  /// What the customer answers when asked why.
+  /// The customer's answer to the question why.
   mutating func giveFeedback(_ id: String, _ feedback: String) {
     update(id, isAsked: true) { $0.feedback = feedback }
   }
@@ -139,7 +139,7 @@ extension StripeWorld {
     }
   }
 
-  /// Ended for good. Its open invoices are tried no more, but can still be paid.
+  /// Ends it for good. Its open invoices are not retried, but can still be paid.
   mutating func end(_ id: String, _ reason: String?, isAsked: Bool = false) {
     subscriptions[id].status = .canceled
     subscriptions[id].endedAt = now
@@ -180,20 +180,20 @@ extension StripeWorld {
     }
   }
 
-  /// The customer loses the service at once, or for good where nobody paid.
+  /// Takes the service from the customer at once, or for good if no one paid.
   mutating func pause(_ id: String, _ reason: StripePause) {
     let now = now
     if reason == .requested { removals[subscriptions[id].item] = now }
     update(id) {
       $0.status = .paused
       $0.paused = (reason, now)
-      // The unused time is given back.
+      // The unused time is credited.
       if reason == .requested { $0.period = $0.period.lowerBound..<now }
     }
     emit(subscription: id, "paused")
   }
 
-  /// Out of the status `paused`: a period begins now, once its invoice is paid.
+  /// Leaves the status `paused`: a period begins now, once its invoice is paid.
   mutating func resume(_ id: String) {
     let invoice = bill(resumptionOf: id)
     attempt(invoice)

@@ -1,7 +1,7 @@
 internal import Base
 internal import JSON
 
-/// The collections of the API, oldest first, each row with what it can be found by.
+/// The collections of the API, oldest first, each row with the fields that filters use.
 extension StripeReads {
   func rows(of kind: String, _ expandsPayments: Bool) -> [Row] {
     switch kind {
@@ -54,7 +54,7 @@ extension StripeReads {
     }
   }
 
-  /// Before basil there are none.
+  /// Empty before basil.
   private var invoicePayments: [Row] {
     guard rendering.version.isBasil else { return [] }
     return rendering.world.payments.rows.map {

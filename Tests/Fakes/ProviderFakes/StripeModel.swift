@@ -1,9 +1,9 @@
 internal import Base
 internal import JSON
 
-/// What the fake Stripe knows at one moment: objects, the timetable, and what it sold.
+/// The fake Stripe's state at one moment: objects, the timetable, and the sales.
 ///
-/// A value, so that a lagging read is a read of an older one. All times are whole seconds.
+/// A value, so that a lagging read is a read of an older value. All times are whole seconds.
 struct StripeWorld: Sendable {
   let settings: StripeSettings
   var now: Instant
@@ -22,7 +22,7 @@ struct StripeWorld: Sendable {
   var events = StripeTable<Event>()
   var timetable: [Appointment] = []
   var sales: [StripeSale] = []
-  /// When an addition was taken from its subscription, or its plan paused, by its item.
+  /// When an addition was removed from its subscription, or its plan paused, by its item.
   var removals: [String: Instant] = [:]
 
   init(_ settings: StripeSettings, now: Instant) {
@@ -36,7 +36,7 @@ struct StripeWorld: Sendable {
     var email: String
     var card: StripeCard
     var paymentMethod: String
-    /// The account that its metadata names.
+    /// The account that the metadata names.
     var account: Identifier?
     /// Negative: money that the next invoices use first.
     var balance: Int64 = 0
@@ -48,15 +48,15 @@ struct StripeWorld: Sendable {
     let item: String
     let customer: String
     let account: Identifier?
-    /// Whether its metadata names the account.
+    /// Whether the metadata names the account.
     var isMarked = true
-    /// What else of the buyer's server its metadata names.
+    /// The other value of the buyer's server in the metadata.
     var flow: String?
     let created: Instant
     var anchor: Instant
     var period: Range<Instant>
     var price: StripePrice
-    /// What is billed beside it.
+    /// Items that are billed in addition to the plan.
     var additions: [Addition] = []
     var status: Status
     var trial: Range<Instant>?
@@ -71,13 +71,13 @@ struct StripeWorld: Sendable {
     var pause: StripeCollectionPause?
     var resumesAt: Instant?
     var pendingUpdate: PendingUpdate?
-    /// What a schedule puts in place when the period ends.
+    /// The price that a schedule sets when the period ends.
     var scheduled: StripePrice?
     var schedule: String?
-    /// Credits and charges that wait for the next invoice.
+    /// Credits and charges for the next invoice.
     var waitingLines: [Line] = []
     var invoiceCount = 0
-    /// Within how many days an invoice that is sent may be paid; nil where the card is charged.
+    /// The number of days in which a sent invoice may be paid; nil if the card is charged.
     var daysUntilDue: Int64?
     /// Why its status is `paused`, and since when.
     var paused: (reason: StripePause, at: Instant)?
@@ -95,12 +95,12 @@ struct StripeWorld: Sendable {
     struct Addition: Sendable {
       let item: String
       let price: StripePrice
-      /// Where it is billed in another cycle than the plan's.
+      /// The period, if it is billed in a cycle other than the plan's.
       var ownPeriod: Range<Instant>?
     }
   }
 
-  /// A change of price that waits for its payment.
+  /// A change of price that takes effect when it is paid.
   struct PendingUpdate: Sendable {
     let price: StripePrice
     let expiresAt: Instant
@@ -115,13 +115,13 @@ struct StripeWorld: Sendable {
     let amount: Int64
     let period: Range<Instant>
     let description: String
-    /// The item that it bills, where it is not that of the plan.
+    /// The item that it bills, if it is not the plan's.
     var item: String?
-    /// Of a change within a period; comes from an invoice item then.
+    /// From a change within a period; such a line comes from an invoice item.
     var isProration = false
     /// The invoice whose unused time it gives back.
     var credits: String?
-    /// Sold when it was put on the account, before any invoice had it.
+    /// Counted as sold when it was put on the account, before it was on an invoice.
     var isSold = false
   }
 
@@ -139,7 +139,7 @@ struct StripeWorld: Sendable {
     var attemptCount = 0
     var nextAttempt: Instant?
     var autoAdvance = true
-    /// What the customer's balance gave; known once it is final.
+    /// The amount taken from the customer's balance; known once the invoice is final.
     var balanceUsed: Int64 = 0
     var startingBalance: Int64 = 0
     var payment: String?
@@ -148,11 +148,11 @@ struct StripeWorld: Sendable {
     var voidedAt: Instant?
     var uncollectibleAt: Instant?
     var uncollectibleReason: String?
-    /// Of an invoice that is sent to be paid.
+    /// When an invoice that was sent is due.
     var dueAt: Instant?
-    /// Paid by other means than Stripe's.
+    /// Paid by other means than through Stripe.
     var isPaidOutside = false
-    /// What the customer's client confirms its payment with.
+    /// The secret with which the customer's client confirms the payment.
     var clientSecret: String { "pi_\(stripeLetters(id, 24))_secret_\(stripeLetters(id + "s", 25))" }
 
     enum Status: String, Sendable { case draft, open, paid, uncollectible, void }
@@ -169,7 +169,7 @@ struct StripeWorld: Sendable {
     let customer: String
     let amount: Int64
     let created: Instant
-    /// Of the latest attempt.
+    /// The charge of the latest attempt.
     var charge: String
     var chargedAt: Instant
     var status: Status = .failed
@@ -209,7 +209,7 @@ struct StripeWorld: Sendable {
     let created: Instant
     var flow: String?
     var customer: String?
-    /// Whether the subscription's metadata names the account, too, as the session's does.
+    /// Whether the subscription's metadata also names the account, like the session's.
     var marksSubscription = true
     var subscription: String?
     var invoice: String?
@@ -225,7 +225,7 @@ struct StripeWorld: Sendable {
     let json: JSONValue
   }
 
-  /// Something that Stripe does by itself when its time comes, unless it is moot by then.
+  /// Something that Stripe does by itself at a set time, unless it no longer applies.
   struct Appointment: Sendable {
     let due: Instant
     let task: Task
@@ -248,15 +248,15 @@ struct StripeWorld: Sendable {
   }
 }
 
-/// Rows by id, in the order they came.
+/// Rows by id, in the order of their creation.
 struct StripeTable<Row: Sendable>: Sendable {
   private(set) var rows: [Row] = []
   private var places: [String: Int] = [:]
 
-  /// Nil where there is no such row; a row is never taken away.
+  /// Nil if there is no such row; rows are never removed.
   subscript(optional id: String) -> Row? { places[id].map { rows[$0] } }
 
-  /// Traps where there is no such row: a story that names it is wrong.
+  /// Traps if there is no such row: a story that names it is wrong.
   subscript(id: String) -> Row {
     get { rows[place(id)] }
     set { rows[place(id)] = newValue }

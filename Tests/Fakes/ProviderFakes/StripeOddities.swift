@@ -1,7 +1,7 @@
 internal import Base
 internal import JSON
 
-/// What an endpoint may hear besides: of products that Coffer does not use, and thin events.
+/// Other events that an endpoint may get: of products that Coffer does not use, and thin events.
 extension FakeStripe {
   package func changeEmail(ofCustomer id: String, to email: String) {
     operate { world in
@@ -12,7 +12,7 @@ extension FakeStripe {
     }
   }
 
-  /// Of a product that Coffer does not use: nobody here decodes its kind.
+  /// An event of a product that Coffer does not use; no decoder here knows its kind.
   package func grantCredit(toCustomer id: String) {
     operate { world in
       let grant = world.newID("credgr")
@@ -31,7 +31,7 @@ extension FakeStripe {
     }
   }
 
-  /// An event of API v2: it names the subscription and carries nothing of it.
+  /// An event of API v2: it names the subscription and has none of its content.
   package func tellThinly(of subscription: String) {
     operate { world in
       let id = world.newID("evt")

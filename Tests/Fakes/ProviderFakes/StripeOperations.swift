@@ -1,11 +1,11 @@
 package import Base
 
-/// What customers, their banks and the seller do. Each returns the ids of what it made.
+/// The operations of customers, their banks and the seller. Each returns the ids of the objects that it made.
 extension FakeStripe {
   // MARK: Buying
 
-  /// A page for the account, made by our server. It expires by itself after a day.
-  /// `marksSubscription`: whether the subscription's metadata names the account, too.
+  /// A checkout page for the account, made by our server. It expires by itself after a day.
+  /// `marksSubscription`: whether the subscription's metadata also names the account.
   package func openCheckout(
     account: Identifier?, _ price: StripePrice = .premiumMonthly,
     with additions: [StripePrice] = [],
@@ -18,7 +18,7 @@ extension FakeStripe {
     }
   }
 
-  /// The customer finishes the page; a trial needs no card. Returns the subscription.
+  /// The customer completes the page; a trial needs no card. Returns the subscription.
   package func complete(
     checkout id: String, _ card: StripeCard = .works,
     missingCard: StripeMissingCard = .createInvoice
@@ -26,12 +26,12 @@ extension FakeStripe {
     operate { $0.completeSession(id, card, missingCard) }
   }
 
-  /// The customer finishes the page with a bank debit. Returns the subscription.
+  /// The customer completes the page with a bank debit. Returns the subscription.
   package func completeDelayed(checkout id: String) -> String {
     operate { $0.completeDelayedSession(id) }
   }
 
-  /// Days later the bank says whether the debit worked.
+  /// Days later, the bank reports whether the debit succeeded.
   package func settleDelayed(checkout id: String, succeeds: Bool) {
     operate { $0.settleDelayedSession(id, succeeds: succeeds) }
   }
@@ -40,7 +40,7 @@ extension FakeStripe {
     operate { $0.expireSession(id, isAsked: true) }
   }
 
-  /// A page opened and finished at once. Returns the subscription.
+  /// Opens a page and completes it at once. Returns the subscription.
   package func buy(
     account: Identifier?, _ price: StripePrice = .premiumMonthly, customer: String? = nil
   ) -> String {
@@ -52,7 +52,7 @@ extension FakeStripe {
     operate { $0.addCustomer(card) }
   }
 
-  /// A subscription made by the API; without an account it carries no metadata.
+  /// A subscription made through the API; without an account it has no metadata.
   package func subscribe(
     customer: String, account: Identifier?, _ price: StripePrice = .premiumMonthly,
     with additions: [StripePrice] = [], trialDays: Int64 = 0,
@@ -64,19 +64,19 @@ extension FakeStripe {
     }
   }
 
-  /// A subscription whose invoices are sent, to be paid within so many days.
+  /// A subscription with sent invoices, to be paid within `daysUntilDue` days.
   package func subscribe(
     customer: String, account: Identifier?, daysUntilDue: Int64
   ) -> String {
     operate { $0.subscribe(customer, account, daysUntilDue: daysUntilDue) }
   }
 
-  /// A subscription that is billed for the first time when its period ends.
+  /// A subscription that is first billed when its period ends.
   package func subscribeUnbilled(customer: String, account: Identifier?) -> String {
     operate { $0.subscribeUnbilled(customer, account) }
   }
 
-  /// From now on the customer's card works, or not; nothing is tried again at once.
+  /// Sets whether the customer's card works; no payment is retried at once.
   package func setCard(of subscription: String, _ card: StripeCard) {
     operate { $0.customers[$0.subscriptions[subscription].customer].card = card }
   }
@@ -89,27 +89,26 @@ extension FakeStripe {
     operate { $0.changePrice(subscription, to: price, proration) }
   }
 
-  /// Another item beside the plan, for the rest of the period, or where its interval is another for
-  /// one of its own.
+  /// Adds an item to the plan for the rest of the period, or for a period of its own if its interval differs.
   package func add(
     _ price: StripePrice, to subscription: String, _ proration: StripeProration = .alwaysInvoice
   ) {
     operate { $0.add(price, to: subscription, proration) }
   }
 
-  /// Takes such an item away at once and gives its unused time back.
+  /// Removes such an item at once and credits its unused time.
   package func remove(
     _ price: StripePrice, from subscription: String, _ proration: StripeProration = .alwaysInvoice
   ) {
     operate { $0.remove(price, from: subscription, proration) }
   }
 
-  /// At the end of the period, by a schedule.
+  /// Changes the price at the end of the period, by a schedule.
   package func schedulePrice(of subscription: String, _ price: StripePrice) {
     operate { $0.schedulePrice(subscription, price) }
   }
 
-  /// By the flag, at the period's end; or on a date, by `cancel_at` alone.
+  /// At the period's end, with the flag; or on a date, only with `cancel_at`.
   package func cancel(_ subscription: String, on date: Instant? = nil) {
     operate { $0.cancel(subscription, at: date) }
   }
@@ -137,17 +136,17 @@ extension FakeStripe {
     operate { $0.resumeCollection(subscription, isAsked: true) }
   }
 
-  /// Into the status `paused`.
+  /// Sets the status `paused`.
   package func pause(_ subscription: String, _ reason: StripePause) {
     operate { $0.pause(subscription, reason) }
   }
 
-  /// Out of the status `paused`, with the card that the customer has now.
+  /// Leaves the status `paused`, with the customer's present card.
   package func resume(_ subscription: String) { operate { $0.resume(subscription) } }
 
   // MARK: Invoices and money
 
-  /// With the card that the customer has now.
+  /// With the customer's present card.
   package func pay(invoice: String) { operate { $0.pay(invoice) } }
 
   package func markPaid(invoice: String) { operate { $0.markPaid(invoice) } }
@@ -158,28 +157,28 @@ extension FakeStripe {
     operate { $0.markUncollectible(invoice, reason, isAsked: true) }
   }
 
-  /// Without an amount all that is left. Returns the refund.
+  /// Refunds an amount, by default all that is left. Returns the refund.
   @discardableResult
   package func refund(invoice: String, _ amount: Int64? = nil, isPending: Bool = false) -> String {
     operate { $0.refund(invoice, amount, isPending: isPending) }
   }
 
-  /// A pending one succeeds; or any fails, even one that had succeeded.
+  /// A pending refund succeeds; or any refund fails, even one that had succeeded.
   package func settle(refund: String, succeeds: Bool) {
     operate { $0.settleRefund(refund, succeeds: succeeds) }
   }
 
-  /// A warning is an enquiry: no money moves. Returns the dispute.
+  /// Opens a dispute; returns it. A warning is an enquiry, which moves no money.
   package func dispute(
     invoice: String, reason: String = "fraudulent", isWarning: Bool = false
   ) -> String {
     operate { $0.openDispute(invoice, reason, isWarning: isWarning) }
   }
 
-  /// Evidence for the bank.
+  /// Sends evidence to the bank.
   package func answer(dispute: String) { operate { $0.answerDispute(dispute) } }
 
-  /// Against a dispute that was lost.
+  /// Appeals against a lost dispute.
   package func appeal(dispute: String) { operate { $0.appealDispute(dispute) } }
 
   package func close(dispute: String, isWon: Bool) {
@@ -217,7 +216,7 @@ extension FakeStripe {
 
   // MARK: The truth
 
-  /// What the customer has been sold or given on trial, as far as it still stands, by start.
+  /// The customer's sales and trials that are still valid, by start.
   package func sales(of subscription: String) -> [StripeSale] {
     operate { $0.activeSales(of: subscription) }.sorted { $0.from < $1.from }
   }
@@ -228,7 +227,7 @@ extension FakeStripe {
     }
   }
 
-  /// All sales as they stood then, without what came later.
+  /// All sales as they were at that moment, without later changes.
   package func sales(asOf moment: Instant) -> [StripeSale] {
     catchUp()
     return state.withLock { $0.truths.last { $0.since <= moment }?.sales ?? [] }

@@ -1,7 +1,7 @@
 internal import Base
 internal import JSON
 
-/// What a seller's server has Stripe do.
+/// The requests with which a seller's server changes something at Stripe.
 struct StripeOrders {
   let version: StripeVersion
 
@@ -61,7 +61,7 @@ struct StripeOrders {
     return shown(id, world)
   }
 
-  /// Nothing is tried for its invoice: the seller pays it.
+  /// Its invoice is not attempted: the seller pays it.
   private func resume(
     _ id: String, _ form: StripeReads.Parameters, _ world: inout StripeWorld
   ) throws(StripeReads.Refusal) -> JSONValue {

@@ -2,16 +2,16 @@ internal import Base
 internal import JSON
 
 extension StripeWorld {
-  /// Has the price of a subscription change when its period ends.
+  /// Changes the price of a subscription when its period ends.
   struct Schedule: Sendable {
     let id: String
     let subscription: String
   }
 }
 
-/// Pages of Stripe's, and changes that wait.
+/// Stripe's pages, and changes that wait.
 extension StripeOrders {
-  /// No customer of the fake has an address; one who gives it on the page has.
+  /// No customer of the fake has an address, unless they give one on the page.
   static let withoutPlace = Refusal(
     status: 400, code: "customer_tax_location_invalid",
     message: "The customer's location isn't recognized.", parameter: "automatic_tax")

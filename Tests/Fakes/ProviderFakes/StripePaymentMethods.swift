@@ -5,7 +5,7 @@ extension StripeWorld {
   struct PaymentMethod: Sendable {
     let id: String
     let card: StripeCard
-    /// Whether the bank asks the customer before it may be used later.
+    /// Whether the bank asks the customer before later use.
     let asksAtSetup: Bool
     var customer: String?
   }
@@ -19,7 +19,7 @@ extension StripeWorld {
     var clientSecret: String { "\(id)_secret_\(stripeLetters(id, 25))" }
   }
 
-  /// What a test's token stands for: each use makes a payment method of its own.
+  /// The meaning of Stripe's test tokens; each use makes a new payment method.
   /// https://docs.stripe.com/testing
   private static let tokens: [String: (card: StripeCard, asksAtSetup: Bool)] = [
     "pm_card_visa": (.works, false), "pm_card_mastercard": (.works, false),
@@ -38,7 +38,7 @@ extension StripeWorld {
     return id
   }
 
-  /// A payment method for the customer; refused where there is none, or it is another's.
+  /// A payment method for the customer; refused if it does not exist or belongs to another customer.
   mutating func paymentMethod(
     _ name: String, for customer: String
   ) throws(StripeReads.Refusal) -> PaymentMethod {
@@ -59,7 +59,7 @@ extension StripeWorld {
     return method
   }
 
-  /// From now on the customer pays with it.
+  /// Makes the customer pay with it from now on.
   mutating func use(_ method: PaymentMethod, for customer: String) {
     paymentMethods[method.id].customer = customer
     customers[customer].card = method.card
@@ -91,7 +91,7 @@ extension StripeRendering {
     ]
   }
 
-  /// With what was asked to be shown within it.
+  /// The object with the requested expansions.
   func expanded(_ json: JSONValue, _ parameters: StripeReads.Parameters) -> JSONValue {
     let wishes = parameters.filter { $0.name.hasPrefix("expand[") }.map(\.value)
     var json = json
@@ -116,17 +116,18 @@ extension StripeRendering {
   }
 }
 
-/// What customers do on their side.
+/// The customers' own operations.
 extension FakeStripe {
-  /// As Stripe's library makes one on a page of the app; somebody's where a customer is given.
+  /// Adds a payment method, as Stripe's library does on a page of the app; it belongs to `customer` if that
+  /// is given.
   package func addPaymentMethod(
     _ card: StripeCard, asksAtSetup: Bool = false, customer: String? = nil
   ) -> String {
     operate { $0.addPaymentMethod(card, asksAtSetup: asksAtSetup, customer: customer) }
   }
 
-  /// The customer answers their bank, about a payment method or a payment, by the secret that the
-  /// server handed to the client. False where the secret opens nothing.
+  /// The customer answers their bank, about a payment method or a payment, with the secret that the server
+  /// gave to the client. False if the secret is not valid for anything.
   @discardableResult
   package func confirm(_ clientSecret: String, succeeds: Bool = true) -> Bool {
     operate { world in
@@ -148,7 +149,7 @@ extension FakeStripe {
     }
   }
 
-  /// The customer, where there is one alone who was not deleted.
+  /// The customer, if there is exactly one who was not deleted.
   package var onlyCustomer: String? {
     operate { world in
       let all = world.customers.rows.filter { $0.deletedAt == nil }
@@ -166,7 +167,7 @@ extension FakeStripe {
 
   package var customerCount: Int { operate { $0.customers.rows.count } }
 
-  /// Those that took money.
+  /// The number of charges that took money.
   package var chargeCount: Int {
     operate { $0.payments.rows.filter { $0.status == .succeeded }.count }
   }

@@ -1,7 +1,7 @@
 internal import Base
 internal import JSON
 
-/// Customers, sessions, and what becomes of money.
+/// Customers, sessions, and payments with their reversals.
 extension StripeRendering {
   func customer(_ customer: StripeWorld.Customer) -> JSONValue {
     let subscriptions = world.subscriptions.rows.filter { $0.customer == customer.id }
@@ -18,7 +18,7 @@ extension StripeRendering {
     return StripeTemplate.customer.filled(version, values)
   }
 
-  /// What a read answers for a customer who is no more.
+  /// The answer to a read of a deleted customer.
   func deletedCustomer(_ id: String) -> JSONValue {
     ["id": .string(id), "object": "customer", "deleted": true]
   }
@@ -35,7 +35,7 @@ extension StripeRendering {
       "payment_method_types": session.isDelayed ? ["sepa_debit"] : ["card"],
       "payment_method_collection": isFree ? "if_required" : "always",
     ]
-    // The customer can write this one, so nothing may follow from it.
+    // The customer can write this member, so nothing may follow from it.
     values["reference"] = .string("basket-\(stripeLetters(session.id + "reference", 12))")
     values["url"] =
       session.status == "open"

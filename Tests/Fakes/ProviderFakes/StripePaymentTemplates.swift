@@ -1,4 +1,4 @@
-/// Stripe's customers and payments, whole; the sources are those of the billing objects.
+/// Stripe's complete customers and payments, from the same sources as the billing objects.
 extension StripeTemplate {
   /// The person who pays.
   static let customer = StripeTemplate(
@@ -24,7 +24,7 @@ extension StripeTemplate {
     }
     """)
 
-  /// A page where somebody buys.
+  /// A checkout page.
   static let session = StripeTemplate(
     """
     {
@@ -173,7 +173,7 @@ extension StripeTemplate {
     }
     """)
 
-  /// Ties a payment to its invoice; new in basil (2025-03-31).
+  /// Connects a payment with its invoice; new in basil (2025-03-31).
   static let invoicePayment = StripeTemplate(
     """
     {

@@ -1,7 +1,7 @@
 internal import Base
 internal import JSON
 
-/// How a subscription begins.
+/// The beginning of a subscription.
 extension StripeWorld {
   mutating func addCustomer(_ card: StripeCard) -> String {
     let id = newID("cus")
@@ -28,7 +28,7 @@ extension StripeWorld {
     return id
   }
 
-  /// The customer finishes the page with a card that works, or with none where a trial needs none.
+  /// The customer completes the page with a working card, or without a card if a trial needs none.
   mutating func completeSession(
     _ id: String, _ card: StripeCard, _ missingCard: StripeMissingCard
   ) -> String {
@@ -57,9 +57,9 @@ extension StripeWorld {
     return sub
   }
 
-  /// The customer finishes the page with a bank debit, whose money takes days.
+  /// The customer completes the page with a bank debit, which takes days.
   ///
-  /// The subscription is active in the meantime and its invoice open: nobody paid yet.
+  /// Meanwhile the subscription is active and its invoice open: no one has paid yet.
   mutating func completeDelayedSession(_ id: String) -> String {
     precondition(sessions[id].status == "open", "the session \(id) is over")
     let customer = sessions[id].customer ?? addCustomer(.works)
@@ -86,7 +86,7 @@ extension StripeWorld {
     return sub
   }
 
-  /// What became of the bank debit.
+  /// The result of the bank debit.
   mutating func settleDelayedSession(_ id: String, succeeds: Bool) {
     let session = sessions[id]
     guard session.isDelayed, session.paymentStatus == "unpaid", let invoice = session.invoice else {
@@ -175,7 +175,7 @@ extension StripeWorld {
     return periodLines(of: sub, seed: id + "first")
   }
 
-  /// The first events: `isActiveFirst` where the subscription is made only after its payment.
+  /// The first events; `isActiveFirst` if the subscription is made only after its payment.
   mutating func begin(_ sub: String, _ invoice: String, isActiveFirst: Bool) {
     if !isActiveFirst { subscriptions[sub].status = .incomplete }
     emit(subscription: sub, "created", isAsked: true)

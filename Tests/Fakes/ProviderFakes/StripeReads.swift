@@ -2,14 +2,14 @@ internal import Base
 internal import HTTPMessages
 internal import JSON
 
-/// What Stripe's API answers to reads, from one world.
+/// Stripe's answers to reads, from one world.
 struct StripeReads {
   let rendering: StripeRendering
   let now: Instant
 
   typealias Parameters = [(name: String, value: String)]
 
-  /// A refusal in the form of https://docs.stripe.com/api/errors.
+  /// A refusal as described in https://docs.stripe.com/api/errors.
   struct Refusal: Error {
     let status: Int
     let code: String?
@@ -32,7 +32,7 @@ struct StripeReads {
     }
   }
 
-  /// One collection: how its rows are found, named and shown.
+  /// A row of a collection: its id, its fields for filters, and its JSON.
   struct Row {
     let id: String
     let fields: [String: String]
@@ -73,7 +73,7 @@ struct StripeReads {
       lines.map { Row(id: $0["id"].text, fields: [:], json: $0) }, path, parameters, allowed: [])
   }
 
-  /// By the one key of metadata that a server of ours looks for.
+  /// Searches by the only metadata key that our server looks for.
   private func search(_ parameters: Parameters, _ path: String) throws(Refusal) -> JSONValue {
     let found = world.customers.rows.filter { customer in
       customer.deletedAt == nil
@@ -90,7 +90,7 @@ struct StripeReads {
 
   // MARK: Lists
 
-  /// The filters that each collection knows.
+  /// The filters of each collection.
   private static let filters: [String: Set<String>] = [
     "subscriptions": ["customer", "price", "status"],
     "invoices": ["customer", "status", "subscription"],
@@ -131,7 +131,7 @@ struct StripeReads {
     return try page(newestFirst, path, parameters, allowed: allowed)
   }
 
-  /// Without a status all but the canceled ones.
+  /// Without a status, all but the canceled ones.
   private static func isListed(_ row: Row, _ status: String?) -> Bool {
     let own = row.fields["status"]
     return switch status {
@@ -200,7 +200,7 @@ extension StripeReads.Parameters {
 }
 
 extension JSONValue? {
-  /// The text, or none.
+  /// The text; empty if there is none.
   var text: String {
     guard case .string(let text)? = self else { return "" }
     return text

@@ -30,9 +30,9 @@ extension FakeStripe: RecordedStore {
 
 package typealias StripeRecorder = StoryRecorder<FakeStripe>
 
-/// The endpoint of a story is subscribed to nothing but what the story tells.
+/// A story's endpoint gets only the events that the story delivers.
 extension StoryRecorder<FakeStripe> {
-  /// The oldest event of that type that waits arrives, or the newest.
+  /// Delivers the oldest waiting event of that type, or the newest.
   func tell(_ type: String, _ expected: StoryExpectation, newest: Bool = false) {
     let events = waiting.filter { $0.store.type(of: $0.delivery) == type }
     guard let event = newest ? events.last : events.first else {
@@ -53,19 +53,19 @@ extension StoryRecorder<FakeStripe> {
     tell("checkout.session.\(kind)", expected)
   }
 
-  /// The newest payment: since basil the only delivery that ties it to its invoice.
+  /// Delivers the newest payment: since basil the only delivery that connects it with its invoice.
   func payment(_ expected: StoryExpectation) {
     if isBasil { tell("invoice_payment.paid", expected, newest: true) }
   }
 
-  /// Signed anew, with both secrets of a rotation, and with other counters.
+  /// Signed again, with both secrets of a rotation, and with other counters.
   func retry(_ type: String, _ expected: StoryExpectation) {
     repeatEvent(type, expected, answer: "duplicate", rotates: true) {
       $0.replacing("pending_webhooks", with: 2)
     }
   }
 
-  /// The same id with another meaning: one moment of it is another.
+  /// The same id with a different content: one of its times is changed.
   func contradict(
     _ type: String, _ moment: Instant, with other: Instant, _ expected: StoryExpectation
   ) {
@@ -92,7 +92,7 @@ extension StoryRecorder<FakeStripe> {
 }
 
 extension JSONValue {
-  /// With `other` wherever `value` stands.
+  /// A copy with `other` in place of every `value`.
   fileprivate func replacing(_ value: JSONValue, with other: JSONValue) -> JSONValue {
     switch self {
     case value: other

@@ -1,7 +1,7 @@
 internal import Base
 
-/// What one customer lives through at Stripe, with what must hold after each delivery; it is
-/// recorded in several API versions.
+/// The story of one customer at Stripe, with the state expected after each delivery; recorded in several API
+/// versions.
 package struct StripeRecording: Sendable, CustomStringConvertible {
   /// The folder's name.
   package let name: String
@@ -22,7 +22,7 @@ package struct StripeRecording: Sendable, CustomStringConvertible {
 
   package var description: String { name }
 
-  /// The stories that are told in a version: endive's own, with the first two for comparison.
+  /// The stories that are recorded in a version: for endive its own, and the first two for comparison.
   package static func all(in version: StripeVersion) -> [StripeRecording] {
     version == .endive ? buying.prefix(2) + endive : told
   }
@@ -44,7 +44,7 @@ package struct StripeRecording: Sendable, CustomStringConvertible {
     return recorder
   }
 
-  /// Each customer buys a day after the one before, and before the 29th: every month has that day.
+  /// Each customer buys a day after the one before, and before the 29th, a day that every month has.
   private func start(in version: StripeVersion) -> Instant {
     let place = Self.all(in: version).firstIndex { $0.name == name } ?? 0
     let (months, days) = place.quotientAndRemainder(dividingBy: 22)
@@ -54,7 +54,7 @@ package struct StripeRecording: Sendable, CustomStringConvertible {
 }
 
 extension StripeVersion {
-  /// At ten o'clock.
+  /// At ten o'clock on the version's first day.
   fileprivate var firstDay: Instant {
     switch self {
     case .y2020: Instant(seconds: 1_767_607_200)  // 2026-01-05
@@ -87,7 +87,7 @@ extension StoryExpectation {
   static let graceSpan = Instant.Span.days(7)
 }
 
-/// What many stories have in common.
+/// Steps that many stories share.
 extension StoryRecorder<FakeStripe> {
   /// The first purchase by card, in the order usual for the version. Returns the subscription.
   func buy(
@@ -106,21 +106,21 @@ extension StoryRecorder<FakeStripe> {
     }
     // The subscription is made only after the payment, so it begins active.
     session("completed", .pending)
-    // Active without a known invoice: a day of leeway, until that comes or is asked for.
+    // Active without a known invoice: a day of leeway, until the invoice arrives or is read.
     subscription("created", paid.unseen)
     invoice("paid", paid)
     return sub
   }
 
-  /// With the payment told, too.
+  /// The first purchase, with its payment's delivery.
   func buyAndPay() -> String {
     let sub = buy()
     payment(.subscribed)
     return sub
   }
 
-  /// The second month begins and its card payment fails; grace begins. Returns the subscription
-  /// and when the month began.
+  /// The second month begins, its card payment fails, and grace begins. Returns the subscription and the
+  /// beginning of the month.
   func failRenewal() -> (subscription: String, renewed: Instant) {
     let sub = buy()
     let renewed = periodEnd(sub)
@@ -133,7 +133,7 @@ extension StoryRecorder<FakeStripe> {
     return (sub, renewed)
   }
 
-  /// The customer cancels in the portal: by the flag, or with a date only.
+  /// The customer cancels in the portal: with the flag, or only with a date.
   func cancel(_ sub: String, on date: Instant? = nil) {
     store.cancel(sub, on: date)
     subscription("updated", .subscribed)
@@ -142,7 +142,7 @@ extension StoryRecorder<FakeStripe> {
     subscription("updated", .subscribed)
   }
 
-  /// Money goes back, as each version tells of it. Returns the refund.
+  /// Refunds an invoice, as each version reports it. Returns the refund.
   @discardableResult
   func giveBack(
     _ invoice: String, _ expected: StoryExpectation, amount: Int64? = nil
@@ -155,7 +155,7 @@ extension StoryRecorder<FakeStripe> {
 }
 
 extension StoryExpectation {
-  /// Of an active subscription whose invoice nobody told of.
+  /// The expectation for an active subscription whose invoice has not been reported.
   fileprivate var unseen: Self {
     guard reason == "subscribed" else { return self }
     var copy = Self(plan: plan, reason: "leeway", labels: labels)

@@ -1,6 +1,6 @@
 internal import Base
 
-/// A plan and what is added to it on one subscription.
+/// A plan and its additions on one subscription.
 extension StripeRecording {
   static let adding: [StripeRecording] = [
     StripeRecording(
@@ -51,7 +51,8 @@ extension StripeRecording {
       story.store.changePrice(of: sub, to: .premiumYearly)
       story.subscription("updated", .subscribed.extra)
       story.invoice("paid", .subscribed.extra)
-      // The addition's own month is over and its renewal not seen; then it is gone, the year is not.
+      // The addition's own month is over, and its renewal was not seen. Then the addition ends, but the year
+      // does not.
       story.edge(month, .subscribed.extra, .subscribed.extra)
       story.time(month + StoryExpectation.leewaySpan, .subscribed)
       story.time(story.periodEnd(sub) - .seconds(1), .subscribed)
@@ -79,7 +80,7 @@ extension StripeRecording {
       story.go(to: renewed + .hours(1))
       story.invoice("payment_failed", .subscribed.extra)
       story.subscription("updated", .subscribed.extra, newest: true)
-      // The year is paid; only what was added to it is not.
+      // The year is paid, but its addition is not.
       story.edge(renewed + StoryExpectation.graceSpan, .subscribed.extra, .subscribed)
     },
   ]
@@ -89,7 +90,7 @@ extension StripeRecording {
     let sub = story.buy()
     story.go(.days(10))
     story.store.add(.extraMonthly, to: sub)
-    // The snapshot has the item before anybody told of its payment: it goes along with the plan.
+    // The snapshot has the item before its payment is reported: the item is included with the plan.
     story.subscription("updated", .subscribed.extra)
     story.invoice("paid", .subscribed.extra)
     story.payment(.subscribed.extra)

@@ -1,6 +1,6 @@
 internal import Base
 
-/// Invoices that are sent, money by other ways than a card, and what endive brought.
+/// Invoices that are sent, payments by other means than a card, and features new in endive.
 extension StripeRecording {
   static let arranging: [StripeRecording] = [
     StripeRecording(
@@ -61,7 +61,7 @@ extension StripeRecording {
     },
   ]
 
-  /// The seller makes the subscription, so that there is no page; its invoice was just sent.
+  /// The seller makes the subscription, so there is no page; its invoice was just sent.
   private static func send(_ story: StripeRecorder, daysUntilDue: Int64) -> String {
     story.time(story.clock.now - .minutes(1), .nobody)
     let customer = story.store.addCustomer()

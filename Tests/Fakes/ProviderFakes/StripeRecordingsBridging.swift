@@ -1,6 +1,6 @@
 internal import Base
 
-/// What holds between a period that was paid and the next that is.
+/// Access between a paid period and the next paid period.
 extension StripeRecording {
   static let bridging: [StripeRecording] = [
     StripeRecording(

@@ -17,7 +17,7 @@ extension StripeRecording {
       story.go(to: renewed - .days(3))
       story.invoice("upcoming", .subscribed)
       story.go(to: renewed)
-      // The snapshot has the new period already; nobody has paid it.
+      // The snapshot already has the new period, which no one has paid.
       story.subscription("updated", .leeway)
       story.invoice("created", .leeway)
       story.go(to: renewed + .hours(1))
@@ -65,7 +65,7 @@ extension StripeRecording {
       story.invoice("paid", .nobody)
       if !story.isBasil { story.subscription("updated", .nobody) }
       story.time(start + .hours(2), .nobody)
-      // Stripe repeats a delivery that failed for up to three days.
+      // Stripe repeats a failed delivery for up to three days.
       story.go(to: start + .days(1))
       story.session("completed", .subscribed)
       story.time(story.periodEnd(sub) - .seconds(1), .subscribed)
@@ -95,7 +95,7 @@ extension StripeRecording {
       story.retry("invoice.paid", .subscribed)
       story.go(.hours(1))
       story.contradict("invoice.paid", end, with: end - .days(10), .subscribed)
-      // Until the invoice is read again, what any of its two values owes is owed.
+      // Until the invoice is read again, coverage includes what either of its two values gives.
       story.time(end - .seconds(1), .subscribed)
       story.time(end + StoryExpectation.leewaySpan, .lapsed)
     },
@@ -109,7 +109,7 @@ extension StripeRecording {
       story.store.changeEmail(ofCustomer: customer, to: "zoe.angstrom@example.com")
       story.tell("customer.updated", .subscribed)
       story.go(.hours(1))
-      // A part of the money only: the period stays.
+      // Only a part of the money, so the period stays.
       story.store.refund(invoice: story.store.latestInvoice(of: sub), 100)
       story.tell("charge.refunded", .subscribed)
       story.go(.hours(1))
@@ -129,7 +129,7 @@ extension StripeRecording {
       checkout: page, hasCard ? .works : .missing, missingCard: hasCard ? .createInvoice : .pause)
     story.session("completed", .pending)
     story.subscription("created", .trial)
-    // Nobody paid: a zero invoice announces the trial.
+    // No one paid: a zero invoice announces the trial.
     story.invoice("paid", .trial)
     story.go(to: story.periodEnd(sub) - .days(3))
     story.subscription("trial_will_end", .trial)

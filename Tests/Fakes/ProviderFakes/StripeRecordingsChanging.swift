@@ -1,6 +1,6 @@
 internal import Base
 
-/// Cancels, plans that change, and customers who go and come back.
+/// Cancellations, changes of plan, and customers who leave and come back.
 extension StripeRecording {
   static let changing: [StripeRecording] = [
     StripeRecording(
@@ -45,7 +45,7 @@ extension StripeRecording {
       story.invoice("paid", .subscribed)
       let renewed = story.periodEnd(sub)
       story.time(renewed, .leeway)
-      // What the year was still worth pays the next months.
+      // The remaining value of the year pays for the next months.
       story.go(to: renewed + .hours(1))
       story.invoice("paid", .subscribed)
       let end = story.periodEnd(sub)

@@ -1,6 +1,6 @@
 internal import Base
 
-/// Cards that do not work, and money that comes late or never.
+/// Cards that do not work, and payments that come late or never.
 extension StripeRecording {
   static let failing: [StripeRecording] = [
     StripeRecording(
@@ -153,14 +153,14 @@ extension StripeRecording {
     },
   ]
 
-  /// A purchase by bank debit, five days ago: everything is there but the money.
+  /// A purchase by bank debit, five days ago: everything is there except the money.
   private static func debit(_ story: StripeRecorder) -> (page: String, subscription: String) {
     let start = story.clock.now
     story.time(start - .minutes(1), .nobody)
     let page = story.store.openCheckout(account: story.account)
     let sub = story.store.completeDelayed(checkout: page)
     story.session("completed", .pending)
-    // Of a subscription alone it would be said that its payment has merely not been seen.
+    // For a subscription alone, the payment would merely count as not yet seen.
     story.invoice("finalized", .pending)
     story.subscription("created", .pending)
     story.subscription("updated", .pending)

@@ -78,8 +78,8 @@ extension StripeRecording {
     },
   ]
 
-  /// The customer's bank takes the money back four days after the purchase and asks for reasons;
-  /// three days later it has them.
+  /// The customer's bank takes the money back four days after the purchase and asks for evidence, which it
+  /// gets three days later.
   static func contest(_ story: StripeRecorder) -> (subscription: String, dispute: String) {
     let sub = story.buyAndPay()
     story.go(.days(4))

@@ -2,7 +2,7 @@ internal import Base
 internal import Crypto
 internal import JSON
 
-/// The objects of a world as an API version has them.
+/// The objects of a world in the form of an API version.
 struct StripeRendering {
   let world: StripeWorld
   let version: StripeVersion
@@ -164,7 +164,7 @@ struct StripeRendering {
     values["uncollectible"] =
       invoice.uncollectibleReason.map { ["reason": .string($0)] } ?? .null
     let filled = StripeTemplate.invoice.filled(version, values)
-    // Since basil what came from elsewhere is counted by itself.
+    // Since basil, payments from outside Stripe are counted separately.
     guard invoice.isPaidOutside, version.isBasil else { return filled }
     return filled.replacing("amount_paid", with: 0)
       .replacing("amount_paid_off_stripe", with: .integer(invoice.amountPaid))
@@ -243,12 +243,12 @@ struct StripeRendering {
 }
 
 extension StripeWorld.Subscription {
-  /// The account that its metadata names.
+  /// The account that the metadata names.
   fileprivate var marked: Identifier? { isMarked ? account : nil }
 }
 
 extension JSONValue {
-  /// The object with another value, or with one member more.
+  /// The object with another value for a member, or with the member added.
   func replacing(_ name: String, with value: JSONValue) -> JSONValue {
     guard case .object(var members) = self else { return self }
     if let place = members.firstIndex(where: { $0.name == name }) {
@@ -266,7 +266,7 @@ extension JSONValue {
 
 private let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
-/// Letters and digits that depend on nothing but `seed`.
+/// Letters and digits that depend only on `seed`.
 func stripeLetters(_ seed: String, _ count: Int) -> String {
   var text: [UInt8] = []
   while text.count < count {
@@ -276,7 +276,7 @@ func stripeLetters(_ seed: String, _ count: Int) -> String {
   return String(decoding: text.prefix(count), as: UTF8.self)
 }
 
-/// An id in the length and form that Stripe gives to objects of that kind.
+/// An id of the length and form that Stripe gives to objects of that kind.
 func stripeIdentifier(_ kind: String, _ seed: String) -> String {
   switch kind {
   case "cus", "si", "req": "\(kind)_\(stripeLetters(kind + seed, 14))"

@@ -1,7 +1,7 @@
 internal import Base
 internal import JSON
 
-/// What becomes of an invoice and its money later.
+/// Later changes of an invoice and its money.
 extension StripeWorld {
   // MARK: Invoices
 
@@ -48,7 +48,7 @@ extension StripeWorld {
     payments[payment].canceledAt = now
   }
 
-  /// With its latest invoice out of the way an overdue subscription is active again.
+  /// Makes an overdue subscription active again once its latest invoice no longer counts.
   private mutating func forgive(_ id: String) {
     let sub = subscriptions[invoices[id].subscription]
     guard sub.latestInvoice == id, sub.status == .pastDue else { return }
@@ -57,7 +57,7 @@ extension StripeWorld {
 
   // MARK: Refunds
 
-  /// Gives back `amount` of what was paid for the invoice, or all that is left of it.
+  /// Refunds `amount` of the invoice's payment, or all that is left of it.
   mutating func refund(_ invoice: String, _ amount: Int64?, isPending: Bool) -> String {
     let payment = paymentOf(invoice)
     let given = refunds.rows.filter { $0.payment == payment && $0.status != .failed }
@@ -79,7 +79,7 @@ extension StripeWorld {
     return id
   }
 
-  /// A pending refund succeeds; or one fails, even after it had succeeded: the money is ours again.
+  /// A pending refund succeeds; or a refund fails, even after it had succeeded: the money is ours again.
   mutating func settleRefund(_ id: String, succeeds: Bool) {
     precondition(refunds[id].status != .failed, "the refund \(id) has failed already")
     let before = rendering.refund(refunds[id])
@@ -117,14 +117,14 @@ extension StripeWorld {
     }
   }
 
-  /// Evidence goes to the bank, which looks at it.
+  /// The bank receives the evidence and reviews it.
   mutating func answerDispute(_ id: String) {
     disputes[id].hasEvidence = true
     moveDispute(
       id, to: disputes[id].status == "needs_response" ? "under_review" : "appeal_under_review")
   }
 
-  /// What the bank has decided is contested.
+  /// Appeals against the bank's decision.
   mutating func appealDispute(_ id: String) {
     precondition(disputes[id].status == "lost", "the dispute \(id) is not lost")
     moveDispute(id, to: "appeal_needs_response")

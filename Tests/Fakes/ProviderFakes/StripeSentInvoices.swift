@@ -1,8 +1,8 @@
 internal import Base
 
-/// Subscriptions that the seller makes and that no card pays for at once.
+/// Subscriptions that the seller makes and that no card pays at once.
 extension StripeWorld {
-  /// Invoices are sent, an hour after they are made, to be paid within so many days.
+  /// Its invoices are sent an hour after they are made, to be paid within `daysUntilDue` days.
   mutating func subscribe(
     _ customer: String, _ account: Identifier?, daysUntilDue: Int64
   ) -> String {
@@ -23,7 +23,7 @@ extension StripeWorld {
     return sub
   }
 
-  /// Nobody paid an invoice that was sent.
+  /// An invoice that was sent was not paid in time.
   mutating func fallDue(_ id: String) {
     guard invoices[id].status == .open else { return }
     emit(invoice: id, "overdue")

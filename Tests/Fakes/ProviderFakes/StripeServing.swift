@@ -3,9 +3,9 @@ internal import Crypto
 package import HTTPServer
 internal import JSON
 
-/// The API as Stripe serves it: key, version, clock, errors, and faults on demand.
+/// The API as Stripe provides it: key, version, clock, errors, and faults on demand.
 extension FakeStripe {
-  /// For a server of our own.
+  /// The API's routes for our own HTTP server.
   package func routes() -> [Route] {
     let names = ["subscriptions", "invoices", "invoice_payments", "refunds", "disputes"]
     let all =
@@ -17,7 +17,7 @@ extension FakeStripe {
     return FakeRoutes.routes(places.map { ("GET", $0) } + StripeOrders.places) { self.answer($0) }
   }
 
-  /// Answers a request at the clock's now; nil is a timeout.
+  /// Answers a request at the clock's time; nil is a timeout.
   package func answer(_ request: FakeRequest) -> FakeAnswer? {
     catchUp()
     switch faults.failureOfNextRequest() {
@@ -68,7 +68,7 @@ extension FakeStripe {
     return (segments, try Self.parameters(parts.count > 1 ? parts[1] : ""))
   }
 
-  /// What a query or a form says.
+  /// The parameters of a query or a form.
   private static func parameters(
     _ text: Substring
   ) throws(StripeReads.Refusal) -> StripeReads.Parameters {
@@ -86,7 +86,7 @@ extension FakeStripe {
     return parameters
   }
 
-  /// Does what is ordered; under one idempotency key once, and answers the same again.
+  /// Carries out a request once for each idempotency key, and repeats the answer.
   private func obey(
     _ request: FakeRequest, _ version: StripeVersion
   ) throws(StripeReads.Refusal) -> FakeAnswer {
@@ -95,7 +95,7 @@ extension FakeStripe {
     let meaning = "\(request.method) \(request.path) \(form)"
     let key = request.header("idempotency-key")
     let now = clock.now
-    // Forgotten after a day.
+    // Keys are forgotten after a day.
     if let key, let known = state.withLock({ $0.obeyed[key] }), now - known.at < .hours(24) {
       guard known.meaning == meaning else {
         throw .init(
@@ -122,7 +122,7 @@ extension FakeStripe {
       answer = reply(200, json, [("Stripe-Version", version.rawValue)])
     case .failure(let refusal): answer = reply(refusal: refusal)
     }
-    // What was judged before anything was done may be sent again.
+    // A request that was refused before it changed anything may be sent again.
     if let key, answer.status == 200 || answer.status == 402 {
       state.withLock { $0.obeyed[key] = (meaning, answer, now) }
     }

@@ -1,28 +1,28 @@
 package import Base
 
-/// How the fake account and its webhook endpoint are set up.
+/// The settings of the fake account and its webhook endpoint.
 package struct StripeSettings: Sendable {
   package var version: StripeVersion
   package var isLive = true
   /// Distinguishes the ids of one fake from those of another.
   package var seed = "stripe"
-  /// A failed renewal is tried again so long after the attempt before.
+  /// The times from one attempt of a failed renewal to the next.
   package var retrySpans = [Instant.Span.days(3), .days(5), .days(7)]
   package var afterRetries = AfterRetries.cancel
   package var events = Events.usual
 
   package init(_ version: StripeVersion = .dahlia) { self.version = version }
 
-  /// What becomes of a subscription when no retry is left: an account setting of Stripe's.
+  /// The state of a subscription when no retry is left: an account setting at Stripe.
   package enum AfterRetries: Sendable { case cancel, markUnpaid, leavePastDue }
 
   /// The event types that the endpoint is subscribed to.
   package enum Events: Sendable, Equatable {
-    /// All that tell of access, money or their end.
+    /// All types about access, money or their end.
     case usual
-    /// The usual ones but these.
+    /// The usual types except these.
     case lacking(Set<String>)
-    /// Announcements, attempts and the payment's own events, too.
+    /// Includes announcements, attempts and the payment's own events.
     case all
 
     private static let unusual: Set = [
@@ -49,21 +49,21 @@ package struct StripeSettings: Sendable {
 /// Whether money can be taken from a customer.
 package enum StripeCard: Sendable, Equatable {
   case works, declines
-  /// The bank says that there is not enough money.
+  /// The bank reports insufficient funds.
   case lacksFunds
-  /// The bank wants the customer to confirm each payment, and nobody is there to do so.
+  /// The bank requires the customer to confirm each payment, and the customer is not present.
   case needsConfirmation
-  /// There is none on file.
+  /// No card on file.
   case missing
 }
 
-/// What a trial's end without a card does (`trial_settings.end_behavior`).
+/// The effect of a trial's end without a card (`trial_settings.end_behavior`).
 package enum StripeMissingCard: String, Sendable {
   case cancel, pause
   case createInvoice = "create_invoice"
 }
 
-/// What happens to the invoices of a subscription whose collection is paused.
+/// The treatment of invoices while a subscription's collection is paused.
 package enum StripeCollectionPause: String, Sendable, CaseIterable {
   case keepAsDraft = "keep_as_draft"
   case markUncollectible = "mark_uncollectible"
@@ -81,8 +81,8 @@ package enum StripePause: String, Sendable {
 package enum StripeProration: Sendable {
   /// With the next regular invoice.
   case nextInvoice
-  /// At once; where the card declines, the subscription is past due and the price already new.
+  /// At once. If the card declines, the subscription is past due and the price is already new.
   case alwaysInvoice
-  /// At once, and the price changes only when it is paid (`pending_if_incomplete`).
+  /// At once, but the price changes only when it is paid (`pending_if_incomplete`).
   case pendingIfIncomplete
 }

@@ -1,6 +1,6 @@
 internal import Base
 
-/// A plan and what is added to it on one subscription.
+/// A plan and its additions on one subscription.
 extension StripeStory {
   static let adding: [StripeStory] = [
     StripeStory("addition-bought-together") { stripe in

@@ -1,6 +1,6 @@
 internal import Base
 
-/// What customers and the seller change.
+/// Changes by customers and the seller.
 extension StripeStory {
   static let changing: [StripeStory] = cancels + prices + pauses + owners
 

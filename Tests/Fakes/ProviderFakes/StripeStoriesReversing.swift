@@ -1,6 +1,6 @@
 internal import Base
 
-/// Money that goes back, is contested, or comes in odd ways.
+/// Money that goes back, is contested, or comes in unusual ways.
 extension StripeStory {
   static let reversing: [StripeStory] = refunds + disputes + oddInvoices
 

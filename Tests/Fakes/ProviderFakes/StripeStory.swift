@@ -1,20 +1,20 @@
 package import Base
 
-/// Something that happens to one customer, or to two, at a fake Stripe of its own.
+/// The story of one or two customers at their own fake Stripe.
 package struct StripeStory: Sendable, CustomStringConvertible {
   package let name: String
   private let afterRetries: StripeSettings.AfterRetries
   private let script: @Sendable (FakeStripe) -> [Decision]
 
-  /// Whose subscriptions the stories tell of.
+  /// The account that owns the stories' subscriptions.
   package static let account = Identifier(high: 0x5713_9E00_0000_4000, low: 0x8000_0000_0000_0001)
-  /// Somebody else.
+  /// Another account.
   package static let other = Identifier(high: 0x5713_9E00_0000_4000, low: 0x8000_0000_0000_0002)
 
-  /// 2026-03-02T10:00:00Z: when every story begins.
+  /// The beginning of every story: 2026-03-02T10:00:00Z.
   package static let start = Instant(seconds: 1_772_445_600)
 
-  /// What happens at our own server in the meantime; Stripe knows nothing of it.
+  /// A decision at our own server in the meantime, which Stripe does not know.
   package enum Decision: Hashable, Sendable {
     case deleteAccount(Identifier, at: Instant)
     case claim(subscription: String, by: Identifier, at: Instant)
@@ -57,7 +57,7 @@ package struct StripeStory: Sendable, CustomStringConvertible {
     return FakeStripe(clock, settings)
   }
 
-  /// Tells it to the end, moving the clock; the fake then holds its deliveries and its truth.
+  /// Runs the story to its end and moves the clock. The fake then has its deliveries and its truth.
   package func run(_ stripe: FakeStripe) -> [Decision] { script(stripe) }
 
   package var description: String { name }

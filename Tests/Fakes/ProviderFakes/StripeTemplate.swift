@@ -2,8 +2,8 @@ internal import JSON
 
 /// The shape of one kind of object in every API version, to be filled with values.
 ///
-/// It is written as JSON. A member named `"tax <2025-03-31"` exists in versions before that date,
-/// one named `"taxes >=2025-03-31"` from it on; the text `"$name"` stands for a value.
+/// It is written as JSON. A member named `"tax <2025-03-31"` exists in versions before that date, and one
+/// named `"taxes >=2025-03-31"` from that date on. The text `"$name"` stands for a value.
 struct StripeTemplate: Sendable {
   private let shapes: [StripeVersion: JSONValue]
 
@@ -15,7 +15,7 @@ struct StripeTemplate: Sendable {
       uniqueKeysWithValues: StripeVersion.allCases.map { ($0, Self.shape(json, in: $0)) })
   }
 
-  /// The object as `version` has it; traps where a value is needed and not given.
+  /// The object in the form of `version`; traps if a required value is missing.
   func filled(_ version: StripeVersion, _ values: [String: JSONValue]) -> JSONValue {
     Self.fill(shapes[version] ?? .null, values)
   }
@@ -103,7 +103,7 @@ extension JSONValue {
     return members.first { $0.name == name }?.value
   }
 
-  /// What `previous_attributes` says: the members that `after` has otherwise, as they were here.
+  /// The value of `previous_attributes`: the members that differ in `after`, with their values here.
   ///
   /// Objects are compared member by member, arrays as wholes.
   func changed(in after: JSONValue) -> JSONValue {

@@ -1,6 +1,6 @@
 package import Base
 
-/// Something that a customer was sold, or given: the ground truth, written down as it is sold.
+/// A period that was sold or given to a customer: the ground truth, recorded at the sale.
 package struct StripeSale: Hashable, Sendable {
   package let subscription: String
   package let account: Identifier?
@@ -22,7 +22,7 @@ package struct StripeSale: Hashable, Sendable {
 }
 
 extension StripeWorld {
-  /// The lines of an invoice just paid. Credits are no sale, nor is the announcement of a trial.
+  /// Records the lines of an invoice just paid. Credits are not sales, nor is the announcement of a trial.
   mutating func sell(invoice id: String) {
     let invoice = invoices[id]
     for line in invoice.lines where line.amount > 0 && !line.isSold {
@@ -52,7 +52,7 @@ extension StripeWorld {
         item: line.item ?? subscriptions[subscription].item))
   }
 
-  /// What of its sales stands now: until the money went back, an exchange, or an early end.
+  /// The part of a subscription's sales that is valid now: until a refund, an exchange, or an early end.
   func activeSales(of subscription: String) -> [StripeSale] {
     let endedAt = subscriptions[subscription].endedAt
     let all = sales.filter { $0.subscription == subscription }
@@ -67,7 +67,7 @@ extension StripeWorld {
       var pieces: [Range<Instant>] = []
       for later in exchanges.sorted(by: { $0.from < $1.from }) {
         if from < min(later.from, end) { pieces.append(from..<min(later.from, end)) }
-        // Once the money for the later one went back, the rest of the earlier one is owed again.
+        // After the later sale was refunded, the rest of the earlier one is owed again.
         from = max(from, reversedAt(later) ?? .distantFuture)
       }
       if from < end { pieces.append(from..<end) }
@@ -75,7 +75,7 @@ extension StripeWorld {
     }
   }
 
-  /// When the last of its invoice's money left us, be it by refunds or by a dispute that was lost.
+  /// When the last of its invoice's money left us, by refunds or by a lost dispute.
   private func reversedAt(_ sale: StripeSale) -> Instant? {
     guard case .invoice(let id) = sale.basis, let payment = invoices[id].payment else { return nil }
     let lost = disputes.rows.first { $0.payment == payment && $0.isLost }?.created
@@ -87,7 +87,7 @@ extension StripeWorld {
     return lost
   }
 
-  /// The later one gave the unused time of the earlier one back.
+  /// Whether the later sale credited the unused time of the earlier one.
   private func isExchanged(_ sale: StripeSale, for later: StripeSale) -> Bool {
     sale.item == later.item && sale.from < later.from && later.from < sale.to
       && sale.soldAt <= later.soldAt

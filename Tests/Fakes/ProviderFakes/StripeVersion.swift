@@ -6,17 +6,17 @@ package enum StripeVersion: String, Sendable, CaseIterable {
   case dahlia = "2026-07-29.dahlia"
   case endive = "2026-10-28.endive"
 
-  /// Without the train; dates sort as text.
+  /// Without the release train's name; dates sort as text.
   var date: Substring { rawValue.prefix(10) }
 
-  /// Periods are in items, invoices name their parent, payments are objects of their own.
+  /// Periods are in items, invoices name their parent, and payments are separate objects.
   package var isBasil: Bool { date >= Self.basil.date }
 
-  /// Refunds have events of their own, beside those of their charge.
+  /// Refunds have their own events, in addition to those of their charge.
   var hasRefundEvents: Bool { self != .y2020 }
 }
 
-/// What is sold. The premium prices are those of `webhooks/catalogue.json`.
+/// A price in the shop. The premium prices are those of `webhooks/catalogue.json`.
 package struct StripePrice: Hashable, Sendable {
   package let id: String
   package let product: String
@@ -47,15 +47,15 @@ package struct StripePrice: Hashable, Sendable {
   package static let plusMonthly = StripePrice(
     id: "price_1Hq7tdLk4QzTmRvXcE0wPl5m", product: "prod_Rk2vPlusXq81Bd", amount: 999,
     interval: .month, nickname: "Plus monthly", title: "Coffer Plus")
-  /// Comes on top of a plan.
+  /// Added to a plan.
   package static let extraMonthly = StripePrice(
     id: "price_1Ex2gBLk4QzTmRvXcE0wEx2g", product: "prod_Ex2gExtraBlk7Qw", amount: 99,
     interval: .month, nickname: "Extra monthly", title: "Coffer Extra")
-  /// Listed in the catalogue as no business of ours.
+  /// Listed in the catalogue as ignored.
   package static let stickersMonthly = StripePrice(
     id: "price_1Wm3zsLk4QzTmRvXcE0wSt1k", product: "prod_v0BR3HlnAao2zO", amount: 500,
     interval: .month, nickname: "Stickers", title: "Sticker club")
-  /// Listed nowhere.
+  /// Not listed anywhere.
   package static let supportMonthly = StripePrice(
     id: "price_1Bz9unLk4QzTmRvXcE0wSu9p", product: "prod_c7SupportKq0w4", amount: 899,
     interval: .month, nickname: "Support", title: "Priority support")

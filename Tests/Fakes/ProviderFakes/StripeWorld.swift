@@ -2,7 +2,7 @@ internal import Base
 internal import JSON
 
 extension StripeWorld {
-  /// The objects as the webhook endpoint's version has them.
+  /// The objects in the form of the webhook endpoint's version.
   var rendering: StripeRendering { StripeRendering(world: self, version: settings.version) }
 
   mutating func newID(_ kind: String) -> String {
@@ -40,7 +40,7 @@ extension StripeWorld {
       "customer.subscription.\(kind)", rendering.subscription(subscriptions[id]), isAsked: isAsked)
   }
 
-  /// Changes a subscription and tells so, with what it was before.
+  /// Changes a subscription and emits the event, with the previous values.
   mutating func update(
     _ id: String, isAsked: Bool = false, _ change: (inout Subscription) -> Void
   ) {
@@ -55,17 +55,17 @@ extension StripeWorld {
   // MARK: The timetable
 
   mutating func schedule(_ task: Task, at due: Instant) {
-    // Behind all that are due at the same moment, so that what was planned first comes first.
+    // After all tasks due at the same moment, so that what was planned first comes first.
     let place = timetable.firstIndex { $0.due > due } ?? timetable.endIndex
     timetable.insert(Appointment(due: due, task: task), at: place)
   }
 
-  /// When something next happens by itself, if not after `limit`.
+  /// When something next happens by itself; nil if after `limit`.
   func nextDue(by limit: Instant) -> Instant? {
     timetable.first.flatMap { $0.due <= limit ? $0.due : nil }
   }
 
-  /// Does the one task that is due first.
+  /// Performs the task that is due first.
   mutating func performNext() {
     let appointment = timetable.removeFirst()
     now = max(now, appointment.due)

@@ -8,7 +8,7 @@ import ProviderFakes
 import SeededRandom
 import Testing
 
-/// The App Store Server API of the fake, as Apple documents its own.
+/// The fake's App Store Server API, compared with Apple's documents.
 @Suite struct AppleAPITests {
   private typealias Shop = AppleShop
 

@@ -6,7 +6,7 @@ import ProviderFakes
 import SeededRandom
 import Testing
 
-/// Notifications as they are sent: signed thrice, repeated, and of a realistic shape.
+/// Notifications as they are sent: signed three times, repeated, and of a realistic shape.
 @Suite struct AppleDeliveryTests {
   private typealias Shop = AppleShop
 

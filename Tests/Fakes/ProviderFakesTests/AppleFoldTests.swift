@@ -5,7 +5,7 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// The decoder and the fold, fed with random lives at the fake store and judged by its sales oracle.
+/// The decoder and the fold, given random lives at the fake store and checked against its sales oracle.
 @Suite struct AppleFoldTests {
   private typealias Shop = AppleShop
 
@@ -13,7 +13,7 @@ import Tiers
     AppleProduct.premiumMonthly.id: "premium", AppleProduct.plusMonthly.id: "plus",
   ]
 
-  /// Runs a life step by step; `deliver` says at which steps the store's word reaches us.
+  /// Runs a life step by step; `reaches` decides at which steps notifications reach us.
   private func live(
     _ shop: Shop, _ random: inout SeededGenerator, seed: UInt64,
     reaches: (inout SeededGenerator) -> Bool

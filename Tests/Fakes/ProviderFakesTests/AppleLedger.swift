@@ -7,7 +7,7 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// A ledger of one account in memory, fed by the verifier and the decoder.
+/// An in-memory ledger of one account, fed by the verifier and the decoder.
 struct AppleLedger {
   private let account: Identifier
   private let verifier: AppleVerifier

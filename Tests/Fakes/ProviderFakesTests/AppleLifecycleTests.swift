@@ -3,7 +3,7 @@ import JSON
 import ProviderFakes
 import Testing
 
-/// What the fake App Store tells, in order, as Apple documents it.
+/// The fake App Store's notifications and their order, compared with Apple's documents.
 @Suite struct AppleLifecycleTests {
   private typealias Shop = AppleShop
 

@@ -6,7 +6,7 @@ import ProviderFakes
 import TestCertificates
 import Testing
 
-/// A fake App Store with a key that it knows, and short ways to ask.
+/// A fake App Store with a key that it knows, and short ways to call it.
 struct AppleShop {
   /// 2026-03-03T10:02:00.512Z.
   static let start = Instant(milliseconds: 1_772_532_120_512)
@@ -32,10 +32,10 @@ struct AppleShop {
   func go(_ span: Instant.Span) { clock.advance(by: span) }
   func go(to moment: Instant) { clock.set(moment) }
 
-  /// Types of all notifications, in order.
+  /// The types of all notifications, in order.
   var types: [String] { store.deliveries.map { store.type(of: $0) } }
 
-  /// The decoded payload of a notification, with the nested ones in place of their signatures.
+  /// The decoded payload of a notification, with its nested payloads decoded, too.
   func payload(_ delivery: FakeDelivery) throws -> Notification {
     try Notification(store.request(for: delivery, at: delivery.emitted))
   }
@@ -56,7 +56,7 @@ struct AppleShop {
     }
   }
 
-  /// What a JWS says, once its signature is the leaf's, by plain cryptography.
+  /// The payload of a JWS, after a check of the leaf's signature with plain cryptography.
   static func verified(_ text: String) throws -> JSON {
     let jws = try CompactJWS(Array(text.utf8))
     #expect(jws.algorithm == "ES256")
@@ -106,7 +106,7 @@ struct AppleShop {
     return (answer.status, try JSON.parse(answer.body))
   }
 
-  /// The single subscription of a customer with one.
+  /// The only subscription of the customer.
   func read(_ id: String) throws -> (status: Int64?, transaction: JSON, renewal: JSON) {
     let found = try get("/inApps/v1/subscriptions/\(id)").json["data"][0]["lastTransactions"][0]
     return (

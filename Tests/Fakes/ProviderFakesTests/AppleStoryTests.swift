@@ -6,7 +6,7 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// The recorded stories, held against the fake's truth, the verifier, the decoder and the fold.
+/// The recorded stories, checked against the fake's truth, the verifier, the decoder and the fold.
 @Suite struct AppleStoryTests {
   private static let signer = AppleSigner(
     certificates: [
@@ -15,7 +15,7 @@ import Tiers
 
   private static let recorded = RecordedStory.all(of: "apple")
 
-  /// What a request's body says, without its signatures.
+  /// The content of a request's body, without its signatures.
   private func unsigned(_ body: [UInt8]) throws -> String {
     AppleSigner.unsigned(try JSON.parse(body)["signedPayload"].requireString())
   }
@@ -45,10 +45,10 @@ import Tiers
     #expect(Set(bundles) == ["com.example.coffer"])
   }
 
-  /// The stories' expectations are our policy; what they add to the truth is leeway alone.
+  /// The stories' expectations follow our policy. They may add only leeway to the truth.
   @Test func `what is expected is what the store owes, and at most leeway beyond`() throws {
     let signer = try #require(Self.signer)
-    // Money from elsewhere, no account any more, no money at all, and no storage.
+    // Money from another store, a deleted account, no money at all, and a product without storage.
     let others = ["platform-switch", "account-deleted", "sandbox", "ignored-product"]
     let plans = [
       AppleProduct.premiumMonthly.id: "premium", AppleProduct.premiumYearly.id: "premium",
@@ -57,7 +57,7 @@ import Tiers
     for story in AppleStory.all where !others.contains(story.name) {
       let recorder = story.record(signer: signer)
       let recorded = try #require(Self.recorded.first { $0.name == "apple/\(story.name)" })
-      /// By what was known to the sales oracle then, to whom it was sold.
+      /// The plans that the sales oracle knew then, for the account to which they were sold.
       func owed(_ now: Instant) -> Set<String> {
         let truths = recorder.store.truths(asOf: now).filter { $0.account == recorder.account }
         let found = plans.filter { id, _ in truths.contains { $0.isOwed(id, at: now) } }
@@ -68,7 +68,7 @@ import Tiers
         recorded.steps.firstIndex { $0.expected?.planID != "free" } ?? recorded.steps.count
       for step in recorded.steps[known...] {
         guard let expected = step.expected, expected.reason != "leeway" else { continue }
-        // What happened in the last seconds may still be on its way.
+        // The events of the last seconds may still be on their way.
         let found = owed(step.at).union(owed(step.at - .seconds(9)))
         #expect(
           found.contains(expected.planID),

@@ -4,11 +4,11 @@ import ProviderFakes
 import SeededRandom
 import Testing
 
-/// The truth is kept from what was sold; here it is held against what reads show.
+/// The truth is recorded from sales; here it is compared with reads.
 @Suite struct AppleTruthTests {
   private typealias Shop = AppleShop
 
-  /// Which product a read gives access to now, by the rule of the store's reference.
+  /// The product to which a read gives access now, by the rule of the store's reference.
   private func shown(_ shop: Shop, _ id: String) throws -> String? {
     let read = try shop.read(id)
     switch read.status {
@@ -16,7 +16,8 @@ import Testing
       let until = try #require(read.renewal["gracePeriodExpiresDate"].instant)
       return shop.clock.now < until ? read.transaction["productId"].string : nil
     case 1:
-      // Charged early, the latest transaction has not begun, and the one before says what runs.
+      // If the renewal was charged early, the latest transaction has not begun. The one before shows the
+      // present product.
       let history = try shop.get("/inApps/v2/history/\(id)").json["signedTransactions"]
       let sales = try history.requireArray().map { try Shop.verified($0.requireString()) }
       return sales.filter {
@@ -140,9 +141,9 @@ import Testing
   }
 }
 
-/// A customer, a bank and a store that do what comes to their minds.
+/// A customer, a bank and a store that act at random.
 enum AppleLife {
-  /// One random thing that a customer, a bank or the store may do now.
+  /// Performs one random action that a customer, a bank or the store may take now.
   static func act(_ shop: AppleShop, _ id: String, _ random: inout SeededGenerator) throws {
     let store = shop.store
     let read = try shop.read(id)

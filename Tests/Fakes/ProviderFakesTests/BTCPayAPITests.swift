@@ -7,7 +7,7 @@ import ProviderAPI
 import ProviderFakes
 import Testing
 
-/// The Greenfield API as our own client reads it, and what it refuses.
+/// The Greenfield API as our own client reads it, and its refusals.
 @Suite struct `A fake Greenfield API` {
   private typealias Shop = BTCPayShop
 

@@ -4,7 +4,7 @@ import JSON
 import ProviderFakes
 import Testing
 
-/// How its webhook delivers: signed, in one line, and not for ever.
+/// The webhook's deliveries: signed, one after the other, and not for ever.
 @Suite struct `A fake BTCPay server's webhook` {
   private typealias Shop = BTCPayShop
 

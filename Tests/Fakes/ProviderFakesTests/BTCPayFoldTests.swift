@@ -9,11 +9,11 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// Random lives at the fake: what our fold makes of deliveries and reads is what the sales oracle says.
+/// Random lives at the fake: our fold of deliveries and reads agrees with the sales oracle.
 @Suite struct BTCPayFoldTests {
   private typealias Shop = BTCPayShop
 
-  /// Reads the fake like a job would, and keeps what deliveries say.
+  /// Reads the fake like a job, and keeps the content of deliveries.
   private struct Reader {
     let shop: Shop
     var record = BTCPayRecord(id: Shop.account.description)
@@ -28,7 +28,7 @@ import Tiers
         .settlement(settlement), id: invoice, asOf: BTCPaySettlement.asOf, delivery: delivery)
     }
 
-    /// As our server does: what is signed says when, a read says what.
+    /// Like our server: the signed delivery gives the time, a read gives the content.
     mutating func take(_ request: FakeRequest) throws -> Int {
       let secrets = try #require(BTCPaySecrets([shop.store.settings.secret]))
       let signature = Array(try #require(request.header("btcpay-sig")).utf8)
@@ -73,7 +73,7 @@ import Tiers
     }
   }
 
-  /// One random thing that somebody may do now.
+  /// Performs one random action that someone may take now.
   private func act(_ shop: Shop, _ random: inout SeededGenerator) {
     let store = shop.store
     let products: [BTCPayProduct] = [

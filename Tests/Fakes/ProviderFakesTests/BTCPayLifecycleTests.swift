@@ -3,11 +3,11 @@ import JSON
 import ProviderFakes
 import Testing
 
-/// What becomes of an invoice, and what is told of it.
+/// The states of an invoice, and their events.
 @Suite struct `A fake BTCPay server` {
   private typealias Shop = BTCPayShop
 
-  /// Everything that can be told.
+  /// A shop whose webhook gets every type of event.
   private func shop() -> Shop {
     Shop { $0.events.insert("InvoiceReceivedPayment") }
   }

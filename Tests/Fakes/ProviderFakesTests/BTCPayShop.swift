@@ -6,7 +6,7 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// A fake server, and short ways to ask it.
+/// A fake server, and short ways to call it.
 struct BTCPayShop {
   static let start = Instant(seconds: 1_772_445_600)
   static let account = Identifier(high: 0x0B50_DFBE_8C5B_4A7C, low: 0x9F36_1F2D_3B6F_0001)
@@ -21,7 +21,7 @@ struct BTCPayShop {
     store = FakeBTCPay(clock: clock, settings: settings)
   }
 
-  /// What the fake sells, for the fold.
+  /// The fake's products, for the fold.
   static let catalogue: Catalogue = {
     func product(_ product: BTCPayProduct) -> Plan.Product {
       Plan.Product(
@@ -63,17 +63,17 @@ struct BTCPayShop {
     return try JSON.parse(answer.body)
   }
 
-  /// The types told so far, oldest first.
+  /// The types of all deliveries so far, oldest first.
   var told: [String] { store.deliveries.map { store.type(of: $0) } }
 
-  /// What a delivery's next attempt says.
+  /// The body of a delivery's next attempt.
   func body(_ delivery: FakeDelivery) throws -> JSON {
     try JSON.parse(store.request(for: delivery, at: clock.now).body)
   }
 
   func go(_ span: Instant.Span) { clock.advance(by: span) }
 
-  /// `premium 0-31`, in days from the beginning.
+  /// `premium 0-31`, in days from the start.
   func truths(of account: Identifier = account) -> [String] {
     func days(_ moment: Instant) -> Int64 { (moment - Self.start).milliseconds / 86_400_000 }
     return store.truths(of: account).map { "\($0.product.plan) \(days($0.from))-\(days($0.to))" }

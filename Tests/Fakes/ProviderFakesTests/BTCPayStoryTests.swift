@@ -7,7 +7,7 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// The stories, held against the sales oracle and the fold.
+/// The stories, checked against the sales oracle and the fold.
 @Suite struct `Stories at a fake BTCPay server` {
   @Test func `have names of their own`() {
     let names = BTCPayStory.all.map(\.name)
@@ -34,7 +34,7 @@ import Tiers
       RecordedStory.all(of: "btcpay").first { $0.name == "btcpay/\(story.name)" })
     for step in recorded.steps {
       let expected = try #require(step.expected)
-      // What happens at the very moment of a step comes after it.
+      // Events at the very moment of a step come after it.
       let owed = Set(
         recorder.store.truths(of: recorder.account, asOf: step.at - .milliseconds(1))
           .filter { $0.from <= step.at && step.at < $0.to }.map { $0.product.plan })

@@ -5,7 +5,7 @@ import JWS
 import ProviderFakes
 import Testing
 
-/// What Pub/Sub pushes, and who signs it.
+/// The pushes of Pub/Sub, and their signatures.
 @Suite struct GoogleDeliveryTests {
   private typealias Shop = GoogleShop
 

@@ -3,7 +3,7 @@ import JSON
 import ProviderFakes
 import Testing
 
-/// The worked sequences of Google's rules: what is told, and what a read then shows.
+/// The worked sequences of Google's rules: the notifications, and what a read then shows.
 @Suite struct GoogleLifecycleTests {
   private typealias Shop = GoogleShop
 

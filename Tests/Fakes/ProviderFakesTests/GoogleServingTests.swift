@@ -7,7 +7,7 @@ import LocalServer
 import ProviderFakes
 import Testing
 
-/// The same answers over a socket: paths with colons, forms and key sets as clients send them.
+/// The same answers through a socket: paths with colons, forms and key sets as clients send them.
 @Suite struct GoogleServingTests {
   private typealias Shop = GoogleShop
 

@@ -5,7 +5,7 @@ import JWS
 import ProviderFakes
 import Testing
 
-/// A fake store with plans, a service account that signs in, and short ways to ask.
+/// A fake store with plans, a service account that signs in, and short ways to call it.
 struct GoogleShop {
   static let key = RSAPrivateKey()
   static let start = Instant(milliseconds: 1_772_532_120_512)
@@ -63,7 +63,7 @@ struct GoogleShop {
     return answer.flatMap { try? JSON.parse($0.body)["access_token"].string } ?? ""
   }
 
-  /// A call of the publisher's API by the account, signed in anew.
+  /// A call of the publisher's API by the account, with a new sign-in.
   func call(_ method: String, _ path: String, _ body: String = "") -> FakeAnswer? {
     store.answer(
       FakeRequest(
@@ -89,7 +89,7 @@ struct GoogleShop {
     return ([String(state)] + expiries).joined(separator: " ")
   }
 
-  /// The types told so far, oldest first.
+  /// The types of all notifications so far, oldest first.
   var told: [String] {
     store.deliveries.map { delivery in
       let name = store.type(of: delivery)

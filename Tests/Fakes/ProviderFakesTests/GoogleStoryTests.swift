@@ -6,7 +6,7 @@ import ProviderFakes
 import RecordedStories
 import Testing
 
-/// The recorded stories, held against the key set, the rules of reading, and the fake's truth.
+/// The recorded stories, checked against the key set, the rules for reads, and the fake's truth.
 @Suite struct GoogleStoryTests {
   private static let recorded = RecordedStory.all(of: "google")
 
@@ -64,10 +64,10 @@ import Testing
     }
   }
 
-  /// The stories' expectations are our policy; what they add to the truth is leeway alone.
+  /// The stories' expectations follow our policy. They may add only leeway to the truth.
   @Test func `what is expected is what the store owes, and at most leeway beyond`() throws {
     let issuer = RSAPrivateKey()
-    // Money from elsewhere, and no account any more.
+    // Money from another store, and a deleted account.
     let others = ["platform-switch", "account-deleted"]
     for story in GoogleStory.all where !others.contains(story.name) {
       let recorder = story.record(key: issuer, serviceKey: issuer.publicKey)

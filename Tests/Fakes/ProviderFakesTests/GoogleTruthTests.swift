@@ -4,12 +4,12 @@ import ProviderFakes
 import SeededRandom
 import Testing
 
-/// The truth is kept from what was sold; here it is held against what reads show.
+/// The truth is recorded from sales; here it is compared with reads.
 @Suite struct GoogleTruthTests {
   private typealias Shop = GoogleShop
 
   private func moment(_ text: String) -> Instant? {
-    // Reads show moments of this test's years only: find the one by bisection.
+    // Reads show only times within this test's years, so the time is found by bisection.
     var (low, high) = (Shop.start.milliseconds - 1, Shop.start.milliseconds + 2000 * 86_400_000)
     while low < high {
       let middle = (low + high) / 2
@@ -40,7 +40,7 @@ import Testing
     return expiries.compactMap(moment).contains { shop.clock.now < $0 }
   }
 
-  /// One random thing that a customer or a bank may do now.
+  /// Performs one random action that a customer or a bank may take now.
   private func act(_ shop: Shop, _ token: inout String, _ random: inout SeededGenerator) throws {
     let shows = try shop.status(token) == 200 ? shop.shows(token) : "EXPIRED"
     let state = shows.prefix { $0 != " " }
@@ -58,7 +58,7 @@ import Testing
         shop.store.chargeBack(order)
       }
     case ("ACTIVE", 5):
-      // Not in the day of silence after a period's end.
+      // Not on the day of silence after a period's end.
       if try isShown(shop, token) { shop.store.postpone(token, by: .days(3)) }
     case ("IN_GRACE_PERIOD", 0...2), ("ON_HOLD", 0...1): shop.store.repairCard(token)
     case ("PAUSED", 0): shop.store.resume(token)
@@ -82,7 +82,7 @@ import Testing
         let truth = shop.store.truth(of: token)
         let owed = truth.isOwed("premium", at: shop.clock.now)
         let shown = try isShown(shop, token)
-        // In the day of silence the state alone says that access goes on.
+        // On the day of silence, only the state shows that access continues.
         let isSilent = try !shown && owed && shop.shows(token).hasPrefix("ACTIVE")
         let agrees = owed == shown || isSilent
         try #require(

@@ -3,7 +3,7 @@ import JSON
 import ProviderFakes
 import Testing
 
-/// Which events follow each other at Stripe, and what belongs to them.
+/// The order of events at Stripe, and their contents.
 @Suite struct `A fake Stripe tells` {
   @Test func `a purchase since basil with a subscription that begins active`() {
     let stripe = makeStripe()

@@ -3,7 +3,7 @@ import JSON
 import ProviderFakes
 import Testing
 
-/// Each version in its own shape: what API changes moved or renamed.
+/// The shape of each version, including everything that API changes moved or renamed.
 @Suite struct `A fake Stripe renders` {
   @Test(arguments: StripeVersion.allCases)
   func `a subscription's period where the version has it`(version: StripeVersion) {
@@ -87,7 +87,7 @@ import Testing
           : ["current_period_end", "current_period_start", "latest_invoice"]))
   }
 
-  /// A subscription of the recorded stories has about 4 kB there, an invoice about 5 kB.
+  /// In the recorded stories a subscription has about 4 kB and an invoice about 5 kB.
   @Test(arguments: StripeVersion.allCases)
   func `bodies of the size of real ones`(version: StripeVersion) {
     let stripe = makeStripe(version) { $0.events = .all }

@@ -3,7 +3,7 @@ import JSON
 import ProviderFakes
 import Testing
 
-/// Which status of a subscription follows which at Stripe.
+/// The transitions between a subscription's states at Stripe.
 @Suite struct `A fake subscription goes` {
   private func begin(
     _ card: StripeCard, trialDays: Int64 = 0, _ missingCard: StripeMissingCard = .createInvoice,

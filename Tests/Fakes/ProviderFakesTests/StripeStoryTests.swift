@@ -4,7 +4,7 @@ import ProviderFakes
 import Testing
 
 @Suite struct `The stories of a fake Stripe` {
-  /// What stands at the end of each subscription, in days since the start: reviewed by hand.
+  /// The sales that are valid at the end, for each subscription, in days since the start; reviewed by hand.
   private static let truths: [String: [[String]]] = [
     "first-purchase": [["premium 0-31"]], "first-purchase-by-api": [["premium 0-31"]],
     "renewal": [["premium 0-31", "premium 31-61"]],
@@ -123,7 +123,7 @@ import Testing
     #expect(Set(deliveries.map(\.id)).count == deliveries.count)
   }
 
-  /// What is sold by invoice is what the API says is paid, and nothing of one item overlaps.
+  /// The sales by invoice agree with the API's paid invoices, and the sales of one item never overlap.
   @Test(arguments: StripeStory.all)
   func `agree with what the API says is paid`(story: StripeStory) {
     let stripe = story.makeStripe(.dahlia)

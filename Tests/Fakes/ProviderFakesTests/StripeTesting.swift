@@ -17,12 +17,12 @@ func makeStripe(
 }
 
 extension FakeStripe {
-  /// The types of what it delivered, in order; `after` leaves out what came before.
+  /// The types of its deliveries, in order, without the first `count`.
   func types(after count: Int = 0) -> [String] {
     deliveries.dropFirst(count).map { type(of: $0) }
   }
 
-  /// What a delivery says.
+  /// The content of a delivery.
   func event(_ delivery: FakeDelivery) -> JSON {
     let body = request(for: delivery, at: delivery.emitted).body
     guard let json = try? JSON.parse(body) else { preconditionFailure("a body is no JSON") }

@@ -3,7 +3,7 @@ import JSON
 import ProviderFakes
 import Testing
 
-/// What the sales oracle says was sold.
+/// The sales according to the sales oracle.
 @Suite struct `The truth of a fake Stripe` {
   /// Days since the purchase.
   private func days(_ sales: [StripeSale]) -> [[Int64]] {

@@ -5,7 +5,7 @@ import ProviderFakes
 import TestCertificates
 import TestFiles
 
-/// The keys of webhooks/apple: the test chain, and the one of the server API.
+/// The keys of webhooks/apple: the test chain, and the key of the server API.
 struct AppleKeys {
   let files: [String: [UInt8]]
   let signer: AppleSigner
@@ -25,7 +25,7 @@ struct AppleKeys {
   ]
   private static let apiKeyFile = "SubscriptionKey_\(FakeAppStore.Settings().apiKeyID).p8"
 
-  /// Those that are there; new ones where one of them is missing.
+  /// The existing files; new ones if one of them is missing.
   private static func files(in folder: String) throws(RecordingError) -> [String: [UInt8]] {
     var files: [String: [UInt8]] = [:]
     for name in names { files[name] = Files.bytes("\(folder)/\(name)") }
@@ -44,14 +44,14 @@ struct AppleKeys {
 
   // MARK: comparing
 
-  /// Whether two files differ in signatures alone: ECDSA signs with random numbers.
+  /// Whether two files differ only in signatures: ECDSA signs with random numbers.
   static func areSignedAlike(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     if a == b { return true }
     guard let unsigned = unsigned(a) else { return false }
     return unsigned == Self.unsigned(b)
   }
 
-  /// A request's head, if it is one, and what the JWS in its body says; nil where there is none.
+  /// A request's head, if it is one, and the content of the JWS in its body; nil if there is no JWS.
   private static func unsigned(_ file: [UInt8]) -> String? {
     let gap = file.firstRange(of: Array("\r\n\r\n".utf8))
     guard let json = try? JSON.parse(Array(file[(gap?.upperBound ?? 0)...])),

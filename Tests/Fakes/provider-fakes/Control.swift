@@ -6,21 +6,21 @@ import HTTPServer
 import JSON
 import ProviderFakes
 
-/// The control API: what happens at the stores, what time it is, what was sold.
+/// The control API: operations at the stores, the time, and the sales.
 ///
-/// One control request at a time; each answers with the pushes that it led to.
+/// Handles one control request at a time. Each answer lists the pushes that the request caused.
 final class Control: Sendable {
   private let stores: Stores
   private let directory: String
   private let target: String?
   private let client = HTTPClient()
-  /// Stripe's events that the target took.
+  /// Stripe's events that the target accepted.
   private let accepted = Locked<Set<String>>([])
   private let turn = Locked<Void>(())
-  /// What was pushed and is not told yet: what each was answered, 0 for no answer.
+  /// The pushes not yet reported, with the status of each, 0 for no answer.
   private let pushed = Locked<[JSONValue]>([])
 
-  /// `target` is where `/webhooks/<provider>` answers; nil: nothing is pushed.
+  /// `target` is the base URL of `/webhooks/<provider>`; nil: nothing is pushed.
   init(_ stores: Stores, directory: String, target: String?) {
     self.stores = stores
     self.directory = directory
@@ -52,7 +52,7 @@ final class Control: Sendable {
     ]
   }
 
-  /// The work of a route is done on a thread of its own, for a push may take its time.
+  /// The work of a route runs on its own thread, because a push may take long.
   private func route(
     _ method: String, _ pattern: String,
     _ work: @escaping @Sendable ([String], ControlInput) throws -> JSONValue
@@ -94,7 +94,7 @@ final class Control: Sendable {
     return ["now": .string(now.description), "now_ms": .integer(now.milliseconds)]
   }
 
-  /// Forward by `advance_ms`, or to the moment `to_ms`; whoever shares the clock's file follows.
+  /// Moves the time forward by `advance_ms`, or to `to_ms`. Programs that share the clock's file follow.
   private func move(_ input: ControlInput) throws {
     let now = stores.clock.now
     let span = try input.number("advance_ms", 0...Self.advanceMax, otherwise: 0)
@@ -103,10 +103,10 @@ final class Control: Sendable {
     try move(to: Instant(milliseconds: to))
   }
 
-  /// So that what happens on the way is told about then, and not when all of it is over.
+  /// Limits each step of time, so that events are pushed as they happen and not all at the end.
   private static let step = Instant.Span.hours(6)
 
-  /// How far time moves at once: two years, in which a store sells some dozen periods.
+  /// The longest move of time at once: two years, in which a store sells some dozen periods.
   private static let advanceMax: Int64 = 730 * 86_400_000
 
   private func move(to moment: Instant) throws {
@@ -121,10 +121,10 @@ final class Control: Sendable {
     }
   }
 
-  /// From now on virtual time goes on as the machine's does, and what is due by itself is pushed.
+  /// Lets virtual time run like the machine's from now on, and pushes what is due.
   ///
-  /// A second is near enough for signatures, whose makers may be half a minute ahead. The stores are
-  /// asked more rarely, since they remember what they were each time.
+  /// One second is precise enough for signatures, whose signers may be half a minute ahead. The stores are
+  /// called more rarely, because they keep their state of each time.
   func runClock() {
     _ = Thread {
       var last = MonotonicTime.now()
@@ -152,7 +152,7 @@ final class Control: Sendable {
     }
   }
 
-  /// Writes the time where programs of ours read it.
+  /// Writes the time to the file that our programs read.
   func keepClock() throws(RecordingError) {
     let text = "\(stores.clock.now.milliseconds)\n"
     try Recording(folder: directory, files: ["clock.new": Array(text.utf8)]).add()
@@ -170,7 +170,7 @@ final class Control: Sendable {
     }
   }
 
-  /// Sends what is due.
+  /// Sends everything that is due.
   private func push() {
     guard let target else { return }
     func send(_ delivery: FakeDelivery, _ type: String, _ request: FakeRequest) -> Int? {
@@ -199,7 +199,7 @@ final class Control: Sendable {
       let status = send(delivery, stores.google.type(of: delivery), request)
       stores.google.answered(delivery, status: status ?? 0)
     }
-    // One after the other: what fails holds up the rest.
+    // One after the other, because a failing delivery holds up the rest.
     while let delivery = stores.btcpay.dueDelivery {
       let request = stores.btcpay.request(for: delivery, at: now)
       let status = send(delivery, stores.btcpay.type(of: delivery), request)

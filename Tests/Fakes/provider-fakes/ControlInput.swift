@@ -16,7 +16,7 @@ struct ControlInput {
 
   func text(_ name: String) -> String? { json[name].string }
 
-  /// A whole number within bounds, or what holds where none is given.
+  /// A whole number within bounds, or the default if none is given.
   func number(
     _ name: String, _ range: ClosedRange<Int64>, otherwise: Int64
   ) throws(Problem) -> Int64 {
@@ -37,7 +37,7 @@ struct ControlInput {
 
   var plan: String { text("plan") ?? "premium.monthly" }
 
-  /// Nil where none is named.
+  /// Nil if none is named.
   var account: Identifier? {
     get throws {
       guard let text = text("account") else { return nil }
@@ -53,8 +53,8 @@ struct ControlInput {
     return id
   }
 
-  /// `replica_lag_ms`, `failures`: statuses, or 0 for no answer at all, and `lose_answer`: of the next order,
-  /// which is done.
+  /// `replica_lag_ms`; `failures`: statuses, or 0 for no answer at all; `lose_answer`: the next order takes
+  /// effect, but its answer is lost.
   func script(_ faults: FakeFaults) throws(Problem) {
     let lag = try number("replica_lag_ms", 0...86_400_000, otherwise: 0)
     let wait = try number("retry_after", 0...86_400, otherwise: 0)

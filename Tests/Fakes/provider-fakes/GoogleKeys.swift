@@ -4,7 +4,7 @@ import JSON
 import ProviderFakes
 import TestFiles
 
-/// The keys of webhooks/google: the issuer's with its key set, the service account's with its file.
+/// The keys of webhooks/google: the issuer's key with its key set, and the service account's with its file.
 struct GoogleKeys {
   let issuer: RSAPrivateKey
   let service: RSAPrivateKey
@@ -22,7 +22,7 @@ struct GoogleKeys {
     ]
   }
 
-  /// The key that is there; a new one where none is.
+  /// The existing key, or a new one.
   private static func key(_ name: String, in folder: String) throws(RecordingError)
     -> RSAPrivateKey
   {
@@ -35,7 +35,7 @@ struct GoogleKeys {
     return key
   }
 
-  /// A key file as Google Cloud's console gives it out.
+  /// A key file in the form of Google Cloud's console.
   private static func account(_ key: RSAPrivateKey) -> JSONValue {
     let email = FakePlayStore.Settings().serviceEmail
     return [

@@ -3,10 +3,10 @@ import HTTPMessages
 import JSON
 import ProviderFakes
 
-/// What `POST /control/<provider>/<operation>` does. Subscriptions go by `id`: an original
+/// The operations of `POST /control/<provider>/<operation>`. A subscription is named by `id`: an original
 /// transaction id, a purchase token, a Stripe subscription, or an invoice of a BTCPay server.
 ///
-/// What no customer could do is refused with a sentence.
+/// An operation that no customer could perform is refused with a sentence.
 struct Operations {
   let stores: Stores
 
@@ -129,7 +129,7 @@ struct Operations {
     return ["id": .string(id)]
   }
 
-  /// What a customer does for a flow that waits: on a page, or at their bank.
+  /// The customer's part of a flow that waits: on a page, or at their bank.
   private func customerDid(
     _ operation: String, _ input: ControlInput
   ) throws -> JSONValue? {
@@ -235,7 +235,7 @@ extension Operations {
   }
 }
 
-/// One set of names for what the stores sell.
+/// The control API's names for the stores' products.
 private enum Plans {
   static func apple(_ name: String) throws -> AppleProduct {
     switch name {

@@ -2,16 +2,15 @@ import Crypto
 import ProviderFakes
 import TestFiles
 
-/// The files of a store's stories, which are the same at every run, under one folder that holds
-/// nothing else.
+/// The files of a store's stories, the same at every run, in a folder that holds nothing else.
 struct Recording {
   let folder: String
-  /// By their paths inside the folder.
+  /// By path inside the folder.
   private(set) var files: [String: [UInt8]]
-  /// Whether two different files say the same: signatures may be random.
+  /// Whether two different files have the same meaning, because signatures may be random.
   private let saysTheSame: ([UInt8], [UInt8]) -> Bool
 
-  /// `files`: the keys, which lie beside the stories.
+  /// `files`: the keys, which are stored with the stories.
   init(
     folder: String, files: [String: [UInt8]] = [:],
     saysTheSame: @escaping ([UInt8], [UInt8]) -> Bool = { $0 == $1 }
@@ -21,7 +20,7 @@ struct Recording {
     self.saysTheSame = saysTheSame
   }
 
-  /// Every store whose stories are recorded, by its folder under webhooks/.
+  /// Every store with recorded stories, by its folder under webhooks/.
   static let stores: [String: @Sendable (String) throws(RecordingError) -> Recording] = [
     "stripe": stripe(in:), "apple": apple(in:), "google": google(in:), "btcpay": btcpay(in:),
   ]
@@ -78,7 +77,7 @@ struct Recording {
 
   // MARK: files
 
-  /// Writes what differs and removes what no story has any more; what it did, in a sentence.
+  /// Writes the files that differ and removes those of no story; returns a sentence about it.
   func write() throws(RecordingError) -> String {
     let (stale, differing) = compare()
     for path in stale where !Files.remove("\(folder)/\(path)") {
@@ -88,10 +87,10 @@ struct Recording {
     return "\(folder): \(files.count) files, \(differing.count) written, \(stale.count) removed"
   }
 
-  /// Writes all of them into a folder that may hold other files.
+  /// Writes all files into a folder that may hold other files.
   func add() throws(RecordingError) { try add(Array(files.keys)) }
 
-  /// The files that are missing, differ, or are of no story.
+  /// The files that are missing, differ, or belong to no story.
   func differences() -> [String] {
     let (stale, differing) = compare()
     return (stale + differing).sorted()

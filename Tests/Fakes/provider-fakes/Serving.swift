@@ -10,12 +10,11 @@ enum Serving {
     var directory: String
     var listen = SocketAddress(host: "127.0.0.1", port: 0)!
     var target: String?
-    /// Whether time goes on by itself.
+    /// Whether time runs by itself.
     var isRunning = false
     var start = Clock.system.now()
 
-    /// `<directory> [--listen ADDRESS:PORT] [--push URL] [--start MILLISECONDS] [--running]`; nil: not
-    /// understood.
+    /// `<directory> [--listen ADDRESS:PORT] [--push URL] [--start MILLISECONDS] [--running]`; nil: not valid.
     init?(_ arguments: [String]) {
       guard let first = arguments.first, !first.hasPrefix("-") else { return nil }
       directory = first.hasSuffix("/") ? String(first.dropLast()) : first
@@ -39,10 +38,10 @@ enum Serving {
       }
     }
 
-    /// 2000 to 2030: the stores' certificates name years of two digits, and last for twenty.
+    /// 2000 to 2030: the stores' certificates have two-digit years and are valid for twenty years.
     private static let starts: Range<Int64> = 946_684_800_000..<1_893_456_000_000
 
-    /// Where programs on this machine reach what listens there.
+    /// The URL at which programs on this machine reach the server.
     func base(_ port: UInt16) -> String {
       let reached =
         listen.host == "0.0.0.0" ? "127.0.0.1" : listen.host == "::" ? "::1" : listen.host
@@ -58,7 +57,7 @@ enum Serving {
     unsafe sigaddset(&signals, SIGINT)
     unsafe sigaddset(&signals, SIGTERM)
     unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
-    // The stores' files name the port, so it is chosen before there is anything to serve.
+    // The stores' files name the port, so it is chosen before anything is served.
     let port = options.listen.port == 0 ? Ports.free() : options.listen.port
     let stores = Stores(
       base: options.base(port), start: options.start, directory: options.directory)

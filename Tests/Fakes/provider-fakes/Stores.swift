@@ -4,14 +4,14 @@ import JSON
 import ProviderFakes
 import TestCertificates
 
-/// The fake stores on one clock, and the files that a billing server needs to believe them.
+/// The fake stores on one clock, and the files with which a billing server trusts them.
 struct Stores: Sendable {
   let clock: FakeClock
   let apple: FakeAppStore
   let google: FakePlayStore
   let stripe: FakeStripe
   let btcpay: FakeBTCPay
-  /// By name, for a directory of the caller's.
+  /// By name, for the caller's directory.
   let trust: [String: [UInt8]]
 
   /// Stores that will answer at `base`, `http://127.0.0.1:<port>`, with new keys.
@@ -108,7 +108,7 @@ struct Stores: Sendable {
 
   // MARK: the truth
 
-  /// Everything that was sold, and until when the stores keep access without money.
+  /// All sales, and the periods in which the stores keep access without payment.
   var truth: JSONValue {
     var rows: [JSONValue] = []
     for truth in apple.truths {

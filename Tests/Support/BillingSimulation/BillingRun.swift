@@ -4,8 +4,8 @@ package import Simulation
 internal import TestEngines
 
 extension Storm {
-  /// What a seed makes of one story of one store; throws where it does not end as in calm weather. Fills
-  /// the disk of this whole process at times.
+  /// Runs one story of one store as the seed decides. Throws if its end differs from the calm run. Fills the
+  /// disk of this whole process at times.
   package static func run(seed: UInt64, _ log: SimulationLog) throws {
     var random = SeededGenerator(seed: seed)
     let story = LivedStory.all[Int.random(in: 0..<LivedStory.all.count, using: &random)]

@@ -5,17 +5,17 @@ internal import SeededRandom
 package import Simulation
 internal import TestEngines
 
-/// An account that buys, changes its mind, loses its card, comes back and leaves, while every call to Stripe can
-/// come to grief and the process dies: whatever happens, it pays for one subscription at a time and has
-/// what it pays for.
+/// An account that buys, changes its mind, loses its card, comes back and leaves. Every call to Stripe can
+/// fail, and the process can die. In every case it pays for one subscription at a time and has what it pays
+/// for.
 package final class BuyingStorm {
   private let shop: BuyingShop
   private let log: SimulationLog
   private var random: SeededGenerator
-  /// How often it was charged when it cancelled, while it wants nothing else.
+  /// The number of charges when it cancelled, while it requests nothing else.
   private var chargedUntilCancelled: Int?
 
-  /// What a seed makes of it; throws where it is not as it must be.
+  /// Runs the storm of a seed. Throws if a rule is broken.
   package static func run(seed: UInt64, _ log: SimulationLog) throws {
     let storm = try BuyingStorm(seed, log)
     for _ in 0..<Int.random(in: 3...8, using: &storm.random) { try storm.turn() }
@@ -30,7 +30,7 @@ package final class BuyingStorm {
     self.log = log
   }
 
-  /// One wish, from asking to its end.
+  /// Makes one request, and follows it to its end.
   private func turn() throws {
     if Int.random(in: 0..<3, using: &random) == 0 { changeCard() }
     if Int.random(in: 0..<3, using: &random) == 0 { try pass() }
@@ -89,7 +89,7 @@ package final class BuyingStorm {
     log.write(shop.installation.now, "the card now \(card)")
   }
 
-  /// Up to a month and a half; what is due is done on the way.
+  /// Advances time by up to a month and a half; due jobs run on the way.
   private func pass() throws {
     let end = shop.installation.now + .hours(Int64.random(in: 1...1000, using: &random))
     while shop.installation.now < end {
@@ -116,7 +116,7 @@ package final class BuyingStorm {
     }
   }
 
-  /// At the end all is read: what was sold is what the account has.
+  /// At the end everything is read: the account must have what was sold.
   private func judge() throws {
     shop.way.clear()
     let keys = try shop.installation.keys
@@ -133,7 +133,7 @@ package final class BuyingStorm {
     guard sold.isEmpty || plan != "free" else { throw wrong("paid for, and not there") }
   }
 
-  /// The account asks for its end, over the same rough way, and may stay after all.
+  /// The account requests its deletion over the same unreliable connection, and may stay after all.
   private func leave() throws {
     try shop.installation.beginRounds()
     shop.delivers = true

@@ -3,7 +3,7 @@ internal import HTTPMessages
 package import ProviderAPI
 package import ProviderFakes
 
-/// A store's API called without a socket.
+/// A store's API, called without a socket.
 package struct FakeTransport: ProviderTransport {
   private let base: String
   private let answer: @Sendable (FakeRequest) -> FakeAnswer?
@@ -28,7 +28,7 @@ package struct FakeTransport: ProviderTransport {
 }
 
 extension FakeFaults.Failure {
-  /// What a client of ours makes of it.
+  /// The failure as our client reports it.
   var apiFailure: APIFailure {
     switch self {
     case .timeout: .transient("timeout", retryAfter: nil)

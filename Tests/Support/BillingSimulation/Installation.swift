@@ -21,7 +21,7 @@ package import Subscriptions
 package import TestEngines
 package import Tiers
 
-/// Billing over a real database, driven step by step in virtual time; it can crash and come back.
+/// Billing over a real database, run step by step in virtual time; it can crash and restart.
 package final class Installation {
   package private(set) var database: Database
   private var service: BillingService
@@ -31,7 +31,7 @@ package final class Installation {
   private let stores: (Clock) -> StoreList
   private let policies: Policies
 
-  /// What an operator decides.
+  /// The operator's policies.
   package struct Policies {
     package var refundAnswers = RefundAnswers.off
     package var deletion = DeletionPolicy.periodEnd
@@ -80,12 +80,12 @@ package final class Installation {
 
   package var location: DatabaseLocation { scratch.location }
 
-  /// What a statement that counts answers.
+  /// The result of a statement that counts.
   package func count(_ sql: String) throws -> Int64 {
     try database.read { reader in try reader.first(sql) { row in try row.integer(0) } } ?? -1
   }
 
-  /// What time it is there, for whom time passes by.
+  /// The installation's time, for users that advance it.
   package var time: Locked<Instant> { clock }
 
   package var now: Instant {
@@ -93,7 +93,7 @@ package final class Installation {
     set { clock.withLock { $0 = newValue } }
   }
 
-  /// The process dies: what is committed stays, leases included, everything else is gone.
+  /// The process dies: committed data stays, leases included, and everything else is lost.
   package func crash() throws {
     database.close()
     database = try Database.open(scratch.location, owning: .billing)
@@ -101,7 +101,7 @@ package final class Installation {
     server = Self.server(service)
   }
 
-  /// One delivery; returns the status of the answer.
+  /// Takes one delivery; returns the status of the answer.
   package func deliver(_ request: FakeRequest) throws -> Int {
     try server.answer(
       request.method, request.path, headers: request.headers.map { ($0.name, $0.value) },
@@ -109,20 +109,20 @@ package final class Installation {
     ).status
   }
 
-  /// A device of the account posts a claim; returns the status of the answer.
+  /// Posts a claim from a device of the account; returns the status of the answer.
   package func post(_ claim: JSONValue, by account: Identifier) throws -> Int {
     let device = try ClaimingDevice(of: account, scratch.location)
     return try device.claim(claim, at: now, through: service.routes()).status
   }
 
-  /// A device of the account puts something; returns the answer.
+  /// Sends a PUT request from a device of the account; returns the answer.
   package func put(
     _ target: String, _ body: JSONValue, by account: Identifier
   ) throws -> (status: Int, json: JSON) {
     try put(target, bytes: body.encoded(), by: account)
   }
 
-  /// The same with whatever body.
+  /// Sends a PUT request with any body.
   package func put(
     _ target: String, bytes: [UInt8], by account: Identifier
   ) throws -> (status: Int, json: JSON) {
@@ -138,7 +138,7 @@ package final class Installation {
     try database.write(for: nil) { transaction in try body(ledger, transaction, now) }
   }
 
-  /// Makes another catalogue the one of record beside the service that runs, as `coffer plan apply` does.
+  /// Makes another catalogue the one of record while the service runs, as `coffer plan apply` does.
   package func apply(_ catalogue: Catalogue) throws {
     let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue), for: .command)
     let now = self.now
@@ -150,7 +150,7 @@ package final class Installation {
     _ = try ledger.deriveAnew(on: database, clock: .fixed(now)) { _, _ in }
   }
 
-  /// What an operator would be told that does not follow from the facts; nothing where all does.
+  /// The rows that do not follow from the facts, as reported to an operator; empty if all do.
   package func drift() throws -> [String] {
     let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: simulationCatalogue))
     var drift = Ledger.Drift()
@@ -195,7 +195,7 @@ package final class Installation {
     package let result: Result<JobResult, JobFailure>
   }
 
-  /// Leases what is due and asks the provider; what it says is not kept yet.
+  /// Leases the jobs that are due and asks the provider. The answers are not committed yet.
   package func beginReads(limit: Int = 1) throws -> [Reading] {
     let now = self.now
     return try service.jobHandlers.flatMap { handler in
@@ -235,7 +235,7 @@ package final class Installation {
     }
   }
 
-  /// What a request of an account's does in its transaction.
+  /// Runs the transaction of an account's request.
   package func ask<Value: Sendable>(
     _ body: @escaping @Sendable (Flows, Transaction, Instant) throws -> Value
   ) throws -> Value {
@@ -243,7 +243,7 @@ package final class Installation {
     return try database.write(for: nil) { transaction in try body(flows, transaction, now) }
   }
 
-  /// What a flow has its client do.
+  /// The action that a flow requests from its client.
   package func action(of flow: Flow) -> ClientAction? { flow.action(Self.sealing) }
 
   package func reread(_ keys: [ObjectKey]) throws {
@@ -253,8 +253,8 @@ package final class Installation {
     }
   }
 
-  /// When the next job is due, for a clock that nothing else moves. Renewals that are expected in
-  /// the future are none: the fakes' stores go on for ever.
+  /// When the next job is due, for a clock that nothing else moves. Expected renewals do not count, because
+  /// the fakes' stores renew for ever.
   package var nextDue: Instant? {
     get throws {
       try database.read { try Jobs.counts($0) }.filter { $0.kind != "renewal" }
@@ -262,7 +262,7 @@ package final class Installation {
     }
   }
 
-  /// Runs what is due, and what that makes due at once.
+  /// Runs the jobs that are due, and those that become due at once.
   package func runDue() throws {
     for _ in 0..<50 {
       let readings = try beginReads(limit: 10)
@@ -272,7 +272,7 @@ package final class Installation {
     throw Unsettled()
   }
 
-  /// Lets time pass until no job is left, or fails after so many reads.
+  /// Advances time until no job is left; fails after more than `countMax` reads.
   package func settle(countMax: Int = 500) throws {
     var count = 0
     while let due = try nextDue {
@@ -282,12 +282,12 @@ package final class Installation {
         count += 1
       }
       if count > countMax { throw Unsettled() }
-      // A lease that a crash left behind has to run out first.
+      // A lease that a crash left behind has to expire first.
       if try nextDue == due { now = now + JobRules.leaseTime }
     }
   }
 
-  /// Compares everything with what the stores tell, to the end.
+  /// Compares everything with the stores' reports, to the end.
   package func reconcile(isWhole: Bool = true) throws {
     try beginReconciling(isWhole: isWhole)
     try settle(countMax: 5000)
@@ -304,10 +304,10 @@ package final class Installation {
     }
   }
 
-  /// What the program does at its start.
+  /// Does the work of the program's start.
   package func beginRounds() throws { try service.beginRounds() }
 
-  /// What the devices of an account are told of what it pays for.
+  /// The overview that the account's devices read.
   package func overview(of account: Identifier) throws -> JSON {
     let now = self.now
     let ledger = Ledger(
@@ -316,7 +316,7 @@ package final class Installation {
     return try JSON.parse(told.encoded())
   }
 
-  /// What support could send to an account that stores nothing.
+  /// The sentences that support could send to an account that stores nothing.
   package func sentences(for account: Identifier) throws -> [String] {
     let now = self.now
     return try database.read { reader in
@@ -325,7 +325,7 @@ package final class Installation {
     }.sentences(usedByteCount: 0)
   }
 
-  /// What needs attention.
+  /// The items that need attention.
   package func attention() throws -> [Attention] {
     let now = self.now
     return try database.read { reader in
@@ -333,14 +333,14 @@ package final class Installation {
     }
   }
 
-  /// How reconciliations ended, the newest first.
+  /// The results of reconciliations, newest first.
   package func reconciliations() throws -> [Reconciliation] {
     try database.read {
       try Reconciliation.all(of: nil, after: nil, limit: 100, reading: $0)
     }
   }
 
-  /// What reconciliations repaired, the newest first, with what that changed.
+  /// The repairs by reconciliations, newest first, with their effects.
   package func repairs() throws -> [(repair: RepairedDifference, effect: DeliveryEffect?)] {
     let now = self.now
     let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: simulationCatalogue))
@@ -378,7 +378,7 @@ package final class Installation {
     }
   }
 
-  /// A coverage without its alarms: those tell what was heard, not what is owed.
+  /// A coverage without its alarms, which depend on what was received and not only on what is owed.
   private func owed(_ coverage: String) -> Substring {
     let end = "],\"alarms\""
     return coverage.split(separator: end).first ?? coverage[...]

@@ -5,7 +5,7 @@ internal import Requests
 internal import Storage
 internal import Sync
 
-/// What coffer-sync does, and keeps, of an account that is to be gone.
+/// The work and the rows of coffer-sync for an account that is being deleted.
 extension BuyingShop {
   package func askForEnd(hasMoved: Bool = false) throws {
     let (account, now) = (account, installation.now)
@@ -26,7 +26,7 @@ extension BuyingShop {
     try inSync { _ = try AccountDeletion.cancel(account, in: $0) }
   }
 
-  /// From here on it cannot stay.
+  /// From now on the deletion cannot be cancelled.
   package func beginErasing() throws {
     let (account, now) = (account, installation.now)
     try inSync { transaction in
@@ -36,7 +36,7 @@ extension BuyingShop {
     }
   }
 
-  /// As `coffer account delete --now` does to a small account: all of it is gone within a second.
+  /// Erases the account within a second, as `coffer account delete --now` does to a small account.
   package func eraseAtOnce() throws {
     try askForEnd()
     let (account, now) = (account, installation.now)
@@ -49,7 +49,7 @@ extension BuyingShop {
     }
   }
 
-  /// Somebody else's account, of whose end billing has not heard.
+  /// Erases another account, of whose deletion billing has not heard.
   package func eraseUnheard(daysAgo: Int64) throws {
     let asked = installation.now - .days(daysAgo)
     try inSync { transaction in
@@ -61,7 +61,7 @@ extension BuyingShop {
     }
   }
 
-  /// How far billing has come with each account that leaves.
+  /// Billing's progress with each account that leaves.
   package var leavingStates: [String] {
     get throws {
       try installation.database.read { reader in
@@ -72,14 +72,14 @@ extension BuyingShop {
     }
   }
 
-  /// Of how many billing would hear now.
+  /// The number of deletions that billing would learn of now.
   package var unheardCount: Int {
     get throws {
       try installation.database.read { try LeavingAccount.unheard(limit: 9, reading: $0).count }
     }
   }
 
-  /// Deliveries that can still be read, by their types and objects.
+  /// The deliveries that can still be read, by type and object.
   package var keptBodies: [String] {
     get throws {
       try installation.database.read { reader in
@@ -90,7 +90,7 @@ extension BuyingShop {
     }
   }
 
-  /// Whether billing has done all it does.
+  /// Whether billing has finished the erasure.
   package var isErased: Bool {
     get throws {
       try installation.count(

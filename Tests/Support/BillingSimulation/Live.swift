@@ -7,16 +7,16 @@ package import Stripe
 package import Subscriptions
 internal import Tiers
 
-/// A story as an installation lives through it: signed requests, our own decisions, an API to ask.
+/// A story as an installation experiences it: signed requests, our own decisions, and an API to read.
 package struct Live: Sendable {
   package let name: String
   package let events: [Event]
   package let stores: @Sendable (Clock) -> StoreList
-  /// When the store's API is asked what it knows at the end.
+  /// When the store's API is read at the end.
   package let end: Instant
-  /// Where the APIs of the story's stores can be made to fail.
+  /// The faults of the APIs of the story's stores.
   package let faults: [FakeFaults]
-  /// Deliveries that tell what no read tells as well.
+  /// Deliveries with content that no read shows.
   package var irreparable: Set<Int> = []
 
   package struct Event: Sendable {
@@ -41,7 +41,7 @@ package struct Live: Sendable {
   }
 
   package enum What: Sendable {
-    /// Signed anew at every attempt.
+    /// Signed again at every attempt.
     case delivery(@Sendable (Instant) -> FakeRequest)
     case claim(ObjectKey, by: Identifier)
     /// A device of the account posts a claim, signed.

@@ -12,7 +12,7 @@ internal import Subscriptions
 internal import TestCertificates
 package import Tiers
 
-/// The App Store Server API as it was at the moment that an installation's clock says.
+/// The App Store Server API as it was at the time of an installation's clock.
 struct PastAppStore: ProviderTransport {
   let store: FakeAppStore
   let base: String
@@ -38,14 +38,14 @@ package enum AppleTales {
   private static let signer = AppleSigner(chain)
   private static let key = P256PrivateKey()
 
-  /// One in which nothing was sold.
+  /// A store in which nothing was sold.
   package static func store(_ clock: FakeClock) -> FakeAppStore {
     var settings = FakeAppStore.Settings()
     settings.apiKey = key.publicKey
     return FakeAppStore(clock: clock, signer: signer, settings: settings)
   }
 
-  /// As our installation knows it.
+  /// The store as our installation uses it.
   package static func asStore(_ store: FakeAppStore, _ clock: Clock) -> AppleStore {
     let verifier = verifier(store)
     return AppleStore(verifier: verifier, apis: [environment(store): [api(store, verifier, clock)]])
@@ -103,7 +103,7 @@ extension Live {
     for (decision, at) in recorder.decisions {
       switch decision {
       case .claim(let original):
-        // The fake signs now, which is the story's end.
+        // The fake signs at the present time, which is the story's end.
         events.append(
           Event(
             at: recorder.clock.now,

@@ -8,7 +8,7 @@ package import ProviderFakes
 internal import Stores
 internal import Subscriptions
 
-/// A BTCPay server's API as it was at the moment that an installation's clock says.
+/// A BTCPay server's API as it was at the time of an installation's clock.
 package struct PastBTCPay: ProviderTransport {
   private static let base = "https://btcpay.fake"
 

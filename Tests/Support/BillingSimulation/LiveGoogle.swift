@@ -11,11 +11,11 @@ package import Stores
 internal import Stripe
 internal import Subscriptions
 
-/// Google's API as it was at the moment that an installation's clock says.
+/// Google's API as it was at the time of an installation's clock.
 final class PastPlay: ProviderTransport {
   private let store: FakePlayStore
   private let now: @Sendable () -> Instant
-  /// By our installation, whatever the story's own server did.
+  /// Acknowledged by our installation, whatever the story's own server did.
   private let acknowledged = Locked<Set<String>>([])
 
   init(_ store: FakePlayStore, now: @escaping @Sendable () -> Instant) {
@@ -118,7 +118,7 @@ extension Live {
     }
     let stripe = recorder.stripe
     events.sort { $0.at < $1.at }
-    // Not at the story's end, when what is long over can no more be read.
+    // Not the story's end, when purchases that ended long ago can no longer be read.
     let end = events.last?.at ?? recorder.clock.now
     self.init(
       name: "google/\(story.name)", events: events,

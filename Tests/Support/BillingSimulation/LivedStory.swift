@@ -1,11 +1,11 @@
 internal import ProviderFakes
 
-/// A story that an installation can live through, told anew each time.
+/// A story that an installation can run through, created anew each time.
 package struct LivedStory: Sendable {
   package let name: String
-  /// Lived in the short run, too.
+  /// Whether it also runs in the short run.
   package let isShort: Bool
-  /// Whether it can be lived through in the store's own time: its API shows what was at any time.
+  /// Whether it can run in the store's own time: its API shows the state of any past time.
   package let showsItsPast: Bool
   package let live: @Sendable () -> Live
 

@@ -2,19 +2,19 @@ package import Base
 internal import HTTPMessages
 package import ProviderAPI
 
-/// The way to a store's API on which each call can come to grief, before it was done or after.
+/// A connection to a store's API on which each call can fail, before it takes effect or after.
 package final class RoughWay: ProviderTransport {
   package enum Mishap: String, Hashable, Sendable, CaseIterable {
-    /// No answer, and nothing was done.
+    /// No answer, and no effect.
     case unreachable
-    /// Done, and nobody heard.
+    /// It took effect, but the answer was lost.
     case lostAnswer = "lost_answer"
     case limited, broken
-    /// Done, and answered just before we give up.
+    /// It took effect, and the answer came just before our timeout.
     case slow
-    /// Done, and the answer is no JSON.
+    /// It took effect, but the answer is not JSON.
     case garbled
-    /// Not done: an answer that is no JSON.
+    /// No effect: an answer that is not JSON.
     case page
     /// Our process dies before the call, or after it.
     case crashBefore = "crash_before"
@@ -30,7 +30,7 @@ package final class RoughWay: ProviderTransport {
     var waits: @Sendable (Instant.Span) -> Void = { _ in }
   }
 
-  /// A little less than an exchange may take.
+  /// A little less than our timeout of an exchange.
   private static let slowSpan = Instant.Span.seconds(9)
 
   private let way: FakeTransport
@@ -43,7 +43,7 @@ package final class RoughWay: ProviderTransport {
   package var isCrashed: Bool { state.withLock { $0.isCrashed } }
   package var hasMishaps: Bool { state.withLock { !$0.mishaps.isEmpty } }
 
-  /// What time passes by, where an answer is slow.
+  /// Sets what happens with the time that a slow answer takes.
   package func whileWaiting(_ body: @escaping @Sendable (Instant.Span) -> Void) {
     state.withLock { $0.waits = body }
   }
@@ -59,7 +59,7 @@ package final class RoughWay: ProviderTransport {
     }
   }
 
-  /// From here on the store refuses whatever it is asked.
+  /// From now on the store refuses all requests.
   package func refuseAll() { state.withLock { $0.refuses = true } }
 
   package func comeBack() { state.withLock { $0.isCrashed = false } }

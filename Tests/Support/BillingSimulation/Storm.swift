@@ -8,8 +8,8 @@ package import Simulation
 package import Subscriptions
 package import TestEngines
 
-/// A story lived through in bad weather: what arrives late, twice, in any order or not at all, a process
-/// that dies, stores that do not answer or show what was. Whatever happens, the end is the calm one.
+/// A story under faults: deliveries that arrive late, twice, in any order or not at all, a process that dies,
+/// and stores that do not answer or show an old state. In every case the end equals that of the calm run.
 package final class Storm {
   package struct Wrong: Error, CustomStringConvertible {
     package let description: String
@@ -22,7 +22,7 @@ package final class Storm {
   private let fillsDisk: Bool
   private var random: SeededGenerator
   private var readings: [Installation.Reading] = []
-  /// Indices of deliveries that were answered with success: their next one need not be written.
+  /// Indices of deliveries that were answered with success. If they are sent again, nothing need be written.
   private var delivered: Set<Int> = []
 
   package init(
@@ -36,7 +36,7 @@ package final class Storm {
     installation = try Installation(engine, live.stores)
   }
 
-  /// Everything once, in order, and the jobs done as they come due.
+  /// Runs each event once, in order, and the jobs as they become due.
   package static func calm(_ live: Live, _ engine: TestEngine) throws -> Installation {
     let calm = try Storm(live, engine, SeededGenerator(seed: 0))
     for (index, event) in live.events.enumerated() {
@@ -48,8 +48,8 @@ package final class Storm {
     return calm.installation
   }
 
-  /// Deliveries in any order once all is over, some twice, one lost perhaps; `keys` is what the
-  /// installation would know had it heard everything.
+  /// Deliveries in any order after the story's end, some twice, perhaps one lost. `keys` are the objects that
+  /// the installation would know if it had received everything.
   package func shuffled(_ keys: [ObjectKey]) throws -> Installation {
     installation.now = live.end
     var order = live.deliveries.shuffled(using: &random)
@@ -72,7 +72,7 @@ package final class Storm {
     return installation
   }
 
-  /// Every event arrives up to a day and a half late; between arrivals reads begin, and end later.
+  /// Every event arrives up to a day and a half late. Between arrivals reads begin, and end later.
   package func overlapping() throws -> Installation {
     let arrivals = live.events.enumerated().map { index, event in
       (at: event.at + .minutes(Int64.random(in: 0...2160, using: &random)), index: index)
@@ -116,7 +116,7 @@ package final class Storm {
     }
   }
 
-  /// Leases what is due and asks the store, and leaves it at that.
+  /// Leases the jobs that are due and asks the store, without committing.
   private func read() throws {
     for reading in try installation.beginReads() {
       let isAnswered = if case .success = reading.result { true } else { false }
@@ -153,7 +153,7 @@ package final class Storm {
     for faults in live.faults { faults.setReplicaLag(.seconds(seconds)) }
   }
 
-  /// Reads that began are done, and replicas are up to date again.
+  /// Commits the reads that have begun, and makes replicas current again.
   private func clear() throws {
     for faults in live.faults { faults.setReplicaLag(.seconds(0)) }
     for reading in readings {
@@ -168,8 +168,8 @@ package final class Storm {
     log.write(installation.now, "settled")
   }
 
-  /// What was lost is told again by reading every record; of a subscription that nothing else told
-  /// of there is none to read, so that its delivery can only come late.
+  /// Replaces a lost delivery by reading every record. If no other delivery named the subscription, there is
+  /// no record to read, so the delivery can only come late.
   private func repair(_ lost: Int, _ all: [ObjectKey]) throws {
     log.write(installation.now, "event \(lost) was lost: read everything again")
     try installation.reread(installation.keys)
@@ -177,7 +177,7 @@ package final class Storm {
     if try installation.keys != all { try happen(lost, at: installation.now) }
   }
 
-  /// Tries `body` while nothing can be written, sometimes: it must fail, and change nothing.
+  /// Sometimes tries `body` while nothing can be written: it must fail and change nothing.
   private func withFullDisk(
     _ what: String, isNothingNew: Bool = false, _ body: () throws -> Int
   ) throws {
@@ -219,7 +219,8 @@ package final class Storm {
     }
   }
 
-  /// Sent until it is taken, as a store does; only for want of something else may it be refused.
+  /// Sends until accepted, as a store does. Only a status of 429, or of 500 and above, is retried; any other
+  /// refusal throws.
   private func accepted(_ what: String, _ send: () throws -> Int) throws {
     for _ in 0..<20 {
       let status = try send()

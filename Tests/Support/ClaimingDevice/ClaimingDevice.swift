@@ -8,7 +8,7 @@ package import JSON
 internal import Simulation
 package import Storage
 
-/// A device with a key that the sync program knows, posting claims to billing's route.
+/// A device with a key that the sync program knows. It posts claims to billing's route.
 package struct ClaimingDevice: Sendable {
   package static let authority = "billing.coffer.example"
   package static let policy = SignaturePolicy(authorities: [authority])
@@ -46,21 +46,21 @@ package struct ClaimingDevice: Sendable {
       method: method, target: target, headers: Headers(headers), authority: Self.authority)
   }
 
-  /// Reads what the account is told.
+  /// Sends a signed GET request.
   package func read(
     _ target: String, at now: Instant, through routes: [Route]
   ) throws -> (status: Int, json: JSON) {
     try Self.answer(to: head("GET", target, [], at: now), [], through: routes)
   }
 
-  /// Puts a body there.
+  /// Sends a signed PUT request with a body.
   package func put(
     _ target: String, _ bytes: [UInt8], at now: Instant, through routes: [Route]
   ) throws -> (status: Int, json: JSON) {
     try Self.answer(to: head("PUT", target, bytes, at: now), bytes, through: routes)
   }
 
-  /// The same without a signature.
+  /// Sends a GET request with the given headers, without a signature.
   package static func read(
     _ target: String, headers: [(String, String)], through routes: [Route]
   ) throws -> (status: Int, json: JSON) {
@@ -91,14 +91,14 @@ package struct ClaimingDevice: Sendable {
     return (response.status, try JSON.parse(body))
   }
 
-  /// Posts a claim through the service's route; returns the status and the answer's one word.
+  /// Posts a claim through the service's route; returns the status, and the one word of the answer.
   package func claim(
     _ body: JSONValue, at now: Instant, through routes: [Route]
   ) throws -> (status: Int, word: String) {
     try claim(body.encoded(), at: now, through: routes)
   }
 
-  /// The same with whatever body.
+  /// Posts any body as a claim.
   package func claim(
     _ bytes: [UInt8], at now: Instant, through routes: [Route]
   ) throws -> (status: Int, word: String) {

@@ -2,10 +2,10 @@ internal import Glibc
 internal import TestFiles
 package import Testing
 
-/// Compares a text with the file of that name under `Goldens`, beside the test's own file.
+/// Compares a text with the file of that name under `Goldens`, in the folder of the test's own file.
 ///
-/// A missing file is written, and so is every file under RECORD=1; the test fails all the same, so
-/// that a new golden is looked at before it counts.
+/// A missing file is written, and with RECORD=1 every file is. The test fails all the same, so that a new
+/// golden is reviewed before it counts.
 package func expectGolden(
   _ text: String, _ name: String, beside source: String = #filePath,
   sourceLocation: SourceLocation = #_sourceLocation
@@ -14,7 +14,7 @@ package func expectGolden(
   try expectGolden(text, file: "/\(folder)/Goldens/\(name).txt", sourceLocation: sourceLocation)
 }
 
-/// The same with any file, by its whole path.
+/// Compares a text with any file, by its absolute path.
 package func expectGolden(
   _ text: String, file path: String, sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
@@ -29,8 +29,8 @@ package func expectGolden(
   #expect(first?.0 == first?.1, "\(path)", sourceLocation: sourceLocation)
 }
 
-/// Compares what stands between `<!-- name -->` and `<!-- end -->` in a document of the repository;
-/// RECORD=1 writes it.
+/// Compares the text between `<!-- name -->` and `<!-- end -->` in a document of the repository; RECORD=1
+/// writes it.
 package func expectBlock(_ name: String, of document: String, _ text: String) throws {
   let path = "\(Files.repository)/\(document)"
   let page = try #require(Files.text(path))

@@ -1,8 +1,7 @@
 package import HTTPMessages
 package import HTTPServer
 
-/// A server, of this machine alone unless told otherwise, on a free port where none is named, which
-/// stops with its last holder.
+/// Starts a server, by default on the loopback address and a free port. It stops with its last holder.
 package func startServer(
   _ routes: [Route], host: String = "127.0.0.1", port: UInt16 = 0, name: String = "test",
   limits: ServerLimits = ServerLimits(), proxies: [AddressRange] = [],

@@ -1,14 +1,14 @@
 internal import Base
 internal import Glibc
 
-/// Ports for servers that are named before they start.
+/// Ports for servers whose port must be known before they start.
 package enum Ports {
-  /// Below the range that the system gives to clients (ip_local_port_range begins at 32768), so
-  /// that no connection of another test takes the port before its server starts, or while it restarts.
+  /// Below the range that the system gives to clients (ip_local_port_range begins at 32768). So no connection
+  /// of another test takes the port before its server starts, or during a restart.
   private static let range: Range<UInt16> = 15_000..<32_000
   private static let taken = Locked<Set<UInt16>>([])
 
-  /// A port of 127.0.0.1 that nobody listens on and that this process has not handed out before.
+  /// A port of 127.0.0.1 that nothing listens on and that this process has not handed out before.
   package static func free() -> UInt16 {
     for _ in 0..<1000 {
       let port = UInt16.random(in: range)

@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// A TCP client that sends exactly what a test writes and reads what comes, for at most 10 seconds.
+/// A TCP client that sends exactly what a test writes, and waits for data for at most 10 seconds.
 package final class RawClient: Sendable {
   private let descriptor: Int32
 
-  /// Nil where nobody listens.
+  /// Nil if nothing listens on the port.
   package init?(connectingTo port: UInt16) {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var name = sockaddr_in()
@@ -24,7 +24,7 @@ package final class RawClient: Sendable {
 
   deinit { close(descriptor) }
 
-  /// False where the server has closed the connection.
+  /// Returns false if the server has closed the connection.
   @discardableResult
   package func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
@@ -41,17 +41,17 @@ package final class RawClient: Sendable {
     return true
   }
 
-  /// Says that nothing more will come.
+  /// Signals that nothing more will come.
   package func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-  /// Ends the connection with a reset, as a process does that dies. A mere shutdown would be noticed
-  /// by a server that cannot send at its next probe only, which can take a minute.
+  /// Ends the connection with a reset, as a process that dies does. After a mere shutdown, a server that
+  /// cannot send would notice it only at its next probe, which can take a minute.
   package func reset() {
     var nobody = sockaddr(sa_family: sa_family_t(AF_UNSPEC), sa_data: sockaddr().sa_data)
     unsafe connect(descriptor, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
   }
 
-  /// Whether something has come that was not read yet; does not wait for it.
+  /// Whether unread data has arrived. Does not wait.
   package var hasAnswer: Bool {
     var byte: UInt8 = 0
     return unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
@@ -65,7 +65,7 @@ package final class RawClient: Sendable {
     return Array(bytes[..<count])
   }
 
-  /// Everything up to the end of the connection; nil where it does not end.
+  /// Everything up to the end of the connection; nil if it does not end.
   package func receiveAll() -> [UInt8]? {
     var all: [UInt8] = []
     while let part = receive() {
@@ -75,7 +75,7 @@ package final class RawClient: Sendable {
     return nil
   }
 
-  /// The next response; nil where none comes whole. Keeps nothing of a following one.
+  /// The next response; nil if it does not arrive complete. Discards everything after it.
   package func receiveResponse(toHead: Bool = false) -> RawResponse? {
     var bytes: [UInt8] = []
     while true {

@@ -1,10 +1,10 @@
-/// A response read off the wire.
+/// A response as read from the connection.
 package struct RawResponse {
   package let status: Int
   package let head: String
   package let body: [UInt8]
 
-  /// Nil while the bytes are not a whole response.
+  /// Nil until the bytes are a whole response.
   package init?(_ bytes: [UInt8], toHead: Bool) {
     let separator = Array("\r\n\r\n".utf8)
     guard

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Where a program tells how it is, as systemd has it: a datagram socket.
+/// The datagram socket to which a program reports its state, as with systemd.
 package final class SupervisorInbox: Sendable {
-  /// What `NOTIFY_SOCKET` says.
+  /// The value for `NOTIFY_SOCKET`.
   package let name: String
   private let descriptor: Int32
 
-  /// Nil where the system refuses it. A name that is abstract is no file's.
+  /// Nil if the system refuses the socket. An abstract name is not the name of a file.
   package init?(isAbstract: Bool = true) {
     let unique = "coffer-inbox-\(getpid())-\(UInt32.random(in: 0 ... .max))"
     name = isAbstract ? "@" + unique : "/tmp/" + unique
@@ -29,7 +29,7 @@ package final class SupervisorInbox: Sendable {
     if name.hasPrefix("/") { unsafe unlink(name) }
   }
 
-  /// The next that is told; nil where nothing is within so many milliseconds.
+  /// The next message; nil if there is none within this time.
   package func next(within milliseconds: Int32 = 60_000) -> String? {
     var file = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     guard unsafe poll(&file, 1, milliseconds) == 1 else { return nil }

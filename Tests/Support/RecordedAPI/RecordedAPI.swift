@@ -4,12 +4,12 @@ package import ProviderAPI
 internal import ProviderFakes
 package import RecordedStories
 
-/// The stores' APIs, answering what a story has recorded so far.
+/// The stores' APIs, with the answers that a story has recorded so far.
 package final class RecordedAPI: ProviderTransport {
   private struct State {
     var reads: [String: RecordedStory.Read] = [:]
     var acknowledged: Set<String> = []
-    /// The step's: the store's own clock.
+    /// The step's time, which is the store's own clock.
     var now = Instant(seconds: 0)
   }
 
@@ -17,7 +17,7 @@ package final class RecordedAPI: ProviderTransport {
 
   package init() {}
 
-  /// Answers what the step shows from here on.
+  /// Gives the step's answers from now on.
   package func show(_ step: RecordedStory.Step) {
     state.withLock { state in
       state.reads.merge(step.reads) { $1 }
@@ -25,10 +25,10 @@ package final class RecordedAPI: ProviderTransport {
     }
   }
 
-  /// What was acknowledged to Google, by purchase token.
+  /// The purchase tokens that were acknowledged to Google.
   package var acknowledged: Set<String> { state.withLock { $0.acknowledged } }
 
-  /// By the store's clock, as an answer's header tells it.
+  /// The store's time, as in an answer's header.
   package var date: String { state.withLock { $0.now }.httpDate }
 
   package func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
@@ -37,7 +37,7 @@ package final class RecordedAPI: ProviderTransport {
       status: status, headers: Headers([("Date", date)]), body: body, elapsed: .milliseconds(1))
   }
 
-  /// `path`: or a whole address.
+  /// `path` may also be a whole address.
   package func answer(_ method: String, _ path: String) -> (status: Int, body: [UInt8]) {
     let last = path.split(separator: "/").last.map(String.init) ?? ""
     switch (method, last) {
@@ -48,7 +48,7 @@ package final class RecordedAPI: ProviderTransport {
       state.withLock { _ = $0.acknowledged.insert(token) }
       return (200, Array("{}".utf8))
     default:
-      // Of a list, whose it is: an account's invoices.
+      // For a list, its owner: an account's invoices.
       let order = last.split { "?&".contains($0) }.first { $0.hasPrefix("orderId=") }
       let name = order.map { String($0.dropFirst("orderId=".count)) } ?? last
       switch state.withLock({ $0.reads[name] }) {
@@ -59,7 +59,7 @@ package final class RecordedAPI: ProviderTransport {
     }
   }
 
-  /// That there is no such object, in the words of each store at once.
+  /// The answer that there is no such object, in the forms of all stores at once.
   private static let unknown = Array(
     #"{"error":{"code":"resource_missing","status":"NOT_FOUND"},"errorCode":4040010}"#.utf8)
 }

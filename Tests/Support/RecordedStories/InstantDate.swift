@@ -2,7 +2,7 @@ package import Base
 internal import Glibc
 
 extension Instant {
-  /// `2026-03-02T10:00:06Z`, checked by the way back.
+  /// Reads `2026-03-02T10:00:06Z`; traps unless it is written back the same.
   package init(date text: String) {
     let parts = text.split { !$0.isNumber }.map { Int32($0) ?? 0 }
     precondition(parts.count == 6, "\(text) is no moment")

@@ -1,6 +1,6 @@
 /// A recorded delivery: a whole raw HTTP request.
 package struct RecordedRequest: Sendable {
-  /// `03-invoice.paid.http`.
+  /// Such as `03-invoice.paid.http`.
   package let name: String
   package let bytes: [UInt8]
   package let requestLine: String
@@ -23,7 +23,7 @@ package struct RecordedRequest: Sendable {
     }
   }
 
-  /// The store that sends it, by the last part of its path.
+  /// The store that sends the delivery, from the last part of its path.
   package var store: String {
     let path = requestLine.split(separator: " ")[1]
     return path.split(separator: "/").last.map(String.init) ?? ""

@@ -3,31 +3,31 @@ internal import Crypto
 internal import JSON
 internal import TestFiles
 
-/// A story under webhooks/: what is delivered of one customer, what reads answer meanwhile, and what
-/// holds after each step.
+/// A story under webhooks/: the deliveries about one customer, the answers to reads in the meantime, and what
+/// must hold after each step.
 package struct RecordedStory: Sendable, CustomStringConvertible {
-  /// Its folder: `stripe/2025-03-31.basil/first-purchase`, `google/renewal`.
+  /// The story's folder, such as `stripe/2025-03-31.basil/first-purchase` or `google/renewal`.
   package let name: String
-  /// The store that it is of: the first part of its name.
+  /// The story's store: the first part of its name.
   package let store: String
   package let title: String
   /// The account that the deliveries name.
   package let account: Identifier
-  /// What a billing server is set to that takes the deliveries, by key; paths are whole.
+  /// The settings of a billing server that accepts the deliveries, by key. Paths are absolute.
   package let settings: [String: String]
-  /// The store's own names of what was sold, in the order in which it was made.
+  /// The store's own names of what was sold, in order of creation.
   package let subscriptions: [String]
   package let steps: [Step]
 
   package struct Step: Sendable {
     package let at: Instant
-    /// Nil where nothing arrives.
+    /// Nil if nothing arrives.
     package let delivery: RecordedRequest?
     package let answer: Answer
-    /// What the account's app posts to claim a purchase: JSON.
+    /// The JSON that the account's app posts to claim a purchase.
     package let claim: [UInt8]?
     package let deletesAccount: Bool
-    /// What the store's API answers from here on, by the last part of the path: what changed.
+    /// The changed answers of the store's API from here on, by the last part of the path.
     package let reads: [String: Read]
     /// The purchases that our server must have acknowledged before the next step.
     package let acknowledges: [String]
@@ -37,7 +37,7 @@ package struct RecordedStory: Sendable, CustomStringConvertible {
 
   package struct Answer: Hashable, Sendable {
     package let status: Int
-    /// `recorded`, `duplicate`, `conflicting`, or the type of a problem.
+    /// `recorded`, `duplicate`, `conflicting`, or a problem's type.
     package let word: String
 
     package init(status: Int, word: String) {
@@ -55,8 +55,8 @@ package struct RecordedStory: Sendable, CustomStringConvertible {
     package let capByteCount: Int64
     package let planID: String
     package let reason: String
-    /// Of the account's subscriptions at the store, by the store's name; empty while it has none,
-    /// nil where nothing is said of labels.
+    /// The labels of the account's subscriptions at the store, by the store's name. Empty if it has none; nil
+    /// if the story states no labels.
     package let labels: [String: String]?
 
     package init(
@@ -71,17 +71,17 @@ package struct RecordedStory: Sendable, CustomStringConvertible {
 
   package var description: String { name }
 
-  /// The deliveries that billing takes, in the order of the story.
+  /// The deliveries that billing accepts, in the order of the story.
   package var taken: [RecordedRequest] {
     steps.filter { $0.answer.status == 200 }.compactMap(\.delivery)
   }
 
-  /// Signs its deliveries of Stripe's; nil where there are none.
+  /// The secret that signs the story's Stripe deliveries; nil if it has none.
   package var stripeSecret: Secret? {
     settings["COFFER_STRIPE_WEBHOOK_SECRETS"].map { Secret($0) }
   }
 
-  /// A subscription as our server names it.
+  /// The server's name of a subscription.
   package func key(of subscription: String) -> String {
     switch store {
     case "google": "google:live:purchase:" + Hex.encode(SHA256.hash(Array(subscription.utf8)))
@@ -90,21 +90,21 @@ package struct RecordedStory: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Where they are kept, each under its name.
+  /// The folder of the stories, each under its name.
   package static let folder = Files.repository + "/webhooks"
 
-  /// Every story there is, by name: a folder with a `story.json` is found by itself.
+  /// Every story, by name. A folder with a `story.json` is found automatically.
   package static let all: [RecordedStory] = Files.paths(under: folder)
     .filter { $0.hasSuffix("/story.json") }
     .map { String($0.dropLast("/story.json".count)) }.sorted().map { RecordedStory($0) }
 
   package static func all(of store: String) -> [RecordedStory] { all.filter { $0.store == store } }
 
-  /// The catalogue that the stories are about, as `COFFER_PLANS` has it.
+  /// The stories' catalogue, for `COFFER_PLANS`.
   package static let cataloguePath = folder + "/catalogue.json"
   package static var catalogue: [UInt8] { bytes("catalogue.json") }
 
-  /// A file under webhooks/; traps where there is none.
+  /// A file under webhooks/; traps if there is none.
   package static func bytes(_ path: String) -> [UInt8] {
     guard let bytes = Files.bytes("\(folder)/\(path)") else {
       preconditionFailure("cannot read webhooks/\(path)")
@@ -136,7 +136,7 @@ package struct RecordedStory: Sendable, CustomStringConvertible {
 }
 
 extension RecordedStory.Step {
-  /// `names`: of the story's subscriptions, by the letters of the file.
+  /// `names` are the story's subscriptions by their letters in the file.
   fileprivate init(_ json: JSON, _ names: [String: String], folder: String) throws {
     at = Instant(date: try json["at"].requireString())
     delivery = json["deliver"].string.map { name in

@@ -1,8 +1,8 @@
 package import Base
 
-/// The keys that lie beside the stories, for tests that sign, verify or ask for themselves.
+/// The keys next to the stories, for tests that sign, verify or send requests themselves.
 package enum StoryKeys {
-  /// The App Store's chain: what certificates lead to, and what signs (DER).
+  /// The App Store's chain, from the root to the signing certificate (DER).
   package static var appleRoot: [UInt8] { RecordedStory.bytes("apple/keys/root.der") }
   package static var appleIntermediate: [UInt8] {
     RecordedStory.bytes("apple/keys/intermediate.der")
@@ -15,7 +15,7 @@ package enum StoryKeys {
   package static var googleServiceAccount: [UInt8] {
     RecordedStory.bytes("google/keys/service-account.json")
   }
-  /// The private halves (PEM).
+  /// The private keys (PEM).
   package static var googleIssuerKey: Secret {
     Secret(RecordedStory.bytes("google/keys/issuer.pem"))
   }

@@ -6,7 +6,8 @@ package struct SeededGenerator: RandomNumberGenerator {
 
   package init(seed: UInt64) { state = seed }
 
-  /// The seed of this run: `COFFER_TEST_SEED` where set, else a fresh one; printed for a repetition.
+  /// The seed of this run: `COFFER_TEST_SEED` if set, otherwise a new one. It is printed so that the run can
+  /// be repeated.
   package static func seed(of test: String) -> UInt64 {
     let given = unsafe getenv("COFFER_TEST_SEED").flatMap { UInt64(unsafe String(cString: $0)) }
     let seed = given ?? UInt64.random(in: .min ... .max)

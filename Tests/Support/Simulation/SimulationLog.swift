@@ -1,6 +1,6 @@
 package import Base
 
-/// What a simulation did, line by line in virtual time: the same bytes for the same seed.
+/// The log of a simulation, line by line in virtual time: the same bytes for the same seed.
 package final class SimulationLog {
   package private(set) var text = ""
 

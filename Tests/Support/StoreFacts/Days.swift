@@ -3,7 +3,7 @@ package import Base
 package let accountA = Identifier("0b50dfbe-8c5b-4a7c-9f36-1f2d3b6f0a01")!
 package let accountB = Identifier("0b50dfbe-8c5b-4a7c-9f36-1f2d3b6f0a02")!
 
-/// 2026-01-01 and so many days.
+/// `day` days after 2026-01-01.
 package func at(_ day: Double) -> Instant {
   Instant(seconds: 1_767_225_600 + Int64(day * 86_400))
 }

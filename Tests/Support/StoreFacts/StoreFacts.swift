@@ -111,7 +111,7 @@ package enum StoreFacts {
       asOf: .readNumber(readNumber))
   }
 
-  /// One line per step of the schedule: `day 0 premium subscribed`.
+  /// One line for each step of the schedule, such as `day 0 premium subscribed`.
   package static func schedule(
     _ key: ObjectKey, _ facts: [Fact], policy: Policy = .standard
   ) -> [String] {
@@ -133,7 +133,7 @@ package enum StoreFacts {
     return subscription
   }
 
-  /// One of the key's store, of which nothing is known yet.
+  /// A subscription of the key's store of which nothing is known yet.
   package static func empty(_ key: ObjectKey) -> Subscription {
     key.provider == .apple
       ? Subscription(key, AppleRecord(id: key.id)) : Subscription(key, GoogleRecord(id: key.id))

@@ -1,7 +1,7 @@
 package import Base
 package import JSON
 
-/// Where an API version keeps the members that moved at basil (2025-03-31).
+/// The place of the members that moved in basil (2025-03-31), by API version.
 package enum Shape: Sendable, CaseIterable {
   case acacia, basil
 
@@ -13,7 +13,7 @@ package enum Shape: Sendable, CaseIterable {
   }
 }
 
-/// A snapshot event in the provider's shape, reduced to what some reader might look at.
+/// A snapshot event in the provider's form, reduced to members that some reader might use.
 package struct SampleEvent: Sendable {
   package var id: String
   package var type: String
@@ -49,7 +49,7 @@ package struct SampleEvent: Sendable {
 }
 
 extension JSONValue {
-  /// The object with more members, or with others of the same names.
+  /// The object with more members; members of the same names are replaced.
   package func adding(_ others: JSONValue) -> JSONValue {
     guard case .object(let members) = self, case .object(let added) = others else { return self }
     let names = Set(added.map(\.name))

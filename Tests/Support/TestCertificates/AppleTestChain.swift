@@ -3,12 +3,12 @@ internal import Crypto
 package import JSON
 internal import JWS
 
-/// A root, an intermediate and a leaf of the App Store's shape, and what that leaf signs.
+/// A root, an intermediate and a leaf certificate in the App Store's form, and what that leaf signs.
 package struct AppleTestChain: Sendable {
   package static let intermediateMarker = "1.2.840.113635.100.6.2.1"
   package static let leafMarker = "1.2.840.113635.100.6.11.1"
 
-  /// Of the length of the App Store's own, so that what is signed has its size.
+  /// As long as the App Store's own, so that signed content has the same size.
   private static let organization = ["Coffer Test Certification Authority", "Coffer Inc.", "US"]
   private static let notice =
     "This certificate was made for Coffer's own tests and says nothing about anybody. Nobody may "
@@ -19,14 +19,14 @@ package struct AppleTestChain: Sendable {
   package let intermediate: TestCertificate
   package let leaf: TestCertificate
 
-  /// The plans, to be spoiled before anything is issued.
+  /// The certificates' plans, which a test can spoil before they are issued.
   package struct Plans: Sendable {
     package var root: TestCertificatePlan
     package var intermediate: TestCertificatePlan
     package var leaf: TestCertificatePlan
   }
 
-  /// A new chain; `given` takes the place of a new root, so that chains can share one.
+  /// Creates a chain. `given` replaces the new root, so that chains can share one.
   package init(
     notBefore: Instant, notAfter: Instant, root given: TestCertificate? = nil,
     _ spoil: (inout Plans) -> Void = { _ in }
@@ -60,12 +60,12 @@ package struct AppleTestChain: Sendable {
     [leaf, intermediate, root].map { Base64.standard.encode($0.der) }
   }
 
-  /// The header of everything this chain signs.
+  /// The header of everything that this chain signs.
   package var header: JSONValue {
     ["alg": "ES256", "x5c": .array(x5c.map { .string($0) })]
   }
 
-  /// A compact JWS, as the App Store makes them.
+  /// A compact JWS in the App Store's form.
   package func sign(_ payload: JSONValue) -> String { sign(payload.encoded()) }
 
   package func sign(_ payload: [UInt8]) -> String {

@@ -21,14 +21,14 @@ enum DER {
   static func text(_ text: String) -> [UInt8] { value(0x0C, Array(text.utf8)) }
   static let yes: [UInt8] = [0x01, 0x01, 0xFF]
 
-  /// A number that is not negative, by its big-endian bytes.
+  /// A non-negative number, from its big-endian bytes.
   static func integer(_ bytes: [UInt8]) -> [UInt8] {
     var digits = Array(bytes.drop { $0 == 0 })
     if (digits.first ?? 0x80) >= 0x80 { digits.insert(0, at: 0) }
     return value(0x02, digits)
   }
 
-  /// An object identifier by its dotted name.
+  /// An object identifier, from its dotted name.
   static func object(_ name: String) -> [UInt8] {
     let arcs = name.split(separator: ".").map { Int($0)! }
     var bytes = [UInt8(arcs[0] * 40 + arcs[1])]

@@ -8,7 +8,8 @@ package struct TestCertificate: Sendable {
   fileprivate let subject: [UInt8]
   fileprivate let keyIdentifier: [UInt8]
 
-  /// Signed by `issuer`, or by itself where there is none. Nothing is checked: that is the point.
+  /// Signed by `issuer`, or by itself if there is none. Nothing is checked, so that tests can make bad
+  /// certificates.
   package init(_ plan: TestCertificatePlan, issuer: TestCertificate? = nil) {
     key = plan.privateKey
     let info = plan.publicKeyInfo
@@ -44,20 +45,20 @@ private func time(_ instant: Instant) -> [UInt8] {
     ? DER.value(0x17, digits.dropFirst(2) + zulu) : DER.value(0x18, digits + zulu)
 }
 
-/// What a test certificate says; every default is what a good one of its level says.
+/// The content of a test certificate. Every default fits a good certificate of its level.
 package struct TestCertificatePlan: Sendable {
   package var commonName: String
   package var notBefore: Instant
   package var notAfter: Instant
   /// Basic constraints and key usage of an authority, or of an end entity.
   package var isAuthority: Bool
-  /// How many authorities may follow below.
+  /// The number of authorities that may follow below.
   package var pathLength: UInt8?
-  /// Unit, organization and country beside the common name; authorities of the public have them.
+  /// Unit, organization and country in addition to the common name; public authorities have them.
   package var organization: [String] = []
   /// The text of a certificate policy; nil for a certificate without policies.
   package var policyNotice: String?
-  /// Where its status would be asked for; nobody answers there.
+  /// The address for its status; nothing answers there.
   package var statusAddress: String?
   /// Dotted names of extensions that hold a null.
   package var markers: [String] = []
@@ -68,9 +69,9 @@ package struct TestCertificatePlan: Sendable {
 
   package enum KeyKind: Sendable {
     case p256
-    /// Says a P-384 key that nobody should use: the curve's base point.
+    /// Contains a P-384 key that no one should use: the curve's base point.
     case p384
-    /// Says an Ed25519 key.
+    /// Contains an Ed25519 key.
     case ed25519
   }
 

@@ -2,9 +2,9 @@ package import Base
 package import Crypto
 package import JSON
 
-/// Changes of the tree and of shares: single ones send a batch of one.
+/// Changes of the tree and of shares; each single one is sent as a batch of one.
 extension TestDevice {
-  /// Sends one batch, each change signed by this device unless it brings a signature.
+  /// Sends one batch. This device signs each change that has no signature yet.
   package func batch(files: [FileChange] = [], shares: [ShareChange] = []) throws -> Answer {
     try post("/v1/files", batchBody(files: files, shares: shares))
   }
@@ -13,7 +13,7 @@ extension TestDevice {
     key.batchBody(files: files, shares: shares)
   }
 
-  /// A new file under the root or `parent`, in this account's tree unless `owner` says otherwise.
+  /// A new file under the root or `parent`, in this account's tree unless `owner` is given.
   package func creation(
     _ type: String = "document", parent: Identifier? = nil, owner: Identifier? = nil,
     hmac: [UInt8] = Random.bytes(32), id: Identifier = Random.identifier(),
@@ -34,7 +34,7 @@ extension TestDevice {
     return (id, try batch(files: [change]))
   }
 
-  /// A record as the server tells it.
+  /// A record as the server returns it.
   package func record(_ id: Identifier) throws -> SeenRecord {
     let answer = try get("/v1/files/\(id)")
     guard answer.status == 200, let record = try SeenRecord(answer.json) else {
@@ -57,7 +57,7 @@ extension TestDevice {
     try batch(files: [record(id).change { $0.deleted = true }])
   }
 
-  /// Invites an account to a file of this one's, or changes what it was given.
+  /// Invites an account to a file of this account, or changes its access.
   package func grant(
     _ file: Identifier, to account: Identifier, mode: String = "read", expect: String = "new"
   ) throws -> Answer {
@@ -78,7 +78,7 @@ extension TestDevice {
     ])
   }
 
-  /// Turns an invitation of this account down.
+  /// Rejects an invitation of this account.
   package func reject(_ file: Identifier, expect: String = "pending") throws -> Answer {
     try batch(shares: [
       ShareChange(
@@ -94,7 +94,7 @@ extension TestDevice {
     return (change.file.id, try batch(files: [change]))
   }
 
-  /// Grants and accepts: both devices' accounts see the file from here on. Returns the link.
+  /// Grants and accepts, so that both devices' accounts see the file. Returns the link.
   @discardableResult
   package func share(
     _ file: Identifier, with device: TestDevice, mode: String = "read"
@@ -115,10 +115,10 @@ extension TestDevice {
   }
 }
 
-/// Why a batch was refused: one rule that one of its changes breaks.
+/// One reason why a batch was refused: a rule that one of its changes breaks.
 package struct Failure: Hashable, Sendable, CustomStringConvertible {
   package let file: String
-  /// The sharee, where the change is one of a share.
+  /// The sharee, if the change is one of a share.
   package let account: String?
   package let rule: String
 
@@ -132,7 +132,7 @@ package struct Failure: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Answer {
-  /// The broken rules that a refused batch names; empty in any other answer.
+  /// The broken rules of a refused batch; empty in any other answer.
   package var failures: [Failure] {
     get throws {
       guard status >= 400 else { return [] }
@@ -144,12 +144,12 @@ extension Answer {
     }
   }
 
-  /// The rules alone, sorted, each once.
+  /// The rules alone, sorted and without repetition.
   package var rules: [String] { get throws { try Set(failures.map(\.rule)).sorted() } }
 }
 
 extension Ed25519PrivateKey {
-  /// What a device with this key sends as one batch.
+  /// The body of a batch from a device with this key.
   package func batchBody(files: [FileChange] = [], shares: [ShareChange] = []) -> JSONValue {
     var members = [JSONValue.Member("author", .string(Base64.standard.encode(publicKey.bytes)))]
     if !files.isEmpty {

@@ -2,15 +2,15 @@ package import Base
 internal import Crypto
 package import JSON
 
-/// What a client that believes no server makes of the directory: whether a key is an account's.
+/// Decides from the directory, without trusting the server, whether a key belongs to an account.
 ///
-/// It is where the account's id is made of it, or where a statement that it is one of the account's
-/// is signed by the key itself and by another key that is.
+/// It does if the account's id is made of it. It also does if a statement that it belongs to the account is
+/// signed by the key itself and by another key that belongs to the account.
 package struct KeyChain {
-  /// The directory's answer about one key; nil where it knows none.
+  /// The directory's answer about one key; nil if it does not know the key.
   private let entry: (_ key: [UInt8]) throws -> JSON?
 
-  /// `ask` is asked for each key on the way, in base64url.
+  /// `ask` is called for each key on the way, in base64url.
   package init(_ ask: @escaping (_ key: String) throws -> JSON) {
     entry = { key in
       try ask(Base64.url.encode(key))["keys"].array?.first {
@@ -38,7 +38,7 @@ package struct KeyChain {
     return Identifier(bytes: bytes)!
   }
 
-  /// The other key that signed the statement; nil where that does not hold.
+  /// The other key that signed the statement; nil if the statement is not valid.
   private func author(of key: [UInt8], for account: Identifier) throws -> [UInt8]? {
     guard let told = try entry(key)?["device"], let created = told["created"].integer,
       let author = bytes(told["author"]), author != key

@@ -2,7 +2,7 @@ package import Base
 package import Crypto
 package import JSON
 
-/// What a device states and signs of a key: that it is one of the account's, or is one no more.
+/// A device's signed statement about a key: that it belongs to the account, or no longer does.
 package struct KeyStatement: Sendable, Equatable {
   package enum Subject: String, Sendable { case device, revocation }
 
@@ -43,7 +43,7 @@ extension TestDevice {
     KeyStatement(subject, account: try account, key: key, created: now().seconds)
   }
 
-  /// Lets another device act for this one's account; both sign.
+  /// Lets another device act for this device's account; both sign.
   package func admit(_ other: TestDevice, label: String? = nil) throws -> Answer {
     try post("/v1/devices", admission(of: other.key, label: label))
   }

@@ -1,10 +1,10 @@
 package import Base
 internal import JSON
 
-/// What a client keeps of everything its account sees, built from pages of updates alone.
+/// A client's copy of everything that its account sees, built only from pages of updates.
 ///
-/// Pages may come in any size and be repeated; between two pages anything may change. Only after the
-/// last page (`isComplete`) does the tree hold.
+/// Pages may have any size and be repeated, and anything may change between two pages. The tree is valid only
+/// after the last page (`isComplete`).
 package struct Replica {
   package let device: TestDevice
   /// Everything seen, deleted records included.
@@ -12,27 +12,27 @@ package struct Replica {
   /// The account's own shares in others' trees, by file.
   package private(set) var shares: [Identifier: SeenShare] = [:]
   package private(set) var cursor: String?
-  /// Whether the last page told that nothing more had happened.
+  /// Whether the last page said that nothing more had happened.
   package private(set) var isComplete = false
   package private(set) var pageCount = 0
-  /// How often the server told to start over.
+  /// How often the server asked to start over.
   package private(set) var restartCount = 0
-  /// What no server should have sent: malformed changes, signatures that do not hold.
+  /// Content that no server should send: malformed changes, invalid signatures.
   package private(set) var troubles: [String] = []
-  /// By owner that is being sent again: what has not come yet.
+  /// By owner whose records are being sent again: the records that have not come yet.
   private var awaited: [Identifier: Set<Identifier>] = [:]
 
   private static let pageCountMax = 1_000_000
 
   package init(_ device: TestDevice) { self.device = device }
 
-  /// Pulls until nothing more is to come.
+  /// Pulls until there is nothing more.
   package mutating func pull(limit: Int? = nil) throws {
     let bound = pageCount + Self.pageCountMax
     repeat { try pullPage(limit: limit) } while !isComplete && pageCount < bound
   }
 
-  /// Pulls one page; starts over where the server says so.
+  /// Pulls one page; starts over if the server says so.
   package mutating func pullPage(limit: Int? = nil) throws {
     var answer = try device.updates(since: cursor, limit: limit)
     if answer.status == 410 {
@@ -90,7 +90,7 @@ package struct Replica {
     }
   }
 
-  /// Forgets what was not sent again, and what no share reaches any more.
+  /// Forgets records that were not sent again, and records that no share reaches any more.
   private mutating func settle() throws {
     for id in awaited.values.joined() { records[id] = nil }
     awaited = [:]
@@ -99,7 +99,7 @@ package struct Replica {
     records = records.filter { $0.value.owner == account || reached.contains($0.key) }
   }
 
-  /// Others' files that a share opens: beneath an accepted one, or themselves offered.
+  /// Others' files that a share opens: those below an accepted one, and those offered.
   private func reachedFiles() -> Set<Identifier> {
     var known: [Identifier: Bool] = [:]
     for record in records.values {
@@ -112,7 +112,7 @@ package struct Replica {
           break
         }
         path.append(current.id)
-        // What is being decided counts as not reached, so that a circle ends.
+        // A file being decided counts as not reached, so that a circle ends.
         known[current.id] = false
         if shares[current.id]?.state == "accepted" {
           isReached = true
@@ -128,14 +128,14 @@ package struct Replica {
 }
 
 extension Replica {
-  /// What a user sees: no deleted record, and nothing beneath one.
+  /// The records that a user sees: none that is deleted, and none below a deleted one.
   package var tree: [Identifier: SeenRecord] {
     records.filter { !isDeleted($0.value) }
   }
 
   package var ids: Set<Identifier> { Set(tree.keys) }
 
-  /// Whether it or a folder above it is deleted, as far as this account sees.
+  /// Whether the record or a folder above it is deleted, as far as this account sees.
   package func isDeleted(_ record: SeenRecord) -> Bool {
     var current = record
     for _ in 0...records.count {

@@ -13,7 +13,7 @@ package struct SeenRecord: Sendable, Equatable {
   package let key: [UInt8]?
   package let target: Identifier?
   package let deleted: Bool
-  /// The folder that the user deleted, if that is why this one is.
+  /// The folder that the user deleted, if this file was deleted with it.
   package let deletedWith: Identifier?
   package let version: Int64
   package let author: [UInt8]?
@@ -22,7 +22,7 @@ package struct SeenRecord: Sendable, Equatable {
   package let contentByteCount: Int64?
   package let shares: [SeenShare]
 
-  /// Nil where a member is missing or of another type.
+  /// Nil if a member is missing or of another type.
   package init?(_ json: JSON) {
     guard let id = json["id"].identifier, let owner = json["owner"].identifier,
       let parent = json["parent"].identifier, let type = json["type"].string,
@@ -51,8 +51,8 @@ package struct SeenRecord: Sendable, Equatable {
 
   package var isRoot: Bool { parent == id }
 
-  /// What its author signed; nil for a root. A folder's deletion marks what is beneath it without a
-  /// signature of its own, so there the one from before stands.
+  /// The statement that its author signed; nil for a root. A folder's deletion marks the files below it
+  /// without a signature of their own, so there the earlier statement applies.
   package var statement: FileStatement? {
     name.map { name in
       FileStatement(
@@ -61,14 +61,14 @@ package struct SeenRecord: Sendable, Equatable {
     }
   }
 
-  /// Whether the signature is the author's over the record as it was told; nil without one.
+  /// Whether the signature is the author's over the received record; nil without one.
   package var isSignatureValid: Bool? {
     guard let statement, let signature, let author else { return nil }
     return Ed25519PublicKey(bytes: author)?
       .isValid(signature: signature, for: statement.signedBytes) ?? false
   }
 
-  /// A change of it that expects it to stand where it was seen. Of named files only.
+  /// A change of the record that expects it where it was seen. Only for named files.
   package func change(_ body: (inout FileStatement) -> Void) -> FileChange {
     guard let name, var file = statement else { preconditionFailure("a root has no statement") }
     file.deleted = deleted
@@ -89,7 +89,7 @@ package struct SeenShare: Sendable, Equatable {
   package let signature: [UInt8]
   package let version: Int64
 
-  /// Nil where a member is missing or of another type.
+  /// Nil if a member is missing or of another type.
   package init?(_ json: JSON) {
     guard let file = json["file"].identifier, let owner = json["owner"].identifier,
       let account = json["account"].identifier, let mode = json["mode"].string,

@@ -2,7 +2,7 @@ package import Base
 package import Crypto
 package import JSON
 
-/// What a device states and signs of a file; the members are those that the server takes.
+/// A device's signed statement about a file. The members are those that the server accepts.
 package struct FileStatement: Sendable, Equatable {
   package struct Name: Sendable, Hashable {
     package var ciphertext: [UInt8]
@@ -58,7 +58,7 @@ package struct FileStatement: Sendable, Equatable {
   package var signedBytes: [UInt8] { JSONValue.object([.init("file", json)]).canonical() }
 }
 
-/// What a device states and signs of a share.
+/// A device's signed statement about a share.
 package struct ShareStatement: Sendable, Equatable {
   package enum State: Sendable, Equatable {
     case granted(mode: String, key: [UInt8])
@@ -96,7 +96,7 @@ package struct ShareStatement: Sendable, Equatable {
   package var signedBytes: [UInt8] { JSONValue.object([.init("share", json)]).canonical() }
 }
 
-/// One file's change as a batch carries it.
+/// One file's change, as in a batch.
 package struct FileChange: Sendable {
   package enum Expectation: Sendable, Equatable {
     case new
@@ -105,7 +105,7 @@ package struct FileChange: Sendable {
 
   package var expect: Expectation
   package var file: FileStatement
-  /// What goes out instead of the device's own signature.
+  /// Sent instead of the device's own signature.
   package var signature: [UInt8]?
 
   package init(expect: Expectation = .new, _ file: FileStatement, signature: [UInt8]? = nil) {
@@ -131,12 +131,12 @@ package struct FileChange: Sendable {
   }
 }
 
-/// One share's change as a batch carries it.
+/// One share's change, as in a batch.
 package struct ShareChange: Sendable {
-  /// `new`, or the state the client believes in.
+  /// `new`, or the state that the client expects.
   package var expect: String
   package var share: ShareStatement
-  /// What goes out instead of the device's own signature.
+  /// Sent instead of the device's own signature.
   package var signature: [UInt8]?
 
   package init(expect: String, _ share: ShareStatement, signature: [UInt8]? = nil) {

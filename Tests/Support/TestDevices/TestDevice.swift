@@ -15,8 +15,7 @@ package final class TestDevice: Sendable {
   private let knownAccount = Locked<Identifier?>(nil)
   private let exchange: @Sendable (Signed) throws -> Answer
 
-  /// `now` is the clock that signatures are made by; `observe` is shown what goes to and fro, which
-  /// `exchange` sees to.
+  /// `now` is the clock for signatures. `observe` sees each request and answer that pass through `exchange`.
   package init(
     authority: String, key: Ed25519PrivateKey = Ed25519PrivateKey(),
     root: Identifier = Random.identifier(),
@@ -47,7 +46,7 @@ package final class TestDevice: Sendable {
     }
   }
 
-  /// What a signed request sends; a test may bend it before it goes out.
+  /// The content of a signed request, which a test may alter before it sends it.
   package struct Signed: Sendable {
     package var method: String
     package var target: String
@@ -94,7 +93,7 @@ package final class TestDevice: Sendable {
         "PUT", "/v1/files/\(id)/content", body: content, headers: [("If-Match", ifMatch)]))
   }
 
-  /// The account that the key belongs to, asked for once.
+  /// The account that the key belongs to; the server is asked only once.
   package var account: Identifier {
     get throws {
       if let known = knownAccount.withLock({ $0 }) { return known }
@@ -121,15 +120,15 @@ package struct Answer: Sendable {
 
   package var json: JSON { get throws { try JSON.parse(body) } }
 
-  /// Whether the body is this; `#expect` would look for the shortest difference of two long arrays
-  /// until the test is over.
+  /// Whether the body equals the bytes. `#expect` would spend the whole test on the shortest difference of
+  /// two long arrays.
   package func holds(_ bytes: [UInt8]) -> Bool { body == bytes }
 
   package func header(_ name: String) -> String? {
     headers.text(name.lowercased())
   }
 
-  /// The problem's code, e.g. `over_cap`; nil where the answer is no problem.
+  /// The problem's code, such as `over_cap`; nil if the answer is not a problem.
   package var problem: String? {
     get throws {
       let prefix = "urn:coffer:problem:"

@@ -1,13 +1,13 @@
 internal import Storage
 internal import TestFiles
 
-/// A database with both schemas of this build and nothing in them, to be copied: migrating takes longer
-/// than what most tests then do, so each process does it once for each engine.
+/// An empty database with both schemas of this build, to be copied. Migrating takes longer than most tests,
+/// so each process does it once for each engine.
 enum MigratedDatabase {
   /// SQLite's files, by name.
   static func files() throws -> [String: [UInt8]] { try sqlite.get() }
 
-  /// The name of PostgreSQL's database. It stays behind in the cluster, which is a throw-away.
+  /// The name of PostgreSQL's database. It remains in the throw-away cluster.
   static func postgresName() throws -> String { try postgres.get() }
 
   private static let sqlite = Result {

@@ -4,22 +4,22 @@ internal import Postgres
 package import Storage
 internal import TestFiles
 
-/// A database of one test, and a directory, which hold until the test lets go of them.
+/// A database and a directory for one test, which exist until the test releases them.
 package final class ScratchDatabase: Sendable {
-  /// What a test finds in it.
+  /// The initial content of the database.
   package enum Content: Sendable {
-    /// Nothing: whoever opens it creates what is to be there.
+    /// Nothing: the program that opens it creates the schemas.
     case nothing
     /// Both schemas as this build has them, and no rows.
     case schemas
   }
 
   package let location: DatabaseLocation
-  /// What SQLite keeps lies under it, in `database`; there is room for more.
+  /// SQLite's files are in its `database` folder; tests may add other files.
   package let directory: ScratchDirectory
   private let postgresName: String?
 
-  /// `parent` is where the directory goes, `encoding` how PostgreSQL keeps text.
+  /// `parent` is the place of the directory, `encoding` PostgreSQL's encoding of text.
   package init(
     _ engine: TestEngine, with content: Content = .nothing, in parent: String = TestRun.scratch,
     encoding: String = "UTF8"

@@ -1,11 +1,11 @@
 internal import Glibc
 internal import TestFiles
 
-/// A directory of one test, removed when the test lets go of it.
+/// A directory for one test, removed when the test releases it.
 package final class ScratchDirectory: Sendable {
   package let path: String
 
-  /// `parent` is where it goes.
+  /// `parent` is the place of the directory.
   package init(in parent: String = TestRun.scratch) throws {
     var random = SystemRandomNumberGenerator()
     path = "\(parent)/coffer-test-\(getpid())-\(String(random.next(), radix: 36))"
@@ -16,7 +16,7 @@ package final class ScratchDirectory: Sendable {
 
   deinit { Files.removeAll(path) }
 
-  /// Writes a file of that name; returns its path.
+  /// Writes a file of this name, and returns its path.
   package func write(_ text: String, to name: String) throws -> String {
     let path = "\(path)/\(name)"
     try Files.write(text, to: path)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A file system of a fixed size in memory, unmounted when the test lets go of it.
+/// A file system of a fixed size in memory, unmounted when the test releases it.
 package final class SmallDisk: Sendable {
   package let path: String
   private let directory: ScratchDirectory
@@ -20,7 +20,7 @@ package final class SmallDisk: Sendable {
     }
   }
 
-  /// Takes all of its space but `byteCount`.
+  /// Fills the disk except for `byteCount`.
   package func fill(leaving byteCount: Int) throws {
     let file = unsafe open("\(path)/ballast", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw ScratchError(reason: "cannot fill a tmpfs") }
@@ -33,7 +33,7 @@ package final class SmallDisk: Sendable {
     }
   }
 
-  /// Whether this machine lets us mount one; containers often do not.
+  /// Whether this machine allows the mount; containers often do not.
   package static let isAvailable: Bool = {
     guard geteuid() == 0 else { return false }
     do {
@@ -45,7 +45,7 @@ package final class SmallDisk: Sendable {
   }()
 }
 
-/// Runs a program to its end; true when it succeeded.
+/// Runs a program to its end. Returns whether it succeeded.
 private func run(_ program: String, _ arguments: [String]) -> Bool {
   var process = pid_t()
   let strings = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// An engine that this machine can test.
 ///
-/// PostgreSQL takes part when `COFFER_TEST_POSTGRES` holds the URL of a throw-away cluster
-/// (`ops/postgres start DIR` prints one), as `ops/test` has it.
+/// PostgreSQL is tested if `COFFER_TEST_POSTGRES` holds the URL of a throw-away cluster, as with `ops/test`
+/// (`ops/postgres start DIR` prints one).
 package enum TestEngine: String, Sendable, CaseIterable {
   case sqlite
   case postgres
@@ -11,12 +11,13 @@ package enum TestEngine: String, Sendable, CaseIterable {
   package static let available: [TestEngine] =
     postgresURL == nil ? [.sqlite] : [.sqlite, .postgres]
 
-  /// Every one in a full run, `engine` alone in a short one: for what takes long and says little of engines.
+  /// Every engine in a full run, only `engine` in a short one. For tests that take long and depend little on
+  /// the engine.
   package static func mainly(_ engine: TestEngine) -> [TestEngine] {
     TestRun.isFull ? available : [available.contains(engine) ? engine : .sqlite]
   }
 
-  /// Each value on every engine in a full run; in a short one each on one of them, by turns.
+  /// Each value on every engine in a full run; in a short run each on one engine, by turns.
   package static func byTurns<Value: Sendable>(_ values: [Value]) -> [(Value, TestEngine)] {
     values.enumerated().flatMap { index, value in
       let engines = TestRun.isFull ? available : [available[index % available.count]]

@@ -1,17 +1,17 @@
 import Glibc
 
-/// What the run of all tests was asked to be.
+/// The options of the test run.
 package enum TestRun {
-  /// Whether it is the long one (`ops/test --full`).
+  /// Whether this is the long run (`ops/test --full`).
   package static let isFull = unsafe getenv("COFFER_TEST_FULL") != nil
 
-  /// Where the programs of an earlier version lie (`ops/upgrade-test`).
+  /// The path of an earlier version's programs (`ops/upgrade-test`).
   package static let previousPrograms = unsafe getenv("COFFER_TEST_PREVIOUS").map {
     unsafe String(cString: $0)
   }
 
-  /// Where tests keep their files. `ops/test` names a place in memory where there is room, since most of
-  /// their time goes to waiting for a disk.
+  /// The place of tests' files. `ops/test` chooses memory if there is room, because waiting for a disk takes
+  /// most of the time.
   package static let scratch =
     unsafe getenv("COFFER_TEST_SCRATCH").map {
       unsafe String(cString: $0)

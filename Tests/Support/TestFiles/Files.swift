@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Small files, whole, and what lies in folders.
+/// Reads and writes whole small files, and lists folders.
 package enum Files {
-  /// The checkout that this was built from.
+  /// The checkout from which this was built.
   package static let repository = String(
     #filePath.dropLast("/Tests/Support/TestFiles/Files.swift".count))
 
-  /// Nil where the file cannot be read.
+  /// Nil if the file cannot be read.
   package static func bytes(_ path: String) -> [UInt8]? {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }
@@ -25,8 +25,8 @@ package enum Files {
     bytes(path).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Makes the folders that are missing, and the file anew, all at once: a running program may read
-  /// it (its clock) at any moment. A secret is its owner's alone.
+  /// Creates missing folders, and replaces the file in one step, because a running program may read it (its
+  /// clock) at any moment. Only the owner can read a secret.
   package static func write(
     _ bytes: [UInt8], to path: String, isSecret: Bool = false
   ) throws(FileError) {
@@ -50,33 +50,33 @@ package enum Files {
     try write(Array(text.utf8), to: path, isSecret: isSecret)
   }
 
-  /// Makes a folder that only this user sees, within one that is there.
+  /// Creates a folder that only this user can see, in an existing folder.
   package static func createFolder(_ path: String) throws(FileError) {
     guard unsafe mkdir(path, 0o700) == 0 else { throw FileError(path: path, code: errno) }
   }
 
-  /// False where the file cannot be removed.
+  /// Returns false if the file cannot be removed.
   package static func remove(_ path: String) -> Bool { unsafe unlink(path) == 0 }
 
-  /// Removes a file, or a folder with all that it holds.
+  /// Removes a file, or a folder with everything in it.
   package static func removeAll(_ path: String) {
     guard unsafe unlink(path) != 0 else { return }
     for entry in entries(of: path) { removeAll("\(path)/\(entry.name)") }
     unsafe rmdir(path)
   }
 
-  /// The permission bits of a file; nil where there is none.
+  /// The permission bits of a file; nil if there is none.
   package static func permissions(_ path: String) -> UInt32? {
     var status = stat()
     return unsafe stat(path, &status) == 0 ? status.st_mode & 0o777 : nil
   }
 
-  /// The names in a folder, sorted, without hidden ones; none where it cannot be read.
+  /// The names in a folder, sorted, without hidden ones; empty if it cannot be read.
   package static func names(in folder: String) -> [String] {
     entries(of: folder).map(\.name).filter { !$0.hasPrefix(".") }.sorted()
   }
 
-  /// Every file below a folder, by its path from there, sorted, without hidden ones.
+  /// Every file below a folder, by its relative path, sorted, without hidden ones.
   package static func paths(under folder: String) -> [String] {
     entries(of: folder).filter { !$0.name.hasPrefix(".") }.flatMap { name, isFolder in
       isFolder ? paths(under: "\(folder)/\(name)").map { "\(name)/\($0)" } : [name]

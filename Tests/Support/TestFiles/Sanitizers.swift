@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// What the sanitizers of this process were told, for the programs of ours that it starts: they are built as it
-/// is, and would take what only tagged pointers of Swift lead to for leaked.
+/// The sanitizer options of this process, for Coffer's programs that it starts. They are built in the same
+/// way, and would report as leaked what only tagged pointers of Swift lead to.
 package enum Sanitizers {
   package static let environment: [String: String] = {
     var environment: [String: String] = [:]

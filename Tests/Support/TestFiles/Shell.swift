@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// Programs that judge ours from outside.
+/// Other programs that check Coffer's.
 package enum Shell {
-  /// A Python with the packages that `ops/test` installs; nil where COFFER_PYTHON names none.
+  /// A Python with the packages that `ops/test` installs; nil if COFFER_PYTHON is not set.
   package static let python: String? = {
     guard let text = unsafe getenv("COFFER_PYTHON"), unsafe text.pointee != 0 else { return nil }
     return unsafe String(cString: text)
   }()
 
-  /// Runs a command of the shell to its end; what it prints, and its status as `waitpid` tells it.
+  /// Runs a shell command to its end. Returns its output, and its status in the form of `waitpid`.
   package static func run(_ command: String) -> (output: String, status: Int32) {
     guard let stream = unsafe popen(command, "r") else { return ("cannot start a shell", -1) }
     var bytes: [UInt8] = []

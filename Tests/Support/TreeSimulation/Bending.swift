@@ -2,11 +2,11 @@ import Base
 import SeededRandom
 import TestDevices
 
-/// Makes changes wrong, or at least strange.
+/// Makes changes wrong, or at least unusual.
 extension Chooser {
   mutating func bend(_ change: inout FileChange) {
     let stranger = anyFile()
-    // Few are links.
+    // Few changes are links.
     switch change.file.type == "link" && chance(50) ? [2, 3, 8, 9][number(0...3)] : number(1...18) {
     case 1: setType(["folder", "document", "link"][number(0...2)], &change.file)
     case 2: change.file.owner = anyAccount()
@@ -39,7 +39,7 @@ extension Chooser {
     file.type = type
   }
 
-  /// Any file of any tree, as if the account might change it, where it stands.
+  /// A change of any file of any tree, in its place, as if the account were allowed to change it.
   private mutating func impersonate(_ change: inout FileChange, _ id: Identifier) {
     let (name, isDeletion) = (name(), chance(50))
     let bent = self.change(id) { file in
@@ -70,7 +70,7 @@ extension Chooser {
     }
   }
 
-  /// A whole batch: most are meant to hold, the others are bent here and there.
+  /// A whole batch. Most are meant to be accepted; the others are altered here and there.
   mutating func batch() -> (files: [FileChange], shares: [ShareChange]) {
     if chance(3) {
       deepen()
@@ -85,13 +85,13 @@ extension Chooser {
       if chance(5), let first = bentFiles.first { bentFiles.append(first) }
       if chance(5), let first = bentShares.first { bentShares.append(first) }
     }
-    // Neither the order nor the place of a change decides anything.
+    // Neither the order nor the position of a change matters.
     bentFiles.shuffle(using: &random)
     bentShares.shuffle(using: &random)
     return (bentFiles, bentShares)
   }
 
-  /// A long way down, so that what is beneath and what is above may be too deep together.
+  /// Creates a long chain of folders, so that the levels below and above may be too deep together.
   private mutating func deepen() {
     let candidates = (0..<8).compactMap { _ in folder() }
     let deepest = candidates.max { draft.chain($0).count < draft.chain($1).count }

@@ -3,7 +3,7 @@ import Storage
 import Sync
 import TestDevices
 
-/// What the tables hold, against the model and against each other.
+/// Compares the tables with the model and with each other.
 struct Books {
   private struct Row: Equatable {
     let owner, parent: Identifier
@@ -17,7 +17,7 @@ struct Books {
 
   let database: Database
 
-  /// The files that are marked in the table but not yet in the model: what a sweep has done.
+  /// The files that are marked in the table but not yet in the model, because a sweep marked them.
   func marked(since model: TreeModel) throws -> [Identifier: Identifier?] {
     let rows = try database.read { reader in
       try reader.rows("SELECT id, deleted_with FROM sync.files WHERE deleted = 1") { row in
@@ -28,12 +28,12 @@ struct Books {
       uniqueKeysWithValues: rows.filter { model.files[$0.0]?.isMarked == false })
   }
 
-  /// Each difference in words; few, where there are many.
+  /// The differences as text; only a few if there are many.
   func differences(from model: TreeModel) throws -> [String] {
     try files(model) + heights(model) + shares(model) + broken() + accounts(model) + audited()
   }
 
-  /// What an operator would be told of any account's tree.
+  /// The audit's findings in any account's tree, as an operator gets them.
   private func audited() throws -> [String] {
     let accounts = try database.read { reader in
       try reader.rows("SELECT id FROM sync.accounts ORDER BY id") { row in try row.id(0) }
@@ -77,7 +77,7 @@ struct Books {
     return Self.differences("file", Dictionary(uniqueKeysWithValues: rows), expected)
   }
 
-  /// A folder's height is never less than the levels beneath it.
+  /// A folder's height is never less than the number of levels below it.
   private func heights(_ model: TreeModel) throws -> [String] {
     let rows = try database.read { reader in
       try reader.rows("SELECT id, height FROM sync.files") { row in
@@ -117,7 +117,7 @@ struct Books {
     }
   }
 
-  /// Totals against a recount of the rows and the sum of the ledger, by SQL and by the model.
+  /// Compares the totals with a recount of the rows and with the ledger's sum, by SQL and by the model.
   private func accounts(_ model: TreeModel) throws -> [String] {
     let rows = try database.read { reader in
       try reader.rows(
@@ -147,7 +147,7 @@ struct Books {
     }
   }
 
-  /// What must hold between the tables whatever happened.
+  /// Rules between the tables that always hold.
   private func broken() throws -> [String] {
     try Self.laws.compactMap { law, query in
       let count = try database.read { reader in

@@ -2,15 +2,15 @@ import Base
 import SeededRandom
 import TestDevices
 
-/// Chooses changes that mean to hold in the tree as the batch so far leaves it.
+/// Chooses changes that should be valid in the tree after the batch so far.
 ///
-/// Everything is taken from the model's lists by number, so that a seed repeats its choices.
+/// Everything is chosen from the model's lists by number, so that a seed repeats its choices.
 struct Chooser {
   var random: SeededGenerator
   let account: Identifier
   let author: [UInt8]
   let current: TreeModel
-  /// With the batch so far in it.
+  /// The model with the batch so far.
   private(set) var draft: TreeModel
   private(set) var files: [FileChange] = []
   private(set) var shares: [ShareChange] = []
@@ -41,7 +41,7 @@ struct Chooser {
   }
 
   mutating func name() -> FileStatement.Name {
-    // Few names, so that they meet.
+    // Few names, so that they collide.
     let hmac =
       chance(40)
       ? [UInt8](repeating: UInt8(number(1...Int(Self.nameCount))), count: 32)
@@ -49,8 +49,8 @@ struct Chooser {
     return FileStatement.Name(ciphertext: random.bytes(count: number(1...30)), hmac: hmac)
   }
 
-  /// One of the files for which something holds, unless none comes up soon; others' trees are
-  /// smaller for the account, so it looks there first as often as not.
+  /// A file for which `holds` is true; nil if none is found soon. Others' trees are smaller for the account,
+  /// so half of the time it searches there first.
   mutating func file(where holds: (TreeModel, Identifier) -> Bool) -> Identifier? {
     let isOthers = chance(50)
     for attempt in 0..<2 * Self.tryCount {
@@ -70,7 +70,7 @@ struct Chooser {
     }
   }
 
-  /// A file that the account may rename, move and delete, and that the batch leaves alone so far.
+  /// A file that the account may rename, move and delete, and that the batch does not change so far.
   mutating func changeable(where holds: (TreeModel.File) -> Bool = { _ in true }) -> Identifier? {
     let account = account
     let used = Set(files.map(\.file.id))
@@ -92,7 +92,7 @@ struct Chooser {
     draft.make(change.share)
   }
 
-  /// A change of a file that stands.
+  /// A change of an existing file.
   func change(_ id: Identifier, _ body: (inout FileStatement) -> Void) -> FileChange? {
     guard let file = current.files[id], let name = file.name, let key = file.key else {
       return nil
@@ -144,7 +144,7 @@ struct Chooser {
     take(change)
   }
 
-  /// A folder that others see, for what moves there comes into sight.
+  /// A folder that others see, because a file that moves there enters their view.
   private mutating func sharedFolder(of owner: Identifier) -> Identifier? {
     let draft = draft
     return anyShare { id, share in
@@ -172,7 +172,7 @@ struct Chooser {
     take(back)
   }
 
-  /// Moves a file away and creates another of its name in its place.
+  /// Moves a file away and creates another with its name in its place.
   private mutating func replace() {
     guard let id = changeable(), let file = current.files[id], let name = file.name,
       let parent = folder(of: file.owner), parent != file.parent,
@@ -225,7 +225,7 @@ struct Chooser {
     let account = account
     switch number(1...10) {
     case ...2:
-      // Once more, in whatever state it is.
+      // Grants again, in whatever state the share is.
       let current = current
       let found = anyShare { id, _ in current.files[id.file]?.owner == account }
       guard let found else { return }

@@ -7,7 +7,7 @@ internal import Sync
 internal import TestDevices
 package import TestEngines
 
-/// What a seed makes of three accounts with two devices each, told to the server and to the model.
+/// A seeded story of three accounts with two devices each, played on the server and in the model.
 package final class Story {
   package struct Mismatch: Error, CustomStringConvertible {
     package let description: String
@@ -25,7 +25,7 @@ package final class Story {
   private var model: TreeModel
   private var people: [Person] = []
   private var random: SeededGenerator
-  /// Of batches, how many had an effect: a story in which nothing happens proves nothing.
+  /// The number of batches that had an effect. A story in which nothing happens proves nothing.
   package private(set) var acceptedCount = 0
   package private(set) var batchCount = 0
 
@@ -34,8 +34,8 @@ package final class Story {
   private let caps: [Int64]
   private let isCrowded: Bool
 
-  /// With a crowd, the first account has a folder with so many documents in it, so that what happens
-  /// to the folder is too much to be told file by file. In `weather`, what may fail does.
+  /// With a crowd, the first account has a folder with `crowd` documents in it, so that changes of the folder
+  /// are too large to be reported file by file. In `weather`, anything that can fail does.
   package init(
     _ engine: TestEngine, seed: UInt64, crowd: Int = 0, weather: Weather? = nil
   ) throws {
@@ -110,7 +110,7 @@ package final class Story {
       try server.setCap(people[person].account, cap)
       model.caps[people[person].account] = cap
     case ...86:
-      // A client that comes late knows nothing.
+      // A new client knows nothing.
       people[person].replica = Replica(people[person].device)
     default: try pull(person)
     }
@@ -142,14 +142,15 @@ package final class Story {
       acceptedCount += 1
       model = after
       try requireAnswer(answer, files, shares)
-      // The answer was lost: the same request has its one effect, and the same answer.
+      // The answer was lost. The same request has one effect, and gets the same answer.
       if number(1...20) == 1, try sendAgain(request, person).body != answer.body {
         throw Mismatch(description: "a repeated request was answered otherwise")
       }
     }
   }
 
-  /// In bad weather the disk may be full at first; nothing is changed then, and the same request goes.
+  /// In bad weather the disk may be full at the first attempt. That changes nothing, and the same request is
+  /// sent again.
   private func send(_ request: TestDevice.Signed, _ person: Person) throws -> Answer {
     let isRefused = try weather?.isRefusedByFullDisk(server) {
       let answer = try person.device.send(request)
@@ -170,7 +171,7 @@ package final class Story {
     return try person.device.send(request)
   }
 
-  /// In the order of the request, with the states of the shares.
+  /// Requires the answer to be in the order of the request, with the states of the shares.
   private func requireAnswer(
     _ answer: Answer, _ files: [FileChange], _ shares: [ShareChange]
   ) throws {
@@ -257,11 +258,11 @@ package final class Story {
     }
   }
 
-  /// Right after the last page nothing is missing, and nothing too much.
+  /// Right after the last page nothing is missing, and nothing is superfluous.
   private func requireTree(_ person: Person) throws {
     let replica = person.replica
     let known = model.tree(of: person.account)
-    // What is deleted above what the account sees, it is told of by the sweep at the latest.
+    // A deletion above what the account sees is reported at the latest by the sweep.
     let live = known.filter { !model.isDeleted($0) }
     let (missing, surplus) = (live.subtracting(replica.ids), replica.ids.subtracting(known))
     let untrue = replica.tree.values.filter { record in
@@ -274,7 +275,7 @@ package final class Story {
     }
   }
 
-  /// Whether the account was told what is so, in every member.
+  /// Whether every member of the received record is true.
   private func isTrue(
     _ record: SeenRecord, to account: Identifier, deletion: TreeModel.Deletion
   ) -> Bool {

@@ -1,22 +1,22 @@
 import Base
 import TestDevices
 
-/// What every account's tree should be: plain dictionaries, each question answered from scratch.
+/// The expected tree of every account: plain dictionaries, and each question is answered from scratch.
 struct TreeModel {
   struct File {
     var owner: Identifier
     var parent: Identifier
     var type: String
     var target: Identifier?
-    /// Nil for a root, as are key and author.
+    /// Nil for a root, like key and author.
     var name: FileStatement.Name?
     var key: [UInt8]?
     var author: [UInt8]?
     /// The explicit mark, by an author or by the sweep.
     var isMarked = false
-    /// The folder whose deletion took this file along, where no author deleted it.
+    /// The folder whose deletion included this file, if no author deleted it.
     var deletedWith: Identifier?
-    /// As the server numbers it; 0 before the first content.
+    /// The server's number of the content; 0 before the first content.
     var contentVersion: Int64 = 0
     var content: [UInt8] = []
   }
@@ -48,7 +48,7 @@ struct TreeModel {
   var caps: [Identifier: Int64] = [:]
   var files: [Identifier: File] = [:]
   var shares: [ShareID: Share] = [:]
-  /// All files and all shares in the order they came.
+  /// All files and all shares in order of arrival.
   private(set) var order: [Identifier] = []
   /// The files that a seed chooses from.
   private(set) var choices: [Identifier] = []
@@ -64,8 +64,7 @@ struct TreeModel {
     choices.append(root)
   }
 
-  /// A folder with more in it than stories tell of: they often choose the folder and leave the rest
-  /// alone.
+  /// A folder with more in it than stories use: they often choose the folder and leave its content alone.
   mutating func fill(_ folder: FileStatement, with documents: [FileStatement], author: [UInt8]) {
     make(folder, author: author)
     let chosen = choices
@@ -75,7 +74,7 @@ struct TreeModel {
 
   // MARK: Questions
 
-  /// The file and all above it, nearest first; ends before what is missing or would repeat.
+  /// The file and all above it, nearest first. Ends before a file that is missing or would repeat.
   func chain(_ id: Identifier) -> [Identifier] {
     var chain: [Identifier] = []
     var met: Set<Identifier> = []
@@ -89,13 +88,13 @@ struct TreeModel {
 
   func isRoot(_ id: Identifier) -> Bool { files[id]?.parent == id }
 
-  /// Whether it or a folder above it is marked.
+  /// Whether the file or a folder above it is marked.
   func isDeleted(_ id: Identifier) -> Bool { chain(id).contains { files[$0]?.isMarked == true } }
 
-  /// As it takes effect, whether or not the sweep has come to the file.
+  /// The effective deletion, whether or not the sweep has reached the file.
   struct Deletion {
     var isDeleted = false
-    /// The folder whose deletion took the file along.
+    /// The folder whose deletion included the file.
     var with: Identifier?
   }
 
@@ -118,8 +117,8 @@ struct TreeModel {
     return own?.state == "pending" ? .invited : .stranger
   }
 
-  /// What a client that has pulled everything may show: it knows no mark above what it may see, and
-  /// of what it is invited to it may know the file alone.
+  /// The files that a client may show after it has pulled everything. It knows no mark above the files that
+  /// it may see. Of a file to which it is invited it may know only that file.
   func tree(of account: Identifier) -> Set<Identifier> {
     let roles = Dictionary(uniqueKeysWithValues: order.map { ($0, role(account, $0)) })
     let visible = order.filter { roles[$0] ?? .stranger > .stranger }
@@ -131,7 +130,7 @@ struct TreeModel {
       })
   }
 
-  /// The levels of unmarked files beneath a file.
+  /// The number of levels of unmarked files below a file.
   func levels(beneath id: Identifier) -> Int {
     let unmarked = files.keys.filter { files[$0]?.isMarked == false && !isRoot($0) }
     let children = Dictionary(grouping: unmarked) { files[$0]?.parent }
@@ -139,13 +138,13 @@ struct TreeModel {
     return levels(id)
   }
 
-  /// The link by which an account accepted a share: as long as it is unmarked, the share is accepted.
+  /// The link by which an account accepted a share. While it is unmarked, the share is accepted.
   func link(of account: Identifier, to target: Identifier) -> Identifier? {
     files.first { $0.value.owner == account && $0.value.target == target && !$0.value.isMarked }?
       .key
   }
 
-  /// Whether what stood as a link, for a new one is at fault itself, lies beneath a folder.
+  /// Whether an existing link is below a folder; a new link breaks a rule itself.
   func hasLiveLink(beneath folder: Identifier, _ before: TreeModel) -> Bool {
     before.files.contains { id, link in
       link.target != nil && link.owner == files[folder]?.owner && !isDeleted(id)
@@ -153,7 +152,7 @@ struct TreeModel {
     }
   }
 
-  /// Whether a live share of the file is left after some changes, be they allowed or not.
+  /// Whether the file has a live share after these changes, allowed or not.
   func isShared(_ id: Identifier, after changes: [ShareStatement]) -> Bool {
     let own = changes.filter { $0.file == id }
     if own.contains(where: { if case .granted = $0.state { true } else { false } }) { return true }
@@ -211,8 +210,8 @@ struct TreeModel {
     }
   }
 
-  /// What the sweep may mark: unmarked files beneath a marked folder; with it, the nearest folder
-  /// that somebody deleted. Nil where the file is none of these.
+  /// For an unmarked file below a marked folder, which the sweep may mark: the nearest folder that someone
+  /// deleted. Nil for any other file.
   func deletion(above id: Identifier) -> Identifier? {
     guard files[id]?.isMarked == false else { return nil }
     return chain(id).dropFirst().first { above in
@@ -220,7 +219,7 @@ struct TreeModel {
     }
   }
 
-  /// What a sweep has marked, each with the folder it told.
+  /// Applies the marks of a sweep, each with the folder that the sweep reported.
   mutating func mark(_ swept: [Identifier: Identifier?]) {
     for (id, folder) in swept {
       files[id]?.isMarked = true

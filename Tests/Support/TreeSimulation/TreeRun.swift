@@ -2,8 +2,8 @@ package import Simulation
 internal import TestEngines
 
 extension Story {
-  /// What a seed makes of a story in bad weather; throws where server and model differ. Fills the disk of
-  /// this whole process at times.
+  /// Plays a seed's story in bad weather. Throws if server and model differ. At times it fills the disk for
+  /// the whole process.
   package static func run(seed: UInt64, _ log: SimulationLog) throws {
     let story = try Story(.sqlite, seed: seed, weather: Weather(seed: seed, log))
     try story.tell(stepCount: 300)

@@ -1,12 +1,12 @@
 import Base
 import TestDevices
 
-/// What the server should answer to a batch.
+/// The expected answer of the server to a batch.
 enum Verdict: Equatable {
   case accepted
-  /// Every failing change with one rule. The server checks in a stated order, so the rule is exact.
+  /// Every failing change, each with one rule. The server checks in a stated order, so the rule is exact.
   case refused(Set<Failure>)
-  /// Codes of what an owner has no room for; which of them is told first is open.
+  /// The codes of the limits that owners would exceed; the server may report any of them first.
   case noRoom(Set<String>)
 
   private static let curedByPulling: Set = [
@@ -26,8 +26,8 @@ enum Verdict: Equatable {
   }
 }
 
-/// The rules, in the order of the contract: first what a change says about the tree as it stands, then
-/// where it would leave its file in a copy of the tree with the whole batch in it.
+/// The rules in the order of the contract: first each change against the present tree, then the resulting
+/// place of its file in a copy of the tree with the whole batch applied.
 extension TreeModel {
   func judge(
     files changes: [FileChange], shares shareChanges: [ShareChange], by account: Identifier,
@@ -41,8 +41,8 @@ extension TreeModel {
       let rule = isTwice ? "duplicate_id" : precondition(change, account)
       if let rule { failures.insert(Self.failure(change.file.id, rule)) }
       if rule == nil { passed.append(change.file) }
-      // What fails for where it stands is not made; what is merely not allowed is, so that only what
-      // is wrong by itself is named.
+      // A change that fails because of the present tree is not applied. One that is merely not allowed is
+      // applied, so that only changes that are wrong by themselves are reported.
       if !Self.unmade.contains(rule ?? "") { after.make(change.file, author: author) }
     }
     let shared = { (folder: Identifier) in isShared(folder, after: shareChanges.map(\.share)) }
@@ -78,7 +78,7 @@ extension TreeModel {
     Failure(file: file.description, account: account?.description, rule: rule)
   }
 
-  /// Asked of the tree as it stands.
+  /// Checks a change against the present tree.
   private func precondition(_ change: FileChange, _ account: Identifier) -> String? {
     let statement = change.file
     let isVisible = role(account, statement.id) > .stranger
@@ -103,7 +103,7 @@ extension TreeModel {
     return isForged ? "signature_invalid" : nil
   }
 
-  /// Asked of the tree that the batch would leave.
+  /// Checks a file against the tree that the batch would leave.
   private func place(
     _ statement: FileStatement, _ account: Identifier, before: TreeModel,
     _ isShared: (Identifier) -> Bool
@@ -115,7 +115,7 @@ extension TreeModel {
     if parent.type != "folder" { return "parent_not_folder" }
     if parent.owner != statement.owner { return "owner_differs" }
     let above = chain(statement.parent)
-    // Access to a new folder is what the first folder above it gave that is not new.
+    // Access to a new folder is the access to the first existing folder above it.
     let lowest = above.first { before.files[$0] != nil }
     if let lowest, before.role(account, lowest) < .writer { return "not_permitted" }
     if above.contains(statement.id) { return "cycle" }
@@ -153,7 +153,7 @@ extension TreeModel {
     if file.owner == account { return "link_target_owned" }
     let share = before.shares[ShareID(file: target, account: account)]
     if share?.isLive != true || before.isDeleted(target) { return "link_target_not_found" }
-    // Its own, and any other that this batch would make.
+    // The account's own link, and any other that this batch would create.
     let links = files.filter { id, file in
       file.target == target && !file.isMarked
         && before.files[id].map { $0.owner == account && $0.target == target } ?? true
@@ -161,7 +161,7 @@ extension TreeModel {
     return links.count > 1 ? "link_exists" : nil
   }
 
-  /// Asked of the files that the batch would leave, and the shares as they stand.
+  /// Checks a share change against the files that the batch would leave, and the present shares.
   private func share(
     _ change: ShareChange, _ account: Identifier, before: TreeModel
   ) -> String? {
@@ -210,7 +210,7 @@ extension TreeModel {
     return codes
   }
 
-  /// What the server should answer to new content, in its order.
+  /// The expected status for new content, checked in the server's order.
   func contentStatus(
     _ id: Identifier, _ account: Identifier, ifMatch: String, byteCount: Int
   ) -> Int {

@@ -2,30 +2,30 @@ internal import Base
 internal import SeededRandom
 package import Simulation
 
-/// What a seed lets go wrong around a story, whose own choices stay as they are.
+/// The failures that a seed causes around a story, without changing the story's own choices.
 package final class Weather {
   package let log: SimulationLog
   private var random: SeededGenerator
 
   package init(seed: UInt64, _ log: SimulationLog) {
-    // Not the story's own numbers once more.
+    // Not the same numbers as the story's.
     random = SeededGenerator(seed: seed ^ 0x5EED_0FBA_DC0F_FEE5)
     self.log = log
   }
 
   private func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
 
-  /// Between two requests: after the commit of the one before, or before the answer got out.
+  /// Crashes between two requests: after the previous commit, or before its answer was sent.
   func crash(_ server: TreeServer, likely: Bool = false) throws {
     guard chance(likely ? 50 : 3) else { return }
     log.write(server.now, "crash")
     try server.crash()
   }
 
-  /// Sends a request while the disk is full, sometimes; whether it failed for that.
+  /// Sometimes sends a request while the disk is full. Returns whether the request failed because of that.
   ///
-  /// Fewer bytes fit than a commit takes, so a batch that would have been accepted cannot be. An
-  /// answer other than 503 is a refusal, or of a request without an effect.
+  /// There is room for fewer bytes than a commit takes, so no batch can be accepted. An answer other than 503
+  /// is a refusal, or belongs to a request without an effect.
   func isRefusedByFullDisk(
     _ server: TreeServer, _ send: () throws -> (status: Int, problem: String?)
   ) throws -> Bool {

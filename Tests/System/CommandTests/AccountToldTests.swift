@@ -2,7 +2,7 @@ import JSON
 import TestFiles
 import Testing
 
-/// What a customer was told, from every place that tells them.
+/// The messages to a customer, from every place that sends them.
 struct AccountToldTests {
   private static let account = FirstPurchase.account.filter { $0 != "-" }
 

@@ -5,7 +5,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// What every act has in common, shown by grants.
+/// The common behaviour of all acts, shown with grants.
 struct ActTests {
   private let scratch: ScratchDirectory
   private let environment: [String: String]
@@ -228,7 +228,7 @@ struct ActTests {
 
   @Test(arguments: [("y", true), ("n", false), ("", false)])
   func `a terminal is asked`(answer: String, isDone: Bool) throws {
-    // script(1) of Debian's bsdutils gives the command a terminal.
+    // script(1) of Debian's bsdutils provides a terminal for the command.
     let command = ([Binaries.directory + "/coffer"] + Self.grant).map { "'\($0)'" }
     let line = "echo '\(answer)' | script -qec \"\(command.joined(separator: " "))\" /dev/null"
     var variables = environment
@@ -242,7 +242,7 @@ struct ActTests {
 
   @Test func `what was shown long ago is not done`() throws {
     let command = ([Binaries.directory + "/coffer"] + Self.grant).map { "'\($0)'" }
-    // Answered once it is asked, and the clock has gone on.
+    // Answers after the question has appeared and the clock has advanced.
     let line = """
       (until grep -q 'do it' out; do sleep 0.1; done; echo 1772445361000 >clock; echo y) |
       script -qefc "\(command.joined(separator: " "))" out
@@ -288,7 +288,7 @@ struct ActTests {
     #expect(!user.isEmpty && !user.contains("("))
     #expect(
       try actor(["COFFER_ACTOR": "carol@example.com"]) == "carol@example.com (Unix user \(user))")
-    // Whom sudo was called by is who did it, and is found by that name.
+    // The user who called sudo is the actor, and is found by that name.
     #expect(try actor(["SUDO_USER": "dave"]) == "dave (sudo, Unix user \(user))")
     func member(_ bytes: [UInt8]) -> [UInt8] {
       (0..<4).map { UInt8(truncatingIfNeeded: bytes.count >> (24 - 8 * $0)) } + bytes

@@ -6,7 +6,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// A key for somebody who lost every device: `coffer account add-key`.
+/// A key for a user who lost every device: `coffer account add-key`.
 struct AddKeyTests {
   private static let reason = ["--reason", "showed a passport", "--yes"]
 

@@ -48,7 +48,7 @@ struct AttentionTests {
       "unknown_product", "stripe:live:subscription:sub_1", "price_'$(x)", hoursAgo: 90,
       in: transaction)
     try add("contradiction", "stripe:live:subscription:sub_2", hoursAgo: 0, in: transaction)
-    // Long over.
+    // This one ended long ago.
     try add(
       "dispute", "stripe:live:subscription:sub_3", "dp_1", hoursAgo: 99, until: now - .hours(1),
       in: transaction)
@@ -134,7 +134,7 @@ struct AttentionTests {
     #expect(text.contains("! unacknowledged        60 min   \(told)    google:"), "\(text)")
   }
 
-  /// One thing of each kind that rows tell of; what is derived is of a subscription that nobody knows.
+  /// One item of each kind that comes from rows. Derived items belong to a subscription that is not known.
   private static func fillEveryKind(_ transaction: Transaction) throws {
     for kind in [
       "unacknowledged", "dispute", "unowned", "contested_owner", "unknown_product",
@@ -189,7 +189,7 @@ struct AttentionTests {
       """, .id(ada), .instant(now - .hours(1)))
   }
 
-  /// Without one nothing is ordered at Stripe; nothing is asked before --yes.
+  /// Without a key nothing is ordered at Stripe. No request is sent before --yes.
   private static let key = [
     "COFFER_STRIPE_API_KEY": "rk_live_0123456789",
     "COFFER_STRIPE_WEBHOOK_SECRETS": "whsec_0123456789abcdef",
@@ -222,7 +222,7 @@ struct AttentionTests {
     sync.close()
     let list = try Finished(["attention", "--json"], environment: environment)
     let items = try JSON.parse(Array(list.out.utf8))["items"].requireArray()
-    // All but what certificates tell.
+    // All kinds except those about certificates.
     #expect(Set(items.map { $0["kind"].string }).count == 25)
     for item in items {
       let words = try item["command"].requireArray().map { word in

@@ -3,7 +3,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// What `coffer completion` prints, and what bash makes of it.
+/// The output of `coffer completion`, and its effect in bash.
 struct CompletionTests {
   @Test(arguments: ["bash", "zsh", "fish"])
   func `every shell is taught all commands`(shell: String) throws {
@@ -18,7 +18,7 @@ struct CompletionTests {
     #expect(finished.errors == "coffer: shell takes bash, zsh or fish\n")
   }
 
-  /// What bash offers with the cursor behind the last of `words`.
+  /// The completions that bash offers with the cursor after the last of `words`.
   private func offered(_ words: [String], in directory: String = "/") throws -> [String] {
     let script = """
       cd "$1" || exit 1

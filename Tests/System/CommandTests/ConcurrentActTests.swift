@@ -5,12 +5,12 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// Two operators who do the same at once: the second decides by what the first has done.
+/// Two operators who do the same at once: the second decision depends on what the first has done.
 struct ConcurrentActTests {
   struct Case: CustomTestStringConvertible, Sendable {
     let words: [String]
     let schema: Schema
-    /// Holds up whoever does it.
+    /// A statement whose lock delays the act.
     let lock: String
 
     var testDescription: String { words.prefix(2).joined(separator: " ") }
@@ -52,7 +52,7 @@ struct ConcurrentActTests {
     #expect(listed.split(separator: "\"act\":\"\(act.testDescription)\"").count == 2, "\(listed)")
   }
 
-  /// The codes of two that have both begun before either can go on.
+  /// The exit codes of two commands that have both begun before either can continue.
   private func twice(
     _ act: Case, _ scratch: ScratchDatabase, _ environment: [String: String]
   ) throws -> [Int32] {

@@ -6,23 +6,23 @@ import Storage
 import TestEngines
 import TestFiles
 
-/// What an operator is asked about: ada, who bought once, and stories of Stripe's on a day in September.
+/// Data for an operator's questions: ada, who bought once, and Stripe's stories on a day in September.
 struct CookbookShop {
   let first: FirstPurchase
   let environment: [String: String]
-  /// Ids of the accounts of the stories, by the stories' names.
+  /// The ids of the stories' accounts, by the stories' names.
   let accounts: [String: String]
   let backups: String
-  /// A device's key of bob's, who has bought nothing.
+  /// A device key of bob, who has bought nothing.
   let key: String
-  /// Of a delivery that was refused.
+  /// The request id of a refused delivery.
   let request: String
   /// A purchase that an operator moved to another account.
   let moved: String
 
   private static let now = Instant(rfc3339: "2026-09-22T09:00:00Z")!
 
-  /// Of Stripe's stories, as far as they have come by then.
+  /// The Stripe stories, as far as they have happened on that day.
   private static let names = [
     "dispute-won", "failed-payment-lapse", "refunds-of-parts", "upgrade-to-year",
   ]
@@ -77,7 +77,7 @@ struct CookbookShop {
       ], environment: first.environment)
     request = String(
       refused.out.split(separator: "urn:coffer:request:").last?.prefix { $0 != "\"" } ?? "")
-    // The server writes what it refused once a second.
+    // The server writes refused requests once a second.
     for _ in 0..<100 {
       if try coffer("event", "list", "--refused").out.contains(request) { break }
       usleep(100_000)
@@ -95,8 +95,8 @@ struct CookbookShop {
     let description: String
   }
 
-  /// What no story of these tells: an account that holds much and claims what is another's, a store that is
-  /// down, a job that died of it, and somebody who left and is billed on.
+  /// Adds what none of these stories has: an account that holds much and claims another's purchase, a store
+  /// that is down, a job that died because of it, and a former user who is still billed.
   private static func `break`(_ scratch: String, _ account: String) throws {
     let location = DatabaseLocation.sqlite(directory: scratch + "/database")
     let sync = try Database.open(location, owning: .sync)

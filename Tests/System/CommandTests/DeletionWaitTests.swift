@@ -5,7 +5,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// Leaving in one command: `coffer account delete --wait`.
+/// Deleting an account in one command: `coffer account delete --wait`.
 struct DeletionWaitTests {
   private static let reason = ["--reason", "ticket 9", "--yes"]
 
@@ -33,7 +33,7 @@ struct DeletionWaitTests {
     try Finished(["account", "delete", "ada"] + words + Self.reason, environment: environment)
   }
 
-  /// Begins to wait; `errors` is what it says meanwhile.
+  /// Starts a command that waits. Its messages go to the file `errors`.
   private func beginWaiting() throws -> (child: pid_t, out: String, errors: String) {
     let (out, errors) = (scratch.path + "/out", scratch.path + "/errors")
     let child = try Finished.start(
@@ -44,7 +44,7 @@ struct DeletionWaitTests {
     return (child, out, errors)
   }
 
-  /// A minute at most.
+  /// Waits for a minute at most.
   private func wait(until isSo: () -> Bool) {
     for _ in 0..<6000 {
       if isSo() { return }

@@ -5,7 +5,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// `provider-fakes` as those use it who develop an app.
+/// `provider-fakes` as app developers use it.
 struct DevelopmentStoreTests {
   private let scratch: ScratchDirectory
   private let environment: [String: String]
@@ -13,7 +13,7 @@ struct DevelopmentStoreTests {
   private let billing: Running
   private let url: String
 
-  /// Stores and a billing server beside them, on ports of their own.
+  /// Starts the stores and a billing server on their own ports.
   init() throws {
     scratch = try ScratchDirectory()
     let (port, storesPort) = (Ports.free(), Ports.free())
@@ -67,7 +67,7 @@ struct DevelopmentStoreTests {
     #expect(plans.compactMap { $0.split(separator: " ").last.map(String.init) } == expected)
     #expect(finished.out.matches(of: #/"type":"DID_RENEW"/#).count == 2)
     #expect(finished.out.contains(#""type":"DID_RENEW","status":200"#))
-    // Each is pushed when it happens, so there is no gap between two periods.
+    // Each renewal is pushed when it happens, so there is no gap between two periods.
     #expect(!finished.out.contains("lapsed\n      now"))
   }
 
@@ -167,7 +167,7 @@ struct DevelopmentStoreTests {
     #expect(finished.out.ranges(of: sentence).count == 2, "\(finished.out)")
   }
 
-  /// The App Store takes no orders of refunds, Stripe does.
+  /// The App Store does not accept orders of refunds; Stripe does.
   @Test(arguments: [("apple", "stripe"), ("stripe", "apple")])
   func `who pays twice is told of with both prices, and with the one to refund`(
     first: String, second: String
@@ -211,7 +211,7 @@ struct DevelopmentStoreTests {
     #expect(finished.out.contains("it is paid for twice"), "\(finished.out)")
   }
 
-  /// No webhook and no list tells of a refund that leaves the purchase, and no read looks so far back.
+  /// No webhook and no list reports a refund that leaves the purchase, and no read looks so far back.
   @Test func `a refund of the first of many orders at Google Play is known afterwards`() throws {
     let finished = try shell(
       """

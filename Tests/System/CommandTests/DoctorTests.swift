@@ -7,7 +7,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// What a doctor finds in an installation that is whole, and in one with a single fault.
+/// The doctor's findings in an installation without faults, and in one with a single fault.
 struct DoctorTests {
   private static let now = Instant(seconds: 1_772_445_300)
   private static let account = "0b5c0a2e-0000-4000-8000-000000000001"
@@ -19,7 +19,7 @@ struct DoctorTests {
   private let environment: [String: String]
   private let objects: ObjectStore
 
-  /// Ada, with a document whose object is there; time is virtual for rows, not for files.
+  /// Creates Ada's account, with a document whose object exists. Rows use a virtual time, files do not.
   init() throws {
     scratch = try ScratchDirectory()
     environment = [
@@ -80,7 +80,7 @@ struct DoctorTests {
     try Finished(words, environment: environment)
   }
 
-  /// The line of one check, and the command's code.
+  /// The line of one check, and the command's exit code.
   private func line(_ name: String, _ words: String...) throws -> (code: Int32, text: String) {
     let finished = try Finished(["doctor"] + words, environment: environment)
     let line = finished.out.split(separator: "\n").first { $0.hasPrefix("\(name) ") }
@@ -91,7 +91,7 @@ struct DoctorTests {
     let found = try coffer("doctor", "--all", "--objects", "--deep", "--json")
     #expect(found.code == 0, "\(found.out)")
     #expect(found.errors == "")
-    // How much room this machine has is its own affair.
+    // The free space depends on the machine.
     let checks = found.out.split(separator: "{").map { "{\($0)\n" }
       .filter { !$0.contains(#""name":"disk""#) }
     try expectGolden(checks.joined(), "doctor-json")
@@ -200,7 +200,7 @@ struct DoctorTests {
     #expect(try line("owners").text.contains("skipped  nobody is owed anything"))
   }
 
-  /// Has billing owe something to an account.
+  /// Adds an entitlement of an account to billing's schema.
   private func owe(_ account: Identifier) throws {
     let database = try Database.open(
       .sqlite(directory: scratch.path + "/database"), owning: .billing)
@@ -248,7 +248,7 @@ struct DoctorTests {
     #expect(try objects.open(old) == nil)
   }
 
-  /// A document with five bytes of small content.
+  /// Writes a document with five bytes of small content.
   private func writeSmall() throws {
     let account = SQLValue.id(try #require(Identifier(Self.account)))
     let file = SQLValue.id(Identifier(high: 1, low: 3))
@@ -362,7 +362,7 @@ struct DoctorTests {
     #expect(try objects.open(old) != nil)
   }
 
-  /// Has an object look as if it was written years ago.
+  /// Makes an object look as if it had been written years ago.
   private func age(_ key: Identifier) throws {
     let digits = "\(key)"
     try age("\(digits.prefix(2))/\(digits.dropFirst(2).prefix(2))/\(key)")
@@ -384,13 +384,14 @@ struct DoctorTests {
   @Test func `a damaged file is found by reading it whole`() throws {
     let path = scratch.path + "/database/sync.db"
     var bytes = try #require(Files.bytes(path))
-    // The last page's header: no page is of that kind.
+    // Damages the last page's header: this kind of page does not exist.
     bytes[bytes.count - 4096] = 77
     try Files.write(bytes, to: path)
     #expect(try line("integrity", "--deep").code == 1)
   }
 
-  /// Three deliveries that the second key sealed, then four of the first, a minute apart; two are erased.
+  /// Writes three deliveries sealed by the second key, then four by the first, a minute apart. Two are
+  /// erased.
   private func seal() throws {
     let (new, old) = ([UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32))
     let database = try Database.open(

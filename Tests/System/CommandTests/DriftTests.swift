@@ -2,9 +2,9 @@ import RecordedStories
 import TestEngines
 import Testing
 
-/// What somebody, or a fault, changed of what follows from the facts.
+/// Derived rows that a person or a fault has changed.
 struct DriftTests {
-  /// The state and text of the check, as JSON has them.
+  /// The state and text of the check, from its JSON.
   private func drift(_ shop: FirstPurchase, _ words: String...) throws -> String {
     let found = try Finished(["doctor", "--json"] + words, environment: shop.environment)
     let check = found.out.split(separator: "{").first { $0.hasPrefix(#""name":"drift""#) }
@@ -19,7 +19,7 @@ struct DriftTests {
     (
       "DELETE FROM billing.entitlements", "the schedule of the account \(FirstPurchase.account)"
     ),
-    // Right by now, and wrong for the time of which it is.
+    // Correct now, but wrong for the row's own time.
     (
       "UPDATE billing.subscriptions SET updated_ms = 1000",
       "the subscription \(FirstPurchase.story.subscriptions[0])"
@@ -52,7 +52,7 @@ struct DriftTests {
     #expect(try shop.coffer("audit", "verify").code == 0)
   }
 
-  /// Whose schedule follows from decisions alone, or from nothing.
+  /// Accounts whose schedule follows from decisions alone, or from nothing.
   @Test(arguments: [
     (
       "UPDATE billing.entitlements SET cap_bytes = cap_bytes - 7 WHERE reason = 'granted'", bob

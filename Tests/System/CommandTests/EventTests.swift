@@ -128,7 +128,7 @@ struct EventTests {
       return (unchanged["reason"].string, text)
     }
     #expect(try reason("1").name == "owes_the_same")
-    // The same invoice, told once more by an event of its own; and an object that nobody here knows.
+    // The same invoice, reported again by another event; and an object of an unknown kind.
     let paid = "\(RecordedStory.folder)/\(FirstPurchase.story.name)/04-invoice.paid.http"
     let recorded = String(decoding: try #require(Files.bytes(paid)), as: UTF8.self)
     let again = "evt_1again" + FirstPurchase.paid.dropFirst(10)
@@ -170,7 +170,7 @@ struct EventTests {
     #expect(try !shop.coffer("event", "list").out.contains("undecodable"))
     #expect(try shop.coffer("event", "show", FirstPurchase.paid).out.contains("invoice:"))
     #expect(try shop.coffer("audit", "list").out.contains("ticket 17"))
-    // What was joined is not read again by whoever goes on.
+    // A run that continues does not read again what was joined.
     let rest = try shop.coffer("event", "replay", "--undecodable", "--dry-run", "--json")
     #expect(rest.out.hasPrefix(#"{"undecodable":0,"#))
   }

@@ -7,7 +7,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// The recorded first purchase, delivered by the command line, seen through the command line.
+/// The recorded first purchase, delivered and shown by the command line.
 struct ExplainTests {
   private static let story = RecordedStory.all.first {
     $0.name == "stripe/2025-03-31.basil/first-purchase"
@@ -86,7 +86,7 @@ struct ExplainTests {
   @Test func `the list of accounts shows the cap that holds now`() throws {
     let paid = try Finished(["account", "list"], environment: environment)
     #expect(paid.out.contains("30 GB  premium  subscribed"))
-    // 2026-04-03T12:00:00Z, when the leeway for the renewal is over.
+    // 2026-04-03T12:00:00Z, when the renewal's leeway has ended.
     try Files.write("1775217600000\n", to: scratch.path + "/clock")
     let lapsed = try Finished(["account", "list"], environment: environment)
     #expect(lapsed.out.contains("1 MB  free  lapsed"))
@@ -111,7 +111,7 @@ struct ExplainTests {
 
   private static let subscription = story.key(of: story.subscriptions[0])
 
-  /// Another account, to give the subscription to.
+  /// Creates another account that can receive the subscription.
   private func createHeir() throws {
     let created = try Finished(
       [
@@ -155,7 +155,7 @@ struct ExplainTests {
     #expect(!logged.contains("(ada)") && !logged.contains("(bob)"))
   }
 
-  /// Stripe would have to bill no more from then on, and nobody would see why.
+  /// Stripe would have to stop billing, and no one would see why.
   @Test func `who leaves is given no subscription`() throws {
     try createHeir()
     let asked = try Finished(
@@ -170,7 +170,7 @@ struct ExplainTests {
         "(bob) leaves: its deletion was requested; coffer deletion cancel keeps it\n"))
   }
 
-  /// As an operator finds it on a receipt of the App Store's.
+  /// The number that an operator finds on an App Store receipt.
   @Test func `a store's number names what is known, and what may be one or another is named whole`()
     throws
   {
@@ -403,7 +403,7 @@ struct ExplainTests {
 }
 
 extension String {
-  /// The lines of a table beneath a title, with single spaces.
+  /// The lines of a table below a title, with single spaces.
   fileprivate func table(beneath title: String) -> [String] {
     split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
       .drop { $0 != title }.dropFirst().prefix { !$0.isEmpty }

@@ -48,7 +48,7 @@ struct FindTests {
   @Test func `an account that was erased is none any more`() throws {
     let shop = try FirstPurchase()
     let account = FirstPurchase.account
-    // What coffer-billing finds of it by itself comes later than the test.
+    // By itself, coffer-billing would find this later than the test.
     try shop.write("DELETE FROM billing.jobs WHERE kind = 'leaving'", owning: .billing)
     try shop.write(
       """

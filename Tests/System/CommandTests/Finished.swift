@@ -2,7 +2,7 @@ internal import Glibc
 import TestEngines
 import TestFiles
 
-/// A program, run to its end with the environment given, and nothing else but what sanitizers are told.
+/// A program that has ended, with its output. Its environment is the given one and the sanitizers' settings.
 struct Finished {
   let code: Int32
   let out: String
@@ -20,7 +20,7 @@ struct Finished {
       path: Binaries.directory + "/" + program, arguments, environment: environment)
   }
 
-  /// Runs any program of this machine.
+  /// Runs any program of the machine.
   init(path: String, _ arguments: [String], environment: [String: String]) throws {
     let scratch = try ScratchDirectory()
     let (out, errors) = (scratch.path + "/out", scratch.path + "/errors")
@@ -30,7 +30,7 @@ struct Finished {
     self.errors = Files.text(errors) ?? ""
   }
 
-  /// What `coffer` shows on a terminal of that many columns, without colours. `line` is the shell's.
+  /// The output of `coffer` on a terminal with `width` columns, without colours. `line` is for the shell.
   static func screen(
     _ line: String, _ width: Int, _ environment: [String: String]
   ) throws -> String {
@@ -41,17 +41,17 @@ struct Finished {
     return shown.out.replacing("\r\n", with: "\n")
   }
 
-  /// Waits for what `start` started, until it ends.
+  /// Waits until the program that `start` started ends.
   static func code(of child: pid_t) throws -> Int32 {
     var status: Int32 = 0
     while unsafe waitpid(child, &status, 0) < 0 {
       guard errno == EINTR else { throw Failure.noEnd(errno) }
     }
-    // A signal's number counts as a code above 128, as a shell shows it.
+    // A signal's number becomes a code above 128, as in a shell.
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
   }
 
-  /// Starts a program with its output in files; the caller waits for it.
+  /// Starts a program with its output in files. The caller must wait for its end.
   static func start(
     _ path: String, _ arguments: [String], _ environment: [String: String], out: String,
     errors: String
@@ -68,7 +68,7 @@ struct Finished {
     let environment = environment.merging(Sanitizers.environment) { own, _ in own }
     let variables = unsafe environment.map { unsafe strdup("\($0)=\($1)") } + [nil]
     defer { unsafe (words + variables).forEach { unsafe free($0) } }
-    // Whoever started the tests may have signals ignored, as a shell does behind &.
+    // The tests may run with signals ignored, as a shell does behind &.
     var attributes = posix_spawnattr_t()
     unsafe posix_spawnattr_init(&attributes)
     defer { unsafe posix_spawnattr_destroy(&attributes) }
@@ -84,7 +84,7 @@ struct Finished {
   }
 }
 
-/// Where the package's programs were built: beside the test program itself.
+/// The directory of the package's built programs, which also contains the test program.
 enum Binaries {
   static let directory: String = {
     var bytes = [CChar](repeating: 0, count: 4096)

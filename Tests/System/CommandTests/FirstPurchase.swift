@@ -18,7 +18,7 @@ struct FirstPurchase {
   let environment: [String: String]
   let billing: Running
 
-  /// `isKnown` where the account that it is for exists.
+  /// `isKnown`: whether the purchase's account exists.
   init(isKnown: Bool = true, adding settings: [String: String] = [:]) throws {
     let running = try RunningBilling(
       at: Instant(seconds: 1_772_445_300),
@@ -48,7 +48,7 @@ struct FirstPurchase {
     return try Finished(words, environment: environment)
   }
 
-  /// Changes rows behind the programs' backs.
+  /// Changes rows without the programs' knowledge.
   func write(_ statements: String..., owning schema: Schema = .billing) throws {
     let database = try Database.open(
       .sqlite(directory: scratch.path + "/database"), owning: schema)

@@ -9,7 +9,7 @@ struct FirstStepsTests {
     return try #require(source.ranges(of: "/Tests/").last.map { source[..<$0.lowerBound] })
   }
 
-  /// The commands of README's "First steps", without the line that finds `ops/run`'s settings.
+  /// The commands of README's "First steps", without the line that locates `ops/run`'s settings.
   private static func steps() throws -> String {
     let readme = try #require(Files.text("\(try root())/README.md"))
     let start = try #require(readme.firstRange(of: "## First steps\n")).upperBound

@@ -6,7 +6,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// What operators see of flows, and do about them.
+/// The commands by which operators see flows and act on them.
 struct FlowCommandTests {
   private static let now = Instant(seconds: 1_790_000_000)
   private static let stuck = "0190a5e0-0000-7000-8000-00000000f001"
@@ -16,7 +16,8 @@ struct FlowCommandTests {
   private let scratch: ScratchDirectory
   private let environment: [String: String]
 
-  /// One that Stripe has not answered for two hours, one that waits for its client since a minute.
+  /// Adds one flow that Stripe has not answered for two hours, and one that has waited for its client for a
+  /// minute.
   init() throws {
     let installation = try ScratchInstallation(at: Self.now)
     (scratch, environment) = (installation.scratch, installation.environment)

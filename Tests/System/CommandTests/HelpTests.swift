@@ -2,7 +2,7 @@ import Goldens
 import Testing
 
 struct HelpTests {
-  /// The commands that `coffer help commands` lists, by their words.
+  /// The names of the commands that `coffer help commands` lists.
   static func listed() throws -> [String] {
     try abstracts().map(\.words)
   }

@@ -8,8 +8,8 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// Purchases that were made before Coffer, given to accounts through a running coffer-billing and a Stripe
-/// that knows them.
+/// Purchases made before Coffer, assigned to accounts by a running coffer-billing and a Stripe that knows
+/// them.
 struct ImportTests {
   private static let now = Instant(seconds: 1_772_445_300)
   private static let accounts = [
@@ -25,7 +25,7 @@ struct ImportTests {
   private let billing: Running
   private let port: UInt16
 
-  /// Three accounts, and a Stripe that sold before it heard of them.
+  /// Creates three accounts, and a Stripe that made sales before it heard of them.
   init() throws {
     let clock = FakeClock(Self.now - .hours(1))
     stripe = FakeStripe(clock)
@@ -153,7 +153,7 @@ struct ImportTests {
   }
 }
 
-/// The same with stores that tell nothing by themselves.
+/// The same with stores that report nothing by themselves.
 struct ImportReadingTests {
   private let scratch: ScratchDirectory
   private let stores: Running
@@ -176,7 +176,7 @@ struct ImportReadingTests {
     }
   }
 
-  /// A Coffer of its own, to which nobody has told anything.
+  /// A separate Coffer that has received nothing yet.
   private func coffer(_ name: String) throws -> (environment: [String: String], billing: Running) {
     let port = Ports.free()
     let environment = settings.merging([
@@ -232,7 +232,8 @@ struct ImportReadingTests {
     #expect(try Finished(["subscription", "read", apple], environment: first).code == 0)
     var renewal: String?
     for _ in 0..<200 where renewal == nil {
-      // The stores' clock stands still by itself, and a read whose lease the month ended is tried again later.
+      // The stores' clock does not move by itself, and a read whose lease ended with the month is retried
+      // later.
       try pass(10_000)
       let told = try Finished(["entitlement", "explain", "ada", "--json"], environment: first).out
       renewal = told.matches(of: #/transaction:(\d+)/#).map { String($0.1) }

@@ -15,7 +15,7 @@ struct InviteTests {
     try Finished(words, environment: environment)
   }
 
-  /// The value of a line that begins with the name.
+  /// The value in the line that begins with the name.
   private func value(_ name: String, of text: String) throws -> String {
     let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(name) })
     return String(try #require(line.split(separator: " ").last))

@@ -12,7 +12,7 @@ struct JobsTests {
   private let scratch: ScratchDirectory
   private let environment: [String: String]
 
-  /// A dead job, one that was due two minutes ago, one that runs and one that is settled.
+  /// Adds a dead job, one that was due two minutes ago, one that is running and one that is settled.
   init() throws {
     let installation = try ScratchInstallation(at: Self.now)
     (scratch, environment) = (installation.scratch, installation.environment)
@@ -33,7 +33,7 @@ struct JobsTests {
     }
   }
 
-  /// Refuses it, a day ago, until it is dead.
+  /// Adds a job that was refused until it was dead, a day ago.
   private static func kill(_ object: String, in transaction: Transaction) throws {
     var now = now - .days(1)
     try Jobs.request("stripe", object, due: now, in: transaction)
@@ -140,7 +140,7 @@ struct JobsTests {
     let database = try Database.open(
       .sqlite(directory: shop.scratch.path + "/database"), owning: .billing)
     defer { database.close() }
-    // Far in the future, so that the server leaves them alone.
+    // Far in the future, so that the server does not take them.
     let due = Self.now + .days(9)
     try database.write(for: nil) { transaction in
       for object in [unknown, FirstPurchase.subscription] {

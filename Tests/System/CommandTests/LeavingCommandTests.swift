@@ -4,7 +4,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// What operators do about accounts whose end was asked for.
+/// Commands of operators about accounts whose deletion was requested.
 struct LeavingCommandTests {
   private static let reason = ["--reason", "ticket 4", "--yes"]
 
@@ -209,7 +209,7 @@ struct LeavingCommandTests {
     try database.write(for: nil) { transaction in _ = try transaction.execute(sql) }
   }
 
-  /// Has ada end, as coffer-sync would have noted it; returns her account.
+  /// Erases ada as coffer-sync would have noted it, and returns the account's id.
   private func erase() throws -> String {
     let id = try id
     #expect(try act("account", "delete", "ada", "--now").code == 0)

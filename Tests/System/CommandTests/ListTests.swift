@@ -4,11 +4,11 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// What a list says that is longer than what it shows.
+/// The message of a list that has more rows than it shows.
 struct ListTests {
   private static let now = Instant(seconds: 1_790_000_000)
 
-  /// A database with three of each thing, and settings by which commands use it.
+  /// A database with three of each thing, and settings for commands that use it.
   private static func filled(
     _ engine: TestEngine
   ) throws -> (database: ScratchDatabase, environment: [String: String]) {

@@ -4,7 +4,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// What is said to a Unix user who may not read, or not write, what the servers do.
+/// The messages to a Unix user who may not read, or not write, the servers' files.
 struct MissingRightTests {
   private let scratch: ScratchDatabase
   private let environment: [String: String]
@@ -21,7 +21,7 @@ struct MissingRightTests {
     #expect(unsafe chmod(path, mode) == 0)
   }
 
-  /// As somebody else where this is root, who may do everything.
+  /// Runs the command as another user if this is root, who may do everything.
   private func another(_ words: [String]) throws -> Finished {
     let coffer = Binaries.directory + "/coffer"
     guard geteuid() == 0 else {
@@ -61,7 +61,7 @@ struct MissingRightTests {
   func `who may only read is shown what there is, and told so where something is to be written`()
     throws
   {
-    // While a server has them open, the logs are there, and whoever reads has to write beside them.
+    // While a server has the files open, there are logs, and a reader has to write next to them.
     let database = try Database.open(scratch.location, owning: .sync, .requiresSchema)
     defer { database.close() }
     _ = try database.read { reader in

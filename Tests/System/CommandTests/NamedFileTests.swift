@@ -3,7 +3,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// Files that are named to commands: what is none is refused at once, and what a list holds is bounded.
+/// Files named to commands: paths without a file are refused at once, and the content of a list is bounded.
 struct NamedFileTests {
   private let scratch: ScratchDirectory
   private let environment: [String: String]
@@ -65,7 +65,7 @@ struct NamedFileTests {
     let path = scratch.path + "/list.csv"
     let long = String(repeating: "x", count: 4097)
     for (text, line) in [
-      // The quote is never closed, and nobody reads on to find that out.
+      // The quote is never closed, and the command does not read on to find that out.
       ("account,store,id\r\na,b,\"\(long)", "line 2: a field is longer than 4096 bytes"),
       ("account,store,id\r\na,b,\(long)", "line 2: a field is longer than 4096 bytes"),
       (String(repeating: ",", count: 200), "line 1: it has more than 100 fields"),
@@ -82,7 +82,7 @@ struct NamedFileTests {
       "=1+1", "+1", "-1", "@sum", "'=1", "''=1", "'plain", "plain", "=a,\"b\"", "a\r", "=\rb",
     ]
     let list = scratch.path + "/list.csv"
-    // As somebody else's program writes it.
+    // Written as by another program.
     let rows = names.map { name in
       "\"" + name.replacing("\"", with: "\"\"") + "\",nostore,sub_1\r\n"
     }

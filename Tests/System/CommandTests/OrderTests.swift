@@ -10,7 +10,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// What an operator has a store do, through a running coffer-billing and a Stripe that obeys.
+/// Orders of an operator to a store, through a running coffer-billing and a Stripe that obeys.
 struct OrderTests {
   private static let now = Instant(seconds: 1_772_445_300)
   private static let account = "0190a5e0-0000-7000-8000-00000000a001"
@@ -22,11 +22,11 @@ struct OrderTests {
   private let api: HTTPServer
   private let billing: Running
   private let id: String
-  /// What happens while Stripe is about to refund, once.
+  /// Runs once, just before Stripe refunds.
   private let whileRefunding = Locked<(@Sendable () -> Void)?>(nil)
   private var key: String { "stripe:live:subscription:\(id)" }
 
-  /// An account that bought a month an hour ago, and of which everything was read.
+  /// Creates an account that bought a month an hour ago, and reads everything about it.
   init() throws {
     clock = FakeClock(Self.now - .hours(1))
     stripe = FakeStripe(clock)
@@ -58,7 +58,7 @@ struct OrderTests {
       ).code == 0)
     #expect(try coffer("subscription", "read", id).code == 0)
     try wait(for: "2.99")
-    // What is read from now on is newer, whatever its store's clock leaves open.
+    // Reads from now on are newer, whatever uncertainty the store's clock leaves.
     clock.set(Self.now + .minutes(5))
     try scratch.setClock(clock.now)
   }
@@ -73,7 +73,7 @@ struct OrderTests {
     try coffer("entitlement", "explain", "ada", "--wide").out
   }
 
-  /// Until the explanation says it.
+  /// Waits until the explanation contains the text.
   private func wait(for text: String) throws {
     for _ in 0..<200 {
       if try explained().contains(text) { return }
@@ -104,7 +104,7 @@ struct OrderTests {
     #expect(stripe.status(of: id) == "canceled")
   }
 
-  /// Stripe would go on collecting what is owed until the period's end.
+  /// Stripe would otherwise try to collect the debt until the period's end.
   @Test func `a cancellation of what is not paid says that it ends now, and ends it`() throws {
     stripe.setCard(of: id, .declines)
     let renewal = stripe.periodEnd(of: id) + .hours(2)
@@ -146,13 +146,13 @@ struct OrderTests {
     try Finished(Self.refund + [id] + words, environment: environment)
   }
 
-  /// So much later by every clock.
+  /// Advances every clock.
   private func pass(_ span: Instant.Span) throws {
     clock.advance(by: span)
     try scratch.setClock(clock.now)
   }
 
-  /// What became of the only refund that was ordered, once it is over.
+  /// The state of the only refund that was ordered, once it has ended.
   private func outcome() throws -> String {
     for _ in 0..<200 {
       let entries = try coffer("audit", "list").out
@@ -191,7 +191,7 @@ struct OrderTests {
     #expect(stripe.refundCount == 2)
   }
 
-  /// After a day Stripe takes the same order for another one.
+  /// After a day Stripe treats the same order as a new one.
   @Test(arguments: [true, false])
   func `an order that got no answer for a day is decided by what is read`(isDone: Bool) throws {
     let silence: [FakeFaults.Failure] = Array(
@@ -217,7 +217,7 @@ struct OrderTests {
     #expect(stripe.refundCount == (isDone ? 1 : 0))
   }
 
-  /// Two operators at once. Nothing of the first is known while its store has not answered.
+  /// Two operators at once. Nothing is known of the first order until its store has answered.
   @Test(arguments: [[], ["--amount", "0.50"]])
   func `what is under way is not ordered a second time`(_ extra: [String]) throws {
     let words = Self.refund + [id]
@@ -276,7 +276,7 @@ struct OrderTests {
     let database = try Database.open(
       .sqlite(directory: scratch.path + "/database"), owning: .billing)
     defer { database.close() }
-    // As if no coffer-billing ran.
+    // As if no coffer-billing were running.
     try database.write(for: nil) { transaction in
       try transaction.execute(
         """
@@ -293,7 +293,7 @@ struct OrderTests {
   }
 
   @Test func `what the store refuses changes nothing, and says why`() throws {
-    // On Stripe's own pages, and no delivery told of it.
+    // Refunded on Stripe's own pages, without a delivery.
     stripe.refund(invoice: stripe.latestInvoice(of: id))
     let much = try coffer("subscription", "refund", id, "--reason", "ticket 10", "--yes")
     #expect(much.code == 1)

@@ -2,7 +2,8 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// What the package's scripts do with what is not theirs; ops/package-test installs the package itself.
+/// How the package's scripts treat files that are not the package's. ops/package-test installs the package
+/// itself.
 struct PackageTests {
   private let scratch: ScratchDirectory
   private let ours = """

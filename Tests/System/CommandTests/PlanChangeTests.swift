@@ -6,7 +6,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// Another catalogue, for an installation on which Ada has bought premium.
+/// Another catalogue for an installation in which Ada has bought premium.
 struct PlanChangeTests {
   private static let story = RecordedStory.all.first {
     $0.name == "stripe/2025-03-31.basil/first-purchase"
@@ -15,7 +15,7 @@ struct PlanChangeTests {
   private let scratch: ScratchDirectory
   private let environment: [String: String]
   private let billing: Running
-  /// With a smaller premium.
+  /// A catalogue with a smaller premium.
   private let smaller: String
 
   init() throws {
@@ -31,7 +31,7 @@ struct PlanChangeTests {
     try Finished(words, environment: environment)
   }
 
-  /// The settings without the file, so that the one of record holds.
+  /// The settings without the file, so that the catalogue of record applies.
   private func unnamed() -> [String: String] {
     var environment = environment
     environment["COFFER_PLANS"] = nil
@@ -126,7 +126,7 @@ struct PlanChangeTests {
     #expect(plans.out.contains("20 GB") && plans.errors.contains("names another one"))
     let listed = try Finished(["account", "list"], environment: unnamed())
     #expect(listed.out.contains("20 GB  premium  subscribed"), "\(listed.errors)")
-    // A redelivery is derived under the new one by the server that still has the old file.
+    // The server that still has the old file derives a redelivery under the new one.
     let path = "\(RecordedStory.folder)/\(Self.story.name)/04-invoice.paid.http"
     #expect(try Finished(["webhook", "send", path], environment: unnamed()).code == 0)
     #expect(
@@ -196,7 +196,7 @@ struct PlanChangeTests {
   @Test func `a change that was broken off goes on once that is agreed to`() throws {
     var shop: FirstPurchase? = try FirstPurchase()
     let (scratch, environment) = try #require(shop.map { ($0.scratch, $0.environment) })
-    // No server is left that could finish it.
+    // No server remains that could finish the change.
     shop = nil
     let database = try Database.open(
       .sqlite(directory: scratch.path + "/database"), owning: .billing)

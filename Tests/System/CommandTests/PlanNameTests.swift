@@ -5,7 +5,7 @@ import TestFiles
 import Testing
 
 struct PlanNameTests {
-  /// Of a page's language, a terminal's and a reader's who reads from the right; and longer than any bar.
+  /// Harmful in HTML, in a terminal and in right-to-left text; and longer than any bar.
   private static let harm = "<script>alert(\"1\")</script> & 'x' \u{1B}[2J\r\u{202E}gnp"
   private static let shown = "<script>alert(\"1\")</script> & 'x' ?[2J??gnp"
   private static let onPage =

@@ -90,7 +90,7 @@ struct ReportTests {
   @Test func `a report that was interrupted goes on behind what its file has`() throws {
     let file = shop.scratch.path + "/begun"
     let whole = try shop.coffer("report", "--month", "2026-09", "--json").out
-    // All is read, and then there is no place for the page.
+    // Everything is read, and then the page cannot be written.
     let lost = try shop.coffer(
       "report", "--month", "2026-09", "--resume", file, "--html", "/nowhere/report.html")
     #expect(lost.code == 1)
@@ -160,7 +160,7 @@ struct ReportTests {
   }
 }
 
-/// Every element is closed where it was opened, nothing is fetched, and no script runs.
+/// Expects that every element is closed where it was opened, nothing is fetched, and no script runs.
 func expectWholePage(_ html: String) {
   var open: [Substring] = []
   let void: Set<Substring> = [

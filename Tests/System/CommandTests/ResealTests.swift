@@ -7,12 +7,12 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// Kept deliveries and jobs of before a rotation of keys.
+/// Kept deliveries and jobs from before a rotation of keys.
 struct ResealTests {
   private static let old = [UInt8](repeating: 7, count: 32)
   private static let new = [UInt8](repeating: 8, count: 32)
   private static let purchase = "google:live:purchase:abc"
-  /// More than one transaction takes.
+  /// More than fit in one transaction.
   private static let count: Int64 = 1200
   private static let now: Int64 = 1_800_000_000
 
@@ -62,7 +62,7 @@ struct ResealTests {
       .instant(Instant(seconds: now - age)))
   }
 
-  /// Something comes to a coffer-billing that seals with a key.
+  /// Adds a delivery as a coffer-billing would that seals with this key.
   private func keep(_ number: Int64, sealedBy key: [UInt8], secondsAgo age: Int64) throws {
     let database = try Database.open(scratch.location, owning: .billing, .requiresSchema)
     defer { database.close() }
@@ -83,7 +83,7 @@ struct ResealTests {
     let early = try reseal(Self.new, Self.old)
     #expect(early.code == 1)
     #expect(early.errors.contains("the newest delivery, of 1970-01-01T00:00:00Z, is not sealed by"))
-    // One of two instances was restarted.
+    // Only one of two instances was restarted.
     try keep(1201, sealedBy: Self.old, secondsAgo: 60)
     try keep(1202, sealedBy: Self.new, secondsAgo: 30)
     let mixed = try reseal(Self.new, Self.old)
@@ -121,7 +121,8 @@ struct ResealTests {
     }
   }
 
-  /// What opens the token that a command of those keys keeps for coffer-billing; nil where it keeps none.
+  /// Whether `opener` opens the token that a command with these keys keeps for coffer-billing; nil if it
+  /// keeps none.
   private func tokenOpens(by opener: [UInt8], givenTo keys: [UInt8]...) throws -> Bool? {
     var environment = environment
     environment["COFFER_SEALING_KEYS"] = keys.map { Base64.standard.encode($0) }

@@ -2,7 +2,7 @@ internal import Glibc
 import TestEngines
 import TestFiles
 
-/// One of our servers, or the fakes, on a port of its own, until this value goes.
+/// One of the servers, or the fakes, running on its own port until this value is released.
 final class Running {
   private let child: pid_t
   private let scratch: ScratchDirectory
@@ -11,7 +11,7 @@ final class Running {
     let lastWords: String
   }
 
-  /// Returns once `port` takes connections.
+  /// Returns once `port` accepts connections.
   init(
     _ program: String, _ words: [String] = [], environment: [String: String], port: UInt16
   ) throws {
@@ -19,7 +19,7 @@ final class Running {
     let log = scratch.path + "/log"
     child = try Finished.start(
       Binaries.directory + "/" + program, words, environment, out: "/dev/null", errors: log)
-    // Generous: other work shares the machine.
+    // A generous limit, because other work shares the machine.
     for _ in 0..<1200 {
       if Self.answers(port) { return }
       usleep(50_000)
@@ -27,7 +27,7 @@ final class Running {
     throw NotAnswering(lastWords: Files.text(log) ?? "")
   }
 
-  /// What it has logged so far.
+  /// The log so far.
   var log: String { Files.text(scratch.path + "/log") ?? "" }
 
   deinit {
@@ -36,7 +36,7 @@ final class Running {
     while unsafe waitpid(child, &status, 0) < 0, errno == EINTR {}
   }
 
-  /// Somebody who listens and never answers; the caller closes the socket.
+  /// A socket that listens and never answers; the caller closes it.
   static func silentListener() -> (socket: Int32, port: UInt16) {
     let (socket, address) = bound()
     _ = listen(socket, 1)

@@ -4,14 +4,14 @@ import RecordedStories
 import TestEngines
 import TestFiles
 
-/// A coffer-billing that runs on a database of its own, under a clock that its test sets.
+/// A running coffer-billing with its own database, under a clock that its test sets.
 struct RunningBilling {
   let scratch: ScratchDirectory
   let environment: [String: String]
   let program: Running
   let port: UInt16
 
-  /// `settings` come to those that every test needs, or in their place.
+  /// `settings` add to those that every test needs, or replace them.
   init(at start: Instant, adding settings: [String: String] = [:]) throws {
     scratch = try ScratchDirectory()
     port = Ports.free()
@@ -30,7 +30,7 @@ struct RunningBilling {
 }
 
 extension ScratchDirectory {
-  /// The time of programs whose `COFFER_TEST_CLOCK` is the file `clock` in it.
+  /// Sets the time of programs whose `COFFER_TEST_CLOCK` is the directory's file `clock`.
   func setClock(_ moment: Instant) throws {
     try Files.write("\(moment.milliseconds)\n", to: path + "/clock")
   }

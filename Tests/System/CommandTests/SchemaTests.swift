@@ -1,8 +1,8 @@
 import JSON
 import Testing
 
-/// The shape of `--json`, which every test that asks for it is held to as well: builds for tests end a
-/// program whose answer its schema does not tell.
+/// The schema of `--json`. It is checked in every test that uses `--json`: builds for tests end a program
+/// whose answer does not match it.
 struct SchemaTests {
   private func schema() throws -> JSON {
     let finished = try Finished(["schema"])

@@ -3,8 +3,7 @@ import Storage
 import TestEngines
 import TestFiles
 
-/// A place for a database that nothing is in yet, and settings by which commands use it at a time that stands
-/// still.
+/// A directory for a database that does not exist yet, and settings for commands to use it at a fixed time.
 struct ScratchInstallation {
   let scratch: ScratchDirectory
   let environment: [String: String]
@@ -20,7 +19,7 @@ struct ScratchInstallation {
 }
 
 extension ScratchDatabase {
-  /// As COFFER_DATABASE names it.
+  /// The location as COFFER_DATABASE names it.
   var setting: String {
     switch location {
     case .sqlite(let directory): "sqlite://\(directory)"

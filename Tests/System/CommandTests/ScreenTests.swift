@@ -1,7 +1,7 @@
 import Goldens
 import Testing
 
-/// What an operator sees on a terminal.
+/// The output for an operator at a terminal.
 struct ScreenTests {
   @Test(arguments: [80, 120])
   func `no line is wider than its terminal`(width: Int) throws {

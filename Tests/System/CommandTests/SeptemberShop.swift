@@ -2,7 +2,7 @@ import Base
 import RecordedStories
 import TestEngines
 
-/// What ten of Stripe's stories left, told to one coffer-billing in the order of their times.
+/// The result of ten Stripe stories, delivered to one coffer-billing in the order of their times.
 struct SeptemberShop {
   private static let names = [
     "renewal", "addition-bought-together", "trial-then-paid", "failed-payment-grace-recovery",

@@ -1,6 +1,6 @@
 import Testing
 
-/// What `ops/simulate` promises of a seed.
+/// The guarantees of `ops/simulate` about a seed.
 @Suite struct SimulateTests {
   private static func run(_ simulation: String, _ seed: Int) throws -> Finished {
     try Finished(

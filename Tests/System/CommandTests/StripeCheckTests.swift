@@ -6,7 +6,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// Asking for what was never told, and for what is told at all.
+/// Reads of what Stripe never reported, and checks of what it reports at all.
 struct StripeCheckTests {
   private let scratch: ScratchDirectory
   private let environment: [String: String]

@@ -4,7 +4,7 @@ import RecordedStories
 import TestFiles
 import Testing
 
-/// All that is known of one purchase, by whatever number of it somebody quotes.
+/// Everything known about one purchase, found by any of its numbers.
 struct SubscriptionShowTests {
   @Test func `every number of a purchase shows the same`() throws {
     let shop = try FirstPurchase()

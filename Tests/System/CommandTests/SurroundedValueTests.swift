@@ -3,7 +3,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// Blanks at the end of what names a place: nothing is made there.
+/// Blanks after a value that names a place: nothing is created there.
 struct SurroundedValueTests {
   private let scratch: ScratchDirectory
 

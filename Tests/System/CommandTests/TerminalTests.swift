@@ -4,7 +4,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// What a person at a terminal sees, which script(1) of Debian's bsdutils stands for.
+/// The output for a person at a terminal, simulated with script(1) of Debian's bsdutils.
 struct TerminalTests {
   private let scratch: ScratchDirectory
   private let environment: [String: String]

@@ -14,7 +14,7 @@ struct TreeValidateTests {
   private let scratch: ScratchDirectory
   private let environment: [String: String]
 
-  /// Ada, who has nothing but a root, and Bob, who has a root and is charged for more.
+  /// Creates Ada, who has only a root, and Bob, who has a root and is charged for more.
   init() throws {
     scratch = try ScratchDirectory()
     environment = ["COFFER_DATABASE": "sqlite://\(scratch.path)/database"]
@@ -98,7 +98,7 @@ struct TreeValidateTests {
         == "0 accounts, 0 rows, 0 broken rules\n")
   }
 
-  /// Accounts that come before Ada's; none has a root.
+  /// Adds accounts that come before Ada's; none has a root.
   private func addAccounts(_ count: Int) throws {
     let database = try Database.open(
       .sqlite(directory: scratch.path + "/database"), owning: .sync)
@@ -114,7 +114,7 @@ struct TreeValidateTests {
     }
   }
 
-  /// A minute at most.
+  /// Waits for a minute at most.
   private func wait(until isSo: () -> Bool) {
     for _ in 0..<60_000 {
       if isSo() { return }
@@ -122,7 +122,7 @@ struct TreeValidateTests {
     }
   }
 
-  /// Whether a program has SIGINT and SIGTERM wait.
+  /// Whether a program blocks SIGINT and SIGTERM.
   private func holdsSignals(_ child: pid_t) -> Bool {
     let digits = Files.text("/proc/\(child)/status")?.firstMatch(of: #/SigBlk:\t([0-9a-f]+)/#)
     let held = digits.flatMap { UInt64($0.output.1, radix: 16) } ?? 0

@@ -12,7 +12,7 @@ struct UnsealTests {
   private static let message = Array(
     "Stripe-Signature: t=1,v1=00\r\n\r\n{\n  \"id\": \"evt\",\n  \"x\": \"\u{1B}[2J\"\n}".utf8)
 
-  /// As the App Store signs what it signed.
+  /// A delivery in the form in which the App Store signs content.
   private static let signed: [UInt8] = {
     let inner = jws(#"{"id":"7"}"#)
     let outer = jws(#"{"data":{"price":1,"signed":"\#(inner)"}}"#)
@@ -26,7 +26,7 @@ struct UnsealTests {
   private let scratch: ScratchDirectory
   private let environment: [String: String]
 
-  /// A delivery, one that was cut off, one that was erased, and one with signed content.
+  /// Adds a delivery, one that was cut off, one that was erased, and one with signed content.
   init() throws {
     scratch = try ScratchDirectory()
     environment = [

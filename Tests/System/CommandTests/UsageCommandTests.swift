@@ -14,7 +14,7 @@ struct UsageCommandTests {
   private let scratch: ScratchDirectory
   private let environment: [String: String]
 
-  /// Ada's root and a document of 4096 bytes, and Bob, who has nothing.
+  /// Creates Ada with a root and a document of 4096 bytes, and Bob, who has nothing.
   init() throws {
     let installation = try ScratchInstallation(at: Self.now)
     (scratch, environment) = (installation.scratch, installation.environment)
@@ -72,7 +72,7 @@ struct UsageCommandTests {
     }
   }
 
-  /// 100 bytes and one record too many in the total, not in the ledger.
+  /// Adds 100 bytes and one record to the total, but not to the ledger.
   private func corrupt() throws {
     try write(
       (

@@ -8,11 +8,11 @@ import StripeSamples
 import TestDevices
 import Testing
 
-/// What nobody should send, to the real programs: a typed refusal, no 5xx, and the next is served.
+/// Abusive requests to the real programs: each gets a typed refusal, no 5xx, and the next request is served.
 @Suite struct AbuseTests {
   private static let webhook = "POST /webhooks/stripe HTTP/1.1\r\nHost: a\r\n"
 
-  /// Whole requests of a line each, and the answer.
+  /// Whole requests, each with its answer.
   private static let malformed: [(request: String, status: Int, problem: String?)] = [
     ("GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "malformed_request"),
     ("GET /healthz HTTP/1.1\r\n\r\n", 400, nil),
@@ -152,7 +152,7 @@ import Testing
       #expect(answer.status == 400, "\(name)")
       #expect(answer.problem == "signature_refused", "\(name)")
     }
-    // The digits' case is nobody's proof: Stripe's libraries differ about it.
+    // The case of the digits proves nothing: Stripe's libraries differ about it.
     let upper = "\(time),v1=\(code.uppercased())"
     #expect(try Self.deliver(body, signature: upper, to: billing).status == 200)
     #expect(billing.stop() == .exited(0), "\(billing.lastWords)")
@@ -167,10 +167,10 @@ import Testing
 }
 
 extension Server {
-  /// One answer to bytes as they stand.
+  /// The answer to bytes sent unchanged.
   func exchange(_ bytes: [UInt8]) throws -> RawResponse {
     let client = RawClient(connectingTo: port)
-    // A refusal may come before all is sent.
+    // A refusal may come before everything is sent.
     client?.send(bytes)
     guard let response = client?.receiveResponse() else {
       throw ScenarioError("\(program.rawValue) gives no whole answer")
@@ -178,7 +178,7 @@ extension Server {
     return response
   }
 
-  /// Sends a byte a second after `start`; whether the server ends that within so many seconds.
+  /// Sends one byte a second after `start`. Returns whether the server ends that within `seconds`.
   fileprivate func endsDawdling(
     after start: String = "", over bytes: [UInt8], within seconds: Int
   ) -> Bool {

@@ -9,7 +9,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// Backups that are taken of an installation in use, and what comes back of them.
+/// Backups of an installation in use, and what is restored from them.
 @Suite(.serialized) struct BackupTests {
   private static let writerCount = 3
 
@@ -50,7 +50,7 @@ import Testing
     #expect(writers.flatMap(\.trouble) == [])
     #expect(before != after, "nobody wrote meanwhile")
     #expect(first["missing_objects"].integer == 0 && second["missing_objects"].integer == 0)
-    // What is granted now is no part of it.
+    // A grant made now is not part of the backup.
     _ = try grant(writers[1], installation)
     #expect(sync.stop() == .exited(0) && billing.stop() == .exited(0))
 
@@ -59,7 +59,7 @@ import Testing
     let again = try restored.start(.sync)
     for (index, writer) in writers.enumerated() {
       let device = restored.device(of: again, key: writer.device.key, root: writer.device.root)
-      // The answer may come later than the backup has its rows.
+      // The backup may already contain a write whose answer comes later.
       try writer.check(through: device, from: before[index], to: writer.versions)
       let cap = try device.get("/v1/account").json["cap"].integer
       #expect(cap == (index == 0 ? granted : 1_000_000))
@@ -71,7 +71,7 @@ import Testing
     #expect(again.stop() == .exited(0), "\(again.lastWords)")
   }
 
-  /// Answers the cap of who has premium.
+  /// Grants premium and returns the resulting cap.
   private func grant(_ writer: KeepingWriter, _ installation: Installation) throws -> Int64 {
     let granted = try installation.command(
       "entitlement", "grant", try writer.device.account.description, "--plan", "premium",
@@ -80,7 +80,7 @@ import Testing
     return try #require(try writer.device.get("/v1/account").json["cap"].integer)
   }
 
-  /// An installation with some documents, its servers stopped.
+  /// An installation with some documents and stopped servers.
   private func written(times count: Int = 60) throws -> (Installation, KeepingWriter) {
     let installation = try Installation()
     let sync = try installation.start(.sync)
@@ -122,7 +122,7 @@ import Testing
     #expect(verified.output.contains("damaged"), "\(verified.output)")
   }
 
-  /// A verification as JSON, with its code.
+  /// A verification as JSON, with its exit code.
   private func verify(
     _ installation: Installation, _ words: String...
   ) throws -> (code: ChildProcess.End, json: JSON) {
@@ -150,7 +150,7 @@ import Testing
     #expect(state("digests", old.json) == "ok")
   }
 
-  /// Has a backup's manifest say something else, and be whole all the same.
+  /// Changes what a backup's manifest says, and keeps the manifest's own digest valid.
   private func restate(_ made: JSON, _ line: (String) -> String?) throws {
     let manifest = try #require(made["backup"].string) + "/manifest"
     let lines = try #require(Files.text(manifest)).split(separator: "\n").map(String.init)
@@ -368,7 +368,7 @@ import Testing
     let (installation, _) = try written()
     _ = try backUp(installation)
     let whole = try #require(Files.names(in: backups).first { $0.hasPrefix("2") })
-    // As a run leaves it that is killed before its manifest.
+    // As left by a run that was killed before it wrote the manifest.
     try rename("\(backups)/\(whole)", "\(backups)/unfinished")
     #expect(Files.remove("\(backups)/unfinished/manifest"))
     let restored = try installation.command(
@@ -445,7 +445,7 @@ import Testing
 }
 
 extension Installation {
-  /// What comes back of the newest backup, beside the one that it was made of.
+  /// An installation restored from the newest backup, next to the backed-up one.
   fileprivate convenience init(
     restored engine: TestEngine, from other: Installation, backups: String, in directory: String
   ) throws {

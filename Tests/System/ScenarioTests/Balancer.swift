@@ -4,14 +4,15 @@ import HTTPClient
 import LocalServer
 import TestFiles
 
-/// nginx in front of several instances of each program, as `ops/proxy/nginx.conf` would have it on one
-/// machine: what one does not answer the next is asked. One process, so that its end is the end of all.
+/// nginx in front of several instances of each program, as `ops/proxy/nginx.conf` configures it on one
+/// machine. A request that one instance does not answer goes to the next. It is one process, so that its end
+/// is the end of everything.
 final class Balancer: Sendable {
   let syncPort: UInt16
   let billingPort: UInt16
   private let process: ChildProcess
 
-  /// Where Debian has it.
+  /// The path of Debian's package.
   static let executable = "/usr/sbin/nginx"
   static let isAvailable = unsafe access(executable, X_OK) == 0
 
@@ -53,7 +54,7 @@ final class Balancer: Sendable {
     }
   }
 
-  /// None is ever left alone for having failed: the other one may be away the next moment.
+  /// No instance is avoided after a failure, because the other one may be away the next moment.
   private static func upstream(_ name: String, _ servers: [Server], listen: UInt16) -> String {
     let places = servers.map { "server 127.0.0.1:\($0.port) max_fails=0;" }
     return """

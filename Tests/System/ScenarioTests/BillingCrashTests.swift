@@ -6,7 +6,7 @@ import StripeSamples
 import TestEngines
 import Testing
 
-/// What `kill -9` under load leaves of `coffer-billing`: every delivery it ever said 200 to.
+/// `coffer-billing` after `kill -9` under load: it still has every delivery that it ever answered with 200.
 @Suite(.serialized) struct BillingCrashTests {
   @Test(arguments: TestEngine.available)
   func `a crash loses and doubles no delivery that was acknowledged`(engine: TestEngine) throws {
@@ -30,7 +30,7 @@ import Testing
     #expect(!acknowledged.isEmpty)
     #expect(lost.count == senders.count, "the load ended before the crash")
 
-    // As after every answer that stayed away, the provider delivers again.
+    // The provider delivers again, as after every missing answer.
     let again = Sender(port: port)
     for event in lost { again.send(event) }
     #expect(again.acknowledged.count == lost.count)

@@ -3,7 +3,7 @@ import Storage
 import StripeSamples
 import Testing
 
-/// What each account is charged, read after the programs have ended.
+/// Each account's charges, read after the programs have ended.
 struct Books {
   private let sums: [[Int64]]
   private let counts: [[Int64]]
@@ -34,7 +34,7 @@ struct Books {
     }
   }
 
-  /// Every total is the sum of its entries and of what the live files weigh, which are counted.
+  /// Expects that every total equals the sum of its entries and the counted size of the live files.
   func expectWhole(accountCount: Int) {
     #expect(sums.count == accountCount)
     #expect(sums.filter { Set($0).count != 1 } == [])
@@ -42,13 +42,13 @@ struct Books {
   }
 }
 
-/// What `coffer-billing` has kept, read after it has ended.
+/// The deliveries that `coffer-billing` has kept, read after it has ended.
 struct Deliveries {
   private let kept: [String: Kept]
 
   private struct Kept: Equatable {
     var deliveries: Int64
-    /// What its own transaction derived from it.
+    /// The subscriptions that the delivery's own transaction derived from it.
     var subscriptions: Int64
   }
 
@@ -72,7 +72,7 @@ struct Deliveries {
 
   var count: Int { kept.count }
 
-  /// Each of these is there once, with what follows from it.
+  /// Expects each of the events once, with the subscription derived from it.
   func expectEach(of events: [SampleEvent]) {
     let wrong = events.filter { kept[$0.id] != Kept(deliveries: 1, subscriptions: 1) }
     #expect(wrong.map(\.id) == [])

@@ -146,7 +146,7 @@ struct BuyingTests {
     }
   }
 
-  /// The days are the account's, not each purchase's.
+  /// The free days belong to the account, not to each purchase.
   @Test(arguments: TestEngine.available, ["subscription", "checkout"])
   func `a first purchase has the free days of the catalogue, and a second has none`(
     engine: TestEngine, path: String
@@ -180,7 +180,7 @@ struct BuyingTests {
     let ended = try scene.installation.command(
       "subscription", "cancel", first, "--now", "--reason", "ticket 1", "--yes")
     #expect(ended.end == .exited(0), "\(ended.output)")
-    // The same wish within a quarter of an hour is the same purchase.
+    // The same request within a quarter of an hour is the same purchase.
     try scene.pass(.minutes(16))
     for _ in 0..<100 where try scene.overview["state"].string == "trialing" {
       try scene.pass(.seconds(5))
@@ -202,7 +202,7 @@ struct BuyingTests {
   }
 }
 
-/// Both programs, an account with a device, and a Stripe that is a fake.
+/// Both programs, an account with a device, and a fake Stripe.
 private struct BuyingScene {
   let installation: Installation
   let stripe: FakeStripe
@@ -213,7 +213,7 @@ private struct BuyingScene {
   let account: TestDevice
   private let scratch: ScratchDirectory
 
-  /// `trialDays` are free with each price of Stripe's.
+  /// `trialDays` are the free days of each Stripe price.
   init(_ engine: TestEngine, trialDays: Int64? = nil) throws {
     let start = Instant(seconds: 1_790_000_000)
     scratch = try ScratchDirectory()
@@ -246,7 +246,7 @@ private struct BuyingScene {
 
   var overview: JSON { get throws { try buyer().get("/v1/subscription").json } }
 
-  /// The page of Stripe's that a flow waits for.
+  /// The Stripe page that a flow waits for.
   func page(of flow: String) throws -> String {
     for _ in 0..<100 {
       let action = try buyer().get("/v1/flows/\(flow)").json["action"]
@@ -261,16 +261,16 @@ private struct BuyingScene {
     throw ScenarioError("the flow has no page")
   }
 
-  /// The same device, at the other program's port.
+  /// The same device, with the port of the other program.
   func buyer() -> TestDevice { installation.device(of: billing, key: key) }
 
-  /// Virtual time stands still unless it is moved.
+  /// Advances virtual time, which otherwise stands still.
   func pass(_ span: Instant.Span) throws {
     try installation.clock.set(installation.clock.now() + span)
     stripe.run(until: installation.clock.now())
   }
 
-  /// Whether a line of billing's log has all that within half a minute.
+  /// Whether a line of billing's log contains all these parts within half a minute.
   func tells(_ parts: String...) throws -> Bool {
     for _ in 0..<600 {
       let lines = billing.words.split(separator: "\n")

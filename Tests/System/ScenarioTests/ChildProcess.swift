@@ -2,7 +2,8 @@ import Base
 import Glibc
 import TestFiles
 
-/// A program of ours run as a process of its own, gone at the latest when the test lets go of it.
+/// One of Coffer's programs in a process of its own, which ends at the latest when the test releases this
+/// value.
 final class ChildProcess: Sendable {
   let id: pid_t
   private let end = Locked<End?>(nil)
@@ -12,7 +13,7 @@ final class ChildProcess: Sendable {
     case killed(by: Int32)
   }
 
-  /// What it prints goes to the files `output` and `errors`; it inherits no other file.
+  /// Its output goes to the files `output` and `errors`. It inherits no other file.
   init(
     _ executable: String, _ arguments: [String] = [], environment: [String: String],
     output: String, errors: String
@@ -24,7 +25,7 @@ final class ChildProcess: Sendable {
     unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
     unsafe posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, create, 0o600)
     unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, create, 0o600)
-    // A socket of another test, inherited, would stay open for as long as this process runs.
+    // An inherited socket of another test would stay open as long as this process runs.
     for descriptor in STDERR_FILENO + 1..<1024 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     let words = CStrings([executable] + arguments)
     let environment = environment.merging(Sanitizers.environment) { own, _ in own }
@@ -42,11 +43,11 @@ final class ChildProcess: Sendable {
   }
 
   func send(_ signal: Int32) {
-    // Under the lock, so that the id is not yet another process's.
+    // Under the lock, so that the id does not belong to another process yet.
     end.withLock { end in if end == nil { kill(id, signal) } }
   }
 
-  /// How it ended; nil where it still runs when the time is over.
+  /// Waits for the process. Returns how it ended; nil if it is still running after `span`.
   @discardableResult
   func wait(within span: Instant.Span) -> End? {
     let deadline = MonotonicTime.now() + span
@@ -66,7 +67,7 @@ final class ChildProcess: Sendable {
   }
 }
 
-/// A list of C strings with the nil behind it that `posix_spawn` wants.
+/// A list of C strings with a nil at the end, as `posix_spawn` needs it.
 @safe
 private final class CStrings {
   let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
@@ -85,7 +86,7 @@ private final class CStrings {
   }
 }
 
-/// Why a scenario cannot go on; a sentence.
+/// A sentence that says why a scenario cannot continue.
 struct ScenarioError: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }

@@ -9,7 +9,7 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// The real programs on a disk that is full, behind a lock that is held, over a file that is gone.
+/// The real programs with a full disk, a held lock, or a missing file.
 @Suite struct FaultTests {
   @Test(
     .enabled(if: SmallDisk.isAvailable, "mounting a tmpfs needs root and is refused here"))
@@ -136,7 +136,7 @@ import Testing
   }
 }
 
-/// What a failing disk or a careless hand does to the files of contents.
+/// Damage to content files by a failing disk or a careless person.
 enum Damage: String, CaseIterable {
   case missing = "rm"
   case cutShort = "truncate --size 20000"
@@ -149,11 +149,11 @@ enum Damage: String, CaseIterable {
     unsafe system("find '\(directory)' -type f -execdir \(rawValue) '{}' ';'") == 0
   }
 
-  /// A link is not followed, so that the object cannot even be opened.
+  /// A link is not followed, so the object cannot even be opened.
   var problem: String { self == .link ? "storage_unavailable" : "content_unavailable" }
 }
 
-/// A document that is rewritten, and what its last acknowledged content was.
+/// A document that is rewritten, with its last acknowledged content.
 private final class Document {
   private let device: TestDevice
   private let id: Identifier
@@ -168,7 +168,7 @@ private final class Document {
     id = file.id
   }
 
-  /// Writes fresh bytes; false where they are refused as they should be.
+  /// Writes fresh bytes; false if they are refused as they should be.
   func write() throws -> Bool {
     let fresh = Random.bytes(byteCount)
     let answer = try device.put(id, fresh, ifMatch: "*")

@@ -9,15 +9,15 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// Archives that somebody made or changed: what no server could have written of an account's keys, decisions
-/// and times is refused in one line, and nothing of it is taken in.
+/// Forged or changed archives. Keys, decisions and times of an account that no server could have written are
+/// refused in one line, and nothing of the archive is imported.
 @Suite(.serialized) struct ForgedArchiveTests {
   private let scratch: ScratchDirectory
   private let archive: String
   private let account: Identifier
   private let new: Installation
 
-  /// An account with a second key and two decisions.
+  /// Exports an account with a second key and two decisions.
   init() throws {
     scratch = try ScratchDirectory()
     archive = scratch.path + "/ada.tar"
@@ -40,7 +40,7 @@ import Testing
     #expect(try new.command("migrate").end == .exited(0))
   }
 
-  /// The archive, made anew with texts changed, and with files added.
+  /// A new archive with changed texts and added files.
   private func made(
     adding names: [String] = [], _ change: (String) -> String = { $0 }
   ) throws -> String {
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test func `a label is as short here as a client's, whatever it is made of`() throws {
-    // One letter to a reader, and 400 kB to a disk.
+    // One letter for a reader, but 400 kB on a disk.
     let label = "a" + String(repeating: "\u{301}", count: 200_000)
     let path = try made { $0.replacing("\"label\":\"first\"", with: "\"label\":\"\(label)\"") }
     try refuse(path, "must be text of at most 64 characters")
@@ -124,14 +124,15 @@ import Testing
   func `an id that the keys do not prove is taken in only by the operator's word, and marked`()
     throws
   {
-    // Somebody makes an archive of their own key and another's id. Nothing else in it names the account.
+    // A forger makes an archive with their own key and another account's id. Nothing else in it names the
+    // account.
     let other = Identifier("0b50dfbe-8c5b-4a7c-9f36-1f2d3b6f0a01")!
     let path = try made { text in
       guard text.contains("\"keys\":") else {
         return text.replacing("\(account)", with: "\(other)")
       }
       var text = text.replacing("\(account)", with: "\(other)")
-      // The second key's statement names the account; the first has none.
+      // The second key's statement names the account; the first key has no statement.
       if let start = text.firstRange(of: "\"keys\":["), let first = text.firstRange(of: "},{") {
         #expect(start.upperBound < first.lowerBound)
         text = text[..<first.lowerBound] + "}]}"

@@ -8,7 +8,7 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// What Coffer is for, once through everything: an account at its cap pays, syncs on, stops paying.
+/// The main purpose of Coffer in one run: an account at its cap pays, continues to sync, and stops paying.
 @Suite struct HeadlineTests {
   @Test(arguments: TestEngine.available)
   func `a payment lifts the cap, its failure lowers it, and nothing is ever lost`(
@@ -85,8 +85,7 @@ private final class Scene {
 
   var documentText: String { document.description }
 
-  /// Moves the clock to the next step and has the command line send what arrives then; false at the
-  /// story's end.
+  /// Moves the clock to the next delivery and sends it by the command line; false at the end of the story.
   @discardableResult
   func deliverNext() throws -> Bool {
     while let step = steps.popFirst() {
@@ -101,7 +100,7 @@ private final class Scene {
     return false
   }
 
-  /// The provider's id of the story's delivery of that number, from 0.
+  /// The provider's id of the story's delivery `number`, from 0.
   func deliveryID(of number: Int) throws -> String {
     try JSON.parse(story.taken[number].body)["id"].requireString()
   }

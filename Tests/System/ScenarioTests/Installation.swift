@@ -11,8 +11,8 @@ import TestFiles
 
 /// Coffer as an operator runs it: the real programs as processes over one database on this machine.
 ///
-/// Everything is its own (directory, ports, clock). It lives, and its programs run, for as long as
-/// the test holds it, a server or a device of it; then all of it is gone.
+/// It has its own directory, ports and clock. It and its programs live as long as the test holds it, one of
+/// its servers or one of its devices; then everything is removed.
 final class Installation: Sendable {
   let engine: TestEngine
   let location: DatabaseLocation
@@ -25,8 +25,8 @@ final class Installation: Sendable {
   static let webhookSecret = Secret("whsec_scenario_0123456789")
   static let webhookSecretText = "whsec_scenario_0123456789"
 
-  /// `directory` holds database and objects in place of one of the test's own; with a `start`, time
-  /// is virtual and stands still unless moved.
+  /// `directory` holds database and objects instead of the test's own directory. With a `start`, time is
+  /// virtual and moves only when set.
   init(
     _ engine: TestEngine = .sqlite, with content: ScratchDatabase.Content = .schemas,
     startingAt start: Instant? = nil, directory: String? = nil, settings: [String: String] = [:]
@@ -48,7 +48,7 @@ final class Installation: Sendable {
       }
     all["COFFER_OBJECTS"] = "file://\(home)/objects"
     all["COFFER_SYNC_AUTHORITIES"] = Self.authority
-    // A story's few devices ask for more than a person's do.
+    // A story's few devices send more requests than a person's do.
     all["COFFER_REQUESTS_BURST"] = "1000000"
     all["COFFER_SEALING_KEYS"] = Base64.standard.encode([UInt8](repeating: 7, count: 32))
     all["COFFER_STRIPE_WEBHOOK_SECRETS"] = Self.webhookSecretText
@@ -75,8 +75,8 @@ final class Installation: Sendable {
     return server
   }
 
-  /// Starts a server program without waiting; by a shell where it is to have a soft limit of
-  /// descriptors. `directory` is where another build of it lies.
+  /// Starts a server program without waiting; by a shell if it gets a soft limit of descriptors. `directory`
+  /// is the place of another build of it.
   func launch(
     _ program: Program, port: UInt16? = nil, settings: [String: String] = [:],
     softDescriptorLimit: Int? = nil, from directory: String? = nil
@@ -99,7 +99,7 @@ final class Installation: Sendable {
     return Server(self, program, process, port: port, log: log)
   }
 
-  /// Runs one command of `coffer` to its end; `previous` is where another build of it lies.
+  /// Runs one command of `coffer` to its end. `previous` is the place of another build of it.
   func command(
     _ arguments: String..., from previous: String? = nil
   ) throws -> (end: ChildProcess.End, output: String) {
@@ -136,7 +136,7 @@ final class Installation: Sendable {
     }
   }
 
-  /// Programs lie beside the test's own executable.
+  /// The programs are next to the test's own executable.
   private static func executable(_ program: Program, from directory: String?) throws -> String {
     if let directory { return "\(directory)/\(program.rawValue)" }
     guard let own = unsafe realpath("/proc/self/exe", nil) else {

@@ -5,7 +5,7 @@ import SeededRandom
 import TestDevices
 import Testing
 
-/// A device that rewrites its documents and remembers every version that it was promised.
+/// A device that rewrites its documents and remembers every acknowledged version.
 final class KeepingWriter: Sendable {
   let device: TestDevice
   private let state: Locked<State>
@@ -63,7 +63,7 @@ final class KeepingWriter: Sendable {
     state.documents[index].contents[version] = content
   }
 
-  /// What another installation has of each document is a version that was promised, between these.
+  /// Expects that the other installation has an acknowledged version of each document, within these bounds.
   func check(
     through other: TestDevice, from earliest: [Identifier: Int64], to latest: [Identifier: Int64]
   ) throws {

@@ -8,7 +8,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// What an operator allows an account, kept by the real program.
+/// An operator's limits for accounts, enforced by the real program.
 @Suite struct LimitTests {
   @Test func `an account gets the requests that the settings allow, and then has to wait`() throws {
     let installation = try Installation(settings: [
@@ -31,7 +31,7 @@ import Testing
     let begun = MonotonicTime.now()
     let answers = try (0..<80).map { try devices[$0 % 2].get("/v1/account") }
     let passed = answers.count { $0.status == 200 }
-    // What came back meanwhile, at each of them.
+    // The requests that each instance has regained meanwhile.
     let returned = 2 * Int(MonotonicTime.now().seconds(since: begun) + 1)
     #expect(passed <= 40 + returned)
     #expect(answers.first?.header("RateLimit-Policy") == "\"requests\";q=20;w=20")

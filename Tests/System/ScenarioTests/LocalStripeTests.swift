@@ -10,9 +10,10 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// The direct flow and a subscription's life with a Stripe that others wrote, by the real programs.
+/// The direct flow and a subscription's life against localstripe, an independent Stripe, with the real
+/// programs.
 ///
-/// `ops/interop/localstripe_front.py` says what it cannot do.
+/// `ops/interop/localstripe_front.py` lists what it cannot do.
 @Suite(.enabled(if: pythonPath != nil, "COFFER_PYTHON is not set"))
 struct LocalStripeTests {
   @Test func `an account buys, changes its mind, and loses its plan when it ends`() throws {
@@ -29,7 +30,7 @@ struct LocalStripeTests {
     #expect(try scene.done("change", ["plan": "premium", "interval": "year"]) == "done")
     #expect(try scene.subscriptions().first?["plan"]["id"].string == "price_year")
 
-    // It signs its events; the first of them has come meanwhile.
+    // It signs its events; the first one has arrived meanwhile.
     try scene.wait("no webhook came") {
       try scene.installation.command("event", "list").output.contains(
         "customer.subscription.created")
@@ -106,7 +107,7 @@ private struct LocalStripeScene {
     ["plan": "premium", "interval": "month", "payment_method": .string(card)]
   }
 
-  /// What localstripe answers; an object without members where it says nothing.
+  /// The answer of localstripe; an empty object if it has no body.
   func stripe(_ method: String, _ target: String, _ form: String = "") throws -> JSON {
     let reply = try client.send(
       method, "http://127.0.0.1:\(port)\(target)",
@@ -124,7 +125,7 @@ private struct LocalStripeScene {
 
   func cap() throws -> Int64? { try account.get("/v1/account").json["cap"].integer }
 
-  /// How a wish ends: `done`, or its problem's code.
+  /// The result of a request: `done`, or its problem's code.
   func done(_ path: String, _ body: JSONValue) throws -> String? {
     let buyer = installation.device(of: billing, key: account.key)
     let answer = try buyer.post("/v1/stripe/\(path)", body)
@@ -152,7 +153,7 @@ private struct LocalStripeScene {
   }
 }
 
-/// A Python with the packages that `ops/test` installs; nil where COFFER_PYTHON names none.
+/// A Python with the packages that `ops/test` installs; nil if COFFER_PYTHON is not set.
 private let pythonPath: String? = {
   guard let text = unsafe getenv("COFFER_PYTHON"), unsafe text.pointee != 0 else { return nil }
   return unsafe String(cString: text)

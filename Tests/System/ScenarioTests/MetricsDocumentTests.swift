@@ -5,7 +5,7 @@ import HTTPClient
 import LocalServer
 import Testing
 
-/// docs/metrics.md is made from what the programs tell.
+/// docs/metrics.md is generated from the programs' metrics.
 @Suite struct MetricsDocumentTests {
   /// A family of the text format, and the labels of its instruments.
   private struct Family: Hashable {
@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test func `the table of metrics is what the programs tell`() throws {
-    // Every store is on, so that all are told of.
+    // Every store is on, so that all metrics appear.
     let installation = try Installation(settings: [
       "COFFER_STRIPE_API_KEY": "sk_test_1", "COFFER_STRIPE_API_URL": "http://127.0.0.1:1",
       "COFFER_APPLE_BUNDLE_ID": "com.example.coffer",
@@ -30,7 +30,7 @@ import Testing
       try server.waitUntilReady()
       let client = HTTPClient()
       if program == .billing {
-        // Refusals are counted by reasons that come up.
+        // Refusals are counted by their reasons, once they occur.
         _ = try client.send(
           "POST", server.url + "/webhooks/stripe", body: Array("{}".utf8), timeout: .seconds(10))
       }

@@ -10,14 +10,14 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// An account that goes from one Coffer to another in an archive.
+/// An account that moves from one Coffer to another in an archive.
 @Suite(.serialized) struct MovingTests {
   private let scratch: ScratchDirectory
   private var archive: String { scratch.path + "/ada.tar" }
 
   init() throws { scratch = try ScratchDirectory() }
 
-  /// A house in which an account keeps documents, pays, and was given something.
+  /// An installation in which an account keeps documents, pays, and has a grant.
   private struct House {
     let installation: Installation
     let sync: Server
@@ -42,7 +42,7 @@ import Testing
       try pay()
     }
 
-    /// A month of premium, and a grant.
+    /// Pays a month of premium, and adds a grant.
     private func pay() throws {
       let account = try writer.device.account.description
       try MovingTests.deliverMonth(of: account, to: billing)
@@ -63,7 +63,7 @@ import Testing
   private static let product = "prod_oeuwN9CMGohKpA"
   private static let settings = ["COFFER_PLANS": Files.repository + "/webhooks/catalogue.json"]
 
-  /// Stripe tells of a month that an account has paid.
+  /// Stripe reports a month that an account has paid.
   private static func deliverMonth(of account: String, to billing: Server) throws {
     let from = Instant(seconds: Clock.system.now().seconds - 86_400)
     var subscription = SampleSubscription(from: from, to: from + .days(30))
@@ -95,7 +95,7 @@ import Testing
       try new.command("account", "list", "--json").output == #"{"accounts":[],"next":null}"# + "\n")
   }
 
-  /// What holds from now on, as the account is told it.
+  /// The schedule from now on, as the account sees it.
   private func schedule(_ installation: Installation, _ account: Identifier) throws -> [String] {
     let told = try installation.command("entitlement", "explain", account.description, "--json")
     #expect(told.end == .exited(0), "\(told.output)")
@@ -173,7 +173,7 @@ import Testing
     #expect(owed.count > 1)
     let there = try schedule(new, device.account)
     #expect(there == owed)
-    // What is exported there is the same archive.
+    // An export from the new installation gives the same archive.
     let again = scratch.path + "/again.tar"
     let repeated = try new.command(
       "account", "export", device.account.description, "--to", again, "--json")
@@ -184,7 +184,7 @@ import Testing
       let found = try new.command(words)
       #expect(found.end == .exited(0), "\(found.output)")
     }
-    // It is an account like others from then on; the key that was revoked is none of its.
+    // From then on it is an account like others. The revoked key does not belong to it.
     #expect(try moved.create().1.status == 200)
     let revoked = new.device(of: sync, key: old.second.key)
     #expect(try revoked.get("/v1/account").status == 401)
@@ -243,7 +243,7 @@ import Testing
     #expect(refused.output.contains("already"), "\(refused.output)")
   }
 
-  /// The archive, made anew with every text changed, or without some of its files.
+  /// A new archive with every text changed, or without some of its files.
   private func made(
     format: Int = 1, leavingOut prefix: String = "-", _ change: (String) -> String = { $0 }
   ) throws -> [UInt8] {

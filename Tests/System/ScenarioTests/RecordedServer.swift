@@ -5,7 +5,7 @@ import LocalServer
 import RecordedAPI
 import RecordedStories
 
-/// What a story has recorded of a store's API, over a socket.
+/// A server with a story's recorded answers of a store's API.
 final class RecordedServer: Sendable {
   private let api: RecordedAPI
   private let server: HTTPServer

@@ -7,7 +7,8 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// Commands that root calls beside servers of another user: what they make must be that user's.
+/// Commands that root runs while the servers run as another user: the files that they make must belong to
+/// that user.
 @Suite(.enabled(if: geteuid() == 0, "only root can make files of another user's"))
 struct RootBesideServersTests {
   private static let servers: UInt32 = 65534
@@ -15,7 +16,7 @@ struct RootBesideServersTests {
   private let scratch: ScratchDirectory
   private let archive: String
 
-  /// An account with documents whose contents are objects, in an archive.
+  /// Exports an account whose documents' contents are objects.
   init() throws {
     scratch = try ScratchDirectory()
     archive = scratch.path + "/ada.tar"
@@ -28,7 +29,7 @@ struct RootBesideServersTests {
     #expect(made.end == .exited(0), "\(made.output)")
   }
 
-  /// Everything beneath a directory, itself as well, with who owns it.
+  /// A directory and everything below it, with the owners.
   private static func owners(_ path: String) -> [(path: String, owner: UInt32)] {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else { return [] }
@@ -45,7 +46,7 @@ struct RootBesideServersTests {
     owners(path).filter { $0.owner != servers }.map(\.path)
   }
 
-  /// A Coffer whose database and objects are the servers' user's, and whose servers do not run.
+  /// A Coffer whose database and objects belong to the servers' user, and whose servers do not run.
   private static func ofAnother() throws -> Installation {
     let installation = try Installation(.sqlite)
     let sync = try installation.start(.sync)

@@ -8,8 +8,8 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// Several instances of each program on one database and one directory of objects, behind nginx, as
-/// `ops/scale-test` and docs/scaling.md have it.
+/// Several instances of each program on one database and one directory of objects, behind nginx, as in
+/// `ops/scale-test` and docs/scaling.md.
 @Suite(
   .enabled(if: TestRun.isFull && Balancer.isAvailable && TestEngine.available.contains(.postgres)))
 struct ScaleTests {
@@ -27,8 +27,7 @@ struct ScaleTests {
     balancer = try Balancer(sync: syncs, billing: billings)
   }
 
-  /// A device that asks whichever instance nginx takes; with an account of its own unless a key of one
-  /// is given.
+  /// A device that uses whichever instance nginx chooses. It has its own account unless `key` is given.
   private func device(_ key: Ed25519PrivateKey? = nil, port: UInt16? = nil) throws -> TestDevice {
     let device = TestDevice(
       port: port ?? balancer.syncPort, authority: Installation.authority,
@@ -48,7 +47,7 @@ struct ScaleTests {
     let threads =
       writers.map { writer in Thread { writer.write(times: 150) } }
       + senders.map { sender in Thread { sender.send(times: 150) } }
-    // Time and again one of each dies without a word, and another takes its port.
+    // Repeatedly kills one of each without warning, and starts another on its port.
     var living = (sync: syncs, billing: billings)
     for round in 0..<4 {
       _ = Locked(()).wait(until: .now() + .milliseconds(400)) { _ in Void?.none }
@@ -60,7 +59,8 @@ struct ScaleTests {
     }
     for thread in threads { thread.join() }
 
-    // What nginx repeated at the other instance took place once, and each instance tells the same.
+    // A request that nginx repeated at the other instance took effect once, and each instance gives the same
+    // answers.
     for writer in writers {
       try writer.check()
       for server in living.sync {
@@ -97,7 +97,7 @@ struct ScaleTests {
         #expect(answer.status == 200)
         return try answer.json["version"].integer
       }
-      // A second time would have been another version.
+      // A second write would have made another version.
       let version = try writer.get("/v1/files/\(id)").json["content"]["version"].integer
       #expect(told == [version, version])
     }

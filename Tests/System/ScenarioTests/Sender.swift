@@ -5,7 +5,7 @@ import JSON
 import StripeSamples
 import TestDevices
 
-/// Stripe, delivering distinct events as fast as they are taken.
+/// Stripe, delivering distinct events as fast as they are accepted.
 final class Sender: Sendable {
   private let url: String
   private let client = HTTPClient()
@@ -20,7 +20,7 @@ final class Sender: Sendable {
   init(port: UInt16) { url = "http://127.0.0.1:\(port)/webhooks/stripe" }
 
   var acknowledged: [SampleEvent] { state.withLock { $0.acknowledged } }
-  /// The event whose answer stayed away.
+  /// The event whose answer did not arrive.
   var lost: SampleEvent? { state.withLock { $0.lost } }
   /// Answers that are neither a success nor a lost connection.
   var trouble: [String] { state.withLock { $0.trouble } }
@@ -48,7 +48,7 @@ final class Sender: Sendable {
     }
   }
 
-  /// Delivers a fresh event; nil where it is acknowledged, else the answer.
+  /// Delivers a fresh event. Returns nil if it is acknowledged, otherwise the answer.
   func refusal() throws -> Answer? {
     let event = Self.freshEvent()
     let reply = try deliver(event)
@@ -68,7 +68,7 @@ final class Sender: Sendable {
       body: body, timeout: .seconds(30))
   }
 
-  /// A subscription of an account nobody has heard of.
+  /// A subscription of an account that is not known.
   static func freshEvent() -> SampleEvent {
     let now = Clock.system.now()
     let tag = Random.identifier().description
@@ -82,7 +82,7 @@ final class Sender: Sendable {
   }
 }
 
-/// The header that proves who sent a delivery (https://docs.stripe.com/webhooks/signature), made
+/// The header that proves the sender of a delivery (https://docs.stripe.com/webhooks/signature). It is made
 /// here from the documentation, not by the code under test.
 enum StripeSignature {
   static func header(body: [UInt8], at moment: Instant) -> String {

@@ -30,7 +30,7 @@ final class Server: Sendable {
 
   var url: String { "http://127.0.0.1:\(port)" }
 
-  /// Returns once `/readyz` says so; throws with the program's last words where it never does.
+  /// Returns once `/readyz` answers 200. Throws with the program's last log lines if it never does.
   func waitUntilReady() throws {
     let deadline = MonotonicTime.now() + Self.startSpan
     while MonotonicTime.now() < deadline {
@@ -47,20 +47,20 @@ final class Server: Sendable {
     (try? client.send("GET", url + "/readyz", timeout: .seconds(10)))?.status == 200
   }
 
-  /// Ends it as a crash or a power button would.
+  /// Ends the program as a crash or a power failure would.
   func kill() {
     process.send(SIGKILL)
     process.wait(within: Self.stopSpan)
   }
 
-  /// Asks it to end and waits; nil where it does not.
+  /// Asks the program to end, and waits; nil if it does not end.
   @discardableResult
   func stop() -> ChildProcess.End? {
     process.send(SIGTERM)
     return process.wait(within: Self.stopSpan)
   }
 
-  /// Everything it has printed.
+  /// The whole log.
   var words: String { Files.text(log) ?? "" }
 
   var lastWords: String {

@@ -11,7 +11,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// How the programs begin and end.
+/// How the programs start and end.
 @Suite struct StartTests {
   @Test(arguments: TestEngine.available)
   func `both programs start at once on an empty database`(engine: TestEngine) throws {

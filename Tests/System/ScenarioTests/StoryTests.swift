@@ -10,10 +10,10 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// Every recorded story, delivered to the real programs as it stands, byte for byte.
+/// Every recorded story, delivered to the real programs unchanged, byte for byte.
 @Suite struct StoryTests {
-  /// In the short run every third, by turns on the engines: that both end with the same rows is held story
-  /// by story without the programs.
+  /// In the short run every third story, by turns on the engines. Another test checks for each story, without
+  /// the programs, that both engines end with the same rows.
   private static let told = RecordedStory.all.enumerated().filter { index, _ in
     TestRun.isFull || index % 3 == 0
   }.map(\.element)
@@ -30,8 +30,8 @@ import Testing
   }
 }
 
-/// Both programs, a store's API that answers what was recorded, a catalogue whose plans are small
-/// enough to be filled, and the story's account with one document.
+/// Both programs, a store's API with the recorded answers, a catalogue whose plans are small enough to fill,
+/// and the story's account with one document.
 private struct Stage {
   private let story: RecordedStory
   private let api: RecordedServer
@@ -44,11 +44,11 @@ private struct Stage {
   private let document: Identifier
 
   private static let authority = "billing.coffer.test"
-  /// Reads happen in the background; a sanitizer's build and a busy machine take their time.
+  /// Reads happen in the background. A sanitizer's build and a busy machine are slow.
   private static let patience = Instant.Span.seconds(30)
-  /// What the root folder and the document are charged beside its content.
+  /// The fees of the root folder and the document.
   private static let feeByteCount = 2000
-  /// By plan: what the stories tell, and what it is here.
+  /// By plan: the bytes in the stories, and the bytes here.
   private static let caps: [String: (told: Int64, here: Int64)] = [
     "free": (1_000_000, 20_000), "premium": (30_000_000_000, 50_000),
     "plus": (200_000_000_000, 90_000), "extra": (2_000_000_000, 7000),
@@ -80,7 +80,7 @@ private struct Stage {
     document = file.id
   }
 
-  /// The story's own settings, with the plans and the API of this test.
+  /// The story's own settings, with this test's plans and API.
   private static func settings(
     _ story: RecordedStory, _ api: RecordedServer, _ directory: String
   ) throws -> [String: String] {
@@ -107,7 +107,7 @@ private struct Stage {
     return settings
   }
 
-  /// Moves the clock, delivers, and fills the account to its cap and not a byte further.
+  /// Moves the clock, delivers, and fills the account exactly to its cap.
   func play(_ step: RecordedStory.Step, place: String) throws {
     try installation.clock.set(step.at)
     api.show(step)
@@ -122,10 +122,10 @@ private struct Stage {
       let answer = try claimant.send(claimant.sign("POST", "/v1/claims", body: claim))
       #expect(answer.status == 200 || answer.status == 202, "\(place)")
     }
-    // The account's rows stay here: what follows a deletion tells of an account that is gone.
+    // The account's rows remain here, but after a deletion the story expects an account that is gone.
     guard let expected = step.expected, !story.isDeleted(by: step.at) else { return }
     let cap = try #require(Self.cap(expected), "\(place)")
-    // Where nothing is read, what was answered has taken effect; one look is enough.
+    // Without reads, the answer has already taken effect, and one look is enough.
     if story.isRead || step.at == story.steps.last?.at {
       try expectExplanation(step, expected, cap: cap, place: place)
     }
@@ -145,7 +145,8 @@ private struct Stage {
     return plan.here + (expected.capByteCount - plan.told) / extra.told * extra.here
   }
 
-  /// The operator's command tells what is expected, and what must be is acknowledged.
+  /// Waits until the operator's command reports what is expected, and all required acknowledgements have been
+  /// made.
   private func expectExplanation(
     _ step: RecordedStory.Step, _ expected: RecordedStory.Expectation, cap: Int64, place: String
   ) throws {
@@ -155,7 +156,7 @@ private struct Stage {
     let start = MonotonicTime.now()
     var found: RecordedStory.Expectation?
     while MonotonicTime.now() < start + Self.patience {
-      // What is asked of a read while it runs is due half a second later, by this clock.
+      // A request for a read that is already running is due half a second later by this clock.
       if start + .seconds(3) < .now() { try installation.clock.set(step.at + .milliseconds(600)) }
       found = try explained(tellsLabels: expected.labels != nil)
       let isAcknowledged = api.acknowledged.isSuperset(of: step.acknowledges)
@@ -212,7 +213,7 @@ private struct Stage {
 }
 
 extension RecordedStory {
-  /// Whether the store's API is asked.
+  /// Whether the story reads from the store's API.
   fileprivate var isRead: Bool { steps.contains { !$0.reads.isEmpty } }
 
   fileprivate func isDeleted(by moment: Instant) -> Bool {

@@ -5,7 +5,7 @@ import SeededRandom
 import TestEngines
 import Testing
 
-/// What `kill -9` under load leaves of `coffer-sync`: everything it ever said 200 to.
+/// `coffer-sync` after `kill -9` under load: it still has everything that it ever answered with 200.
 @Suite(.serialized) struct SyncCrashTests {
   @Test(arguments: TestEngine.available)
   func `a crash loses no content that was acknowledged`(engine: TestEngine) throws {
@@ -15,7 +15,7 @@ import Testing
     let port = sync.port
     var writers: [Writer] = []
     for _ in 0..<Crashes.count(of: engine) {
-      // Accounts of its own for each crash, so that each is checked for itself.
+      // Each crash has its own accounts, so that each is checked separately.
       let fresh = try (0..<4).map { _ in
         try Writer(installation.device(of: sync), seed: random.next())
       }
@@ -34,9 +34,9 @@ import Testing
   }
 }
 
-/// How often a test kills a program.
+/// The number of times that a test kills a program.
 enum Crashes {
-  /// At least 50 in all of a full run, however few engines there are.
+  /// At least 50 in a full run as a whole, however few engines there are.
   static func count(of engine: TestEngine) -> Int {
     guard TestRun.isFull else { return 3 }
     switch engine {

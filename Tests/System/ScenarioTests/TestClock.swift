@@ -2,7 +2,7 @@ import Base
 import Glibc
 import TestFiles
 
-/// The time of one installation: the machine's, or one that moves only when told to.
+/// The time of one installation: the machine's, or one that moves only when set.
 final class TestClock: Sendable {
   private let file: String
   private let moment: Locked<Instant?>
@@ -15,7 +15,7 @@ final class TestClock: Sendable {
 
   func now() -> Instant { moment.withLock { $0 } ?? Clock.system.now() }
 
-  /// Moves every program of the installation, at once: the file is replaced, not rewritten.
+  /// Moves the time of every program of the installation at once: the file is replaced, not rewritten.
   func set(_ moment: Instant) throws {
     try Files.write("\(moment.milliseconds)\n", to: file)
     self.moment.withLock { $0 = moment }

@@ -4,7 +4,7 @@ import HTTPClient
 import TestEngines
 import Testing
 
-/// W3C trace context, through to the logs.
+/// W3C trace context, from the request to the logs.
 @Suite struct TraceTests {
   @Test(arguments: [
     (Program.sync, "GET", "/v1/account"), (.billing, "POST", "/webhooks/stripe"),

@@ -2,7 +2,7 @@ import Base
 import JSON
 import TestDevices
 
-/// Every change of trees that a server said 200 to, by however many devices.
+/// Every change of trees that a server answered with 200, from any number of devices.
 final class TreeHistory: Sendable {
   /// Changes of one owner's tree that took effect together.
   private struct Batch {
@@ -12,7 +12,7 @@ final class TreeHistory: Sendable {
 
   private let batches = Locked<[Batch]>([])
 
-  /// Keeps what an answer acknowledges.
+  /// Records the changes that an answer acknowledges.
   func note(_ files: [FileChange], _ answer: Answer) throws {
     let versions = try (answer.json["files"].array ?? []).compactMap { $0["version"].integer }
     let parts = Dictionary(grouping: zip(files, versions)) { $0.0.file.owner }.values
@@ -23,7 +23,7 @@ final class TreeHistory: Sendable {
 
   var count: Int { batches.withLock { $0.count } }
 
-  /// A file as the batches before some moment left it.
+  /// A file in the state after the batches before some moment.
   struct Node: Equatable {
     let parent: Identifier
     let hmac: [UInt8]
@@ -31,8 +31,8 @@ final class TreeHistory: Sendable {
     let isDeleted: Bool
   }
 
-  /// Carries out one owner's batches in the order of their versions, each as a whole and by itself;
-  /// answers the tree they leave, and whatever could not have been acknowledged in that order.
+  /// Replays one owner's batches in the order of their versions, each as a whole. Returns the resulting tree,
+  /// and everything that could not have been acknowledged in that order.
   func replay(of owner: Identifier, root: Identifier) -> (
     tree: [Identifier: Node], violations: [String]
   ) {
@@ -93,7 +93,7 @@ final class TreeHistory: Sendable {
       return siblings.count == 1 ? nil : "has the name of another"
     }
 
-    /// Whether neither it nor a folder above it is deleted, up to the root.
+    /// Whether neither the file nor a folder above it is deleted, up to the root.
     private func isAlive(_ id: Identifier) -> Bool {
       var place = id
       for _ in tree {

@@ -5,7 +5,7 @@ import SeededRandom
 import TestDevices
 import Testing
 
-/// A device that only pulls, in small pages and all the while, and looks at what its account uses.
+/// A device that only pulls, continuously and in small pages, and observes its account's usage.
 final class TreeReader: Sendable {
   let device: TestDevice
   private let state: Locked<State>
@@ -26,7 +26,7 @@ final class TreeReader: Sendable {
   }
 
   var trouble: [String] { state.withLock { $0.trouble + $0.replica.troubles } }
-  /// The most that the account was ever seen to use.
+  /// The highest usage that was ever seen.
   var highestUsage: Int64 { state.withLock { $0.highestUsage } }
 
   func run(until isOver: @Sendable () -> Bool) {
@@ -42,7 +42,7 @@ final class TreeReader: Sendable {
     }
   }
 
-  /// Pulls the rest, when all sweeps are over, and compares with a device that begins now.
+  /// Pulls the rest after all sweeps, and compares it with a device that starts now.
   func check(against history: TreeHistory) throws {
     let (kept, fresh) = try state.withLock { state in
       try state.replica.pull(limit: 7)
@@ -64,8 +64,8 @@ final class TreeReader: Sendable {
     try check(fresh, against: history)
   }
 
-  /// Whether they say the same. A file that is only offered is told again when it changes, but not
-  /// when its owner lets others in, which gives it another number.
+  /// Whether two records agree. A file that is only offered is reported again when it changes. It is not
+  /// reported again when its owner lets others in, which gives it another number.
   private static func agree(
     _ kept: SeenRecord?, _ fresh: SeenRecord?, seenBy account: Identifier
   ) -> Bool {
@@ -77,7 +77,7 @@ final class TreeReader: Sendable {
       && kept.contentByteCount == fresh.contentByteCount && kept.shares == fresh.shares
   }
 
-  /// The account's own tree is the one that its acknowledged changes leave, in their order.
+  /// Expects the account's own tree to be the result of its acknowledged changes, in their order.
   private func check(_ replica: Replica, against history: TreeHistory) throws {
     let owner = try device.account
     let (tree, violations) = history.replay(of: owner, root: device.root)
@@ -94,7 +94,7 @@ final class TreeReader: Sendable {
     #expect(wrong.map(\.id) == [], "the tree is not what was acknowledged")
   }
 
-  /// What is deleted costs nothing once the sweep has been there.
+  /// Waits until the sweep has been there; then deleted files cost nothing.
   func waitForSweep() throws {
     let deadline = MonotonicTime.now() + Self.patience
     var seen: Int64 = 0

@@ -8,12 +8,12 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// Many devices on the same trees at once, through the real program.
+/// Many devices on the same trees at once, with the real program.
 @Suite(.serialized) struct TreeStormTests {
   private static let freeByteCount: Int64 = 1_000_000
   private static let accountCount = 4
 
-  /// Invitations of strangers are not what is asked for here.
+  /// The limits on strangers' invitations are not tested here.
   private static let settings = [
     "COFFER_OPEN_INVITATIONS": "1000000", "COFFER_DAILY_INVITATIONS": "1000000",
     "COFFER_RECEIVED_INVITATIONS": "1000000",
@@ -43,7 +43,7 @@ import Testing
     Self.run(writers, beside: readers)
 
     #expect(writers.flatMap(\.trouble) == [])
-    // Whoever is only invited to a file hears from the sweep that a folder above it was deleted.
+    // An account that is only invited to a file learns from the sweep that a folder above it was deleted.
     for reader in readers { try reader.waitForSweep() }
     for reader in readers { try reader.check(against: history) }
     #expect(readers.allSatisfy { $0.highestUsage <= Self.freeByteCount })
@@ -102,7 +102,7 @@ import Testing
     let owner = try installation.device(of: sync)
     let (folder, _) = try owner.create("folder")
     let (document, _) = try owner.create()
-    // Root, folder, document and this leave room for forty records.
+    // Root, folder, document and this content leave room for forty records.
     let filled = try owner.put(document, Random.bytes(957_000), ifMatch: "*")
     guard filled.status == 200 else { throw UnexpectedAnswer(filled) }
     let sharees = try (0..<2).map { _ in try installation.device(of: sync) }
@@ -133,7 +133,7 @@ import Testing
     try Books(installation).expectWhole(accountCount: 3)
   }
 
-  /// Each gets a folder that all others may write to.
+  /// Gives each device a folder to which all others may write.
   private static func befriend(_ devices: [TestDevice], _ history: TreeHistory) throws {
     for device in devices {
       let folder = try device.creation("folder", hmac: [UInt8](repeating: 255, count: 32))
@@ -151,7 +151,7 @@ import Testing
     return answer
   }
 
-  /// Returns when the writers are done.
+  /// Returns when the writers have finished.
   private static func run(_ writers: [TreeWriter], beside readers: [TreeReader]) {
     let isOver = Locked(false)
     let reading = readers.map { reader in
@@ -172,9 +172,9 @@ import Testing
   }
 }
 
-/// What PostgreSQL had to break up.
+/// The deadlocks that PostgreSQL had to break up.
 enum Deadlocks {
-  /// Always none on SQLite, which has one writer.
+  /// Always 0 on SQLite, which has one writer.
   static func count(in installation: Installation) throws -> Int64 {
     guard installation.engine == .postgres else { return 0 }
     let database = try Database.open(installation.location, owning: .sync)

@@ -8,7 +8,7 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// What `kill -9` in the middle of a large deletion leaves of it: everything still to be done.
+/// `kill -9` in the middle of a large deletion: the rest is still deleted.
 @Suite(.serialized) struct TreeSweepCrashTests {
   private static let folderCount = 8
   private static let documentCount = 499
@@ -46,7 +46,7 @@ import Testing
     try TreeStormTests.expectNothingToCorrect(installation)
   }
 
-  /// Lets the account have more records than are free, as coffer-billing would.
+  /// Gives the account more records than the free plan allows, as coffer-billing would.
   private static func giveRoom(_ device: TestDevice, _ installation: Installation) throws {
     let account = try device.account
     let database = try Database.open(installation.location, owning: .billing)
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  /// A folder of folders of documents; answers the topmost.
+  /// Creates a folder of folders of documents. Returns the topmost folder.
   private static func fill(_ device: TestDevice) throws -> Identifier {
     let top = try device.creation("folder")
     try send([top], device)

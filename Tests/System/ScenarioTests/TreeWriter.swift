@@ -5,10 +5,10 @@ import JSON
 import SeededRandom
 import TestDevices
 
-/// A device that changes and shares whatever its account sees, at random, beside many others.
+/// A device that changes and shares whatever its account sees, at random, together with many others.
 ///
-/// It acts on what it last pulled, so much of what it asks is refused as stale; what is acknowledged
-/// goes into the history.
+/// It acts on what it last pulled, so many of its requests are refused as stale. Acknowledged changes go into
+/// the history.
 final class TreeWriter: Sendable {
   let device: TestDevice
   private let history: TreeHistory
@@ -21,13 +21,13 @@ final class TreeWriter: Sendable {
     var trouble: [String] = []
   }
 
-  /// Few, so that names collide.
+  /// Few names, so that they collide.
   private static let names: [[UInt8]] = (0..<16).map { [UInt8](repeating: $0, count: 32) }
   private static let contentByteCountMax = 600_000
-  /// Refusals that a client meets when others were faster.
+  /// Answers that a client can get when others were faster.
   private static let expected: Set = [200, 403, 404, 409, 410, 412, 422, 507]
 
-  /// `others` are the accounts that it shares with.
+  /// `others` are the accounts with which it shares.
   init(_ device: TestDevice, others: [Identifier], history: TreeHistory, seed: UInt64) {
     self.device = device
     self.others = others
@@ -74,7 +74,7 @@ final class TreeWriter: Sendable {
     try send([try creation(type, in: folder, name: name(&state))], &state)
   }
 
-  /// Two files in one batch, often of two owners, whose rows are then held together.
+  /// Creates two files in one batch, often of two owners, whose rows are then held together.
   private func createTwo(_ state: inout State) throws {
     guard let one = folder(&state, of: nil), let other = folder(&state, of: nil) else { return }
     try send(
@@ -103,7 +103,7 @@ final class TreeWriter: Sendable {
       [one.change { $0.name = names.1 }, other.change { $0.name = names.0 }], &state)
   }
 
-  /// Moves a file away and puts a new one of its name in its place.
+  /// Moves a file away and puts a new one with its name in its place.
   private func replace(_ state: inout State) throws {
     guard let file = file(&state), let name = file.name,
       let folder = folder(&state, of: file.owner), let place = state.replica.tree[file.parent]
@@ -176,7 +176,7 @@ final class TreeWriter: Sendable {
   private static func pick(
     _ records: [SeenRecord], _ random: inout SeededGenerator
   ) -> SeenRecord? {
-    // Dictionaries have no order that a seed repeats.
+    // A dictionary has no order that a seed could repeat.
     records.sorted { $0.id < $1.id }.randomElement(using: &random)
   }
 
@@ -214,7 +214,7 @@ final class TreeWriter: Sendable {
     _ = try send(device.sign("POST", "/v1/files", body: body), &state)
   }
 
-  /// A few clients are never told that the server is busy.
+  /// A few clients never get the answer that the server is busy.
   private func send(_ request: TestDevice.Signed, _ state: inout State) throws -> Answer {
     let answer = try device.send(request)
     if !Self.expected.contains(answer.status) {

@@ -8,7 +8,7 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// An earlier version and this one on one database, which `ops/upgrade-test` builds and names.
+/// An earlier version, which `ops/upgrade-test` builds and names, and this one on the same database.
 @Suite(.enabled(if: TestRun.previousPrograms != nil)) struct UpgradeTests {
   private static let story = "\(RecordedStory.folder)/stripe/2025-03-31.basil/first-purchase"
   private static let paidCap: Int64 = 30_000_000_000
@@ -32,7 +32,7 @@ import Testing
     try Self.deliver(
       "03-customer.subscription.created.http", to: buyers[0], oldBilling, from: previous)
 
-    // While those write, this version migrates and serves beside them.
+    // While those write, this version migrates and serves next to them.
     let before =
       olds.map { old in Thread { old.write(times: 60) } }
       + [Thread { oldSender.send(times: 60) }]
@@ -46,7 +46,7 @@ import Testing
       news.map { new in Thread { new.write(times: 60) } } + [Thread { sender.send(times: 60) }]
     for thread in before + beside { thread.join() }
 
-    // A purchase of which each version heard half, and one that the older heard while both ran.
+    // One purchase of which each version got half, and one that the older version got while both ran.
     try Self.deliver("04-invoice.paid.http", to: buyers[0], billing)
     for file in ["03-customer.subscription.created.http", "04-invoice.paid.http"] {
       try Self.deliver(file, to: buyers[1], oldBilling)
@@ -58,7 +58,7 @@ import Testing
       }
     }
 
-    // The older one may also start beside the newer one's schema: the way back.
+    // The way back: the older version can also start next to the newer one's schema.
     for server in [oldSync, oldBilling] {
       #expect(server.stop() == .exited(0), "\(server.lastWords)")
       let again = try installation.start(server.program, port: server.port, from: previous)

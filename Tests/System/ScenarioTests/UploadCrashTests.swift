@@ -9,7 +9,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// What `kill -9` during uploads leaves of them: nothing that is in the way.
+/// `kill -9` during uploads leaves nothing that blocks anything.
 @Suite(.serialized) struct UploadCrashTests {
   private struct Upload {
     let request: TestDevice.Signed
@@ -32,7 +32,7 @@ import Testing
     func sendRest() { client.send(Array(request.body.dropFirst(request.body.count / 2))) }
   }
 
-  /// Uploads that have begun to arrive.
+  /// Waits for `count` uploads that have begun to arrive.
   private func temporaryFiles(_ installation: Installation, count: Int) throws {
     let deadline = MonotonicTime.now() + .seconds(30)
     let directory = installation.directory + "/objects/tmp"
@@ -48,7 +48,7 @@ import Testing
   ) throws {
     let installation = try Installation(engine)
     let sync = try installation.start(.sync)
-    // The room of one account for its upload once; as many uploads of the other as it may have.
+    // One upload that takes all the room of one account, and the most uploads that another may have.
     let (one, other) = (try installation.device(of: sync), try installation.device(of: sync))
     let large = try Upload(one, sync, byteCount: 900_000)
     let many = try (0..<16).map { _ in try Upload(other, sync, byteCount: 20_000) }

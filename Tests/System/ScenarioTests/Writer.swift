@@ -5,7 +5,7 @@ import SeededRandom
 import TestDevices
 import Testing
 
-/// A device that writes as fast as it can and remembers exactly what it was promised.
+/// A device that writes as fast as it can and remembers exactly what was acknowledged.
 final class Writer: Sendable {
   let device: TestDevice
   private let state: Locked<State>
@@ -29,10 +29,10 @@ final class Writer: Sendable {
     }
   }
 
-  /// A document as its last answer left it.
+  /// A document in the state of its last answer.
   private struct Document {
     let id: Identifier
-    /// Rewritten ones move between the two stores when their size changes.
+    /// Rewritten documents move between the two stores when their size changes.
     let byteCounts: [Int]
     var version: Int64 = 0
     var content: [UInt8] = []
@@ -51,7 +51,7 @@ final class Writer: Sendable {
 
   var acknowledgedCount: Int { state.withLock { $0.acknowledgedCount } }
 
-  /// Writes one content after another until an answer stays away.
+  /// Writes one content after another until an answer is missing.
   func writeUntilLost() {
     state.withLock { state in
       while state.lost == nil, state.trouble.isEmpty { writeOnce(&state) }
@@ -80,7 +80,7 @@ final class Writer: Sendable {
 
   /// Repeats the request that got no answer, as a client would, then checks everything.
   ///
-  /// Whether the write was committed before the crash or not: it takes place once.
+  /// Whether or not the write was committed before the crash, it takes effect once.
   func checkAfterCrash() throws {
     let lost = try #require(state.withLock { $0.lost }, "the load ended before the crash")
     let before = try device.get("/v1/files/\(state.withLock { $0.documents[lost.document].id })")
@@ -97,13 +97,13 @@ final class Writer: Sendable {
     try check()
   }
 
-  /// Everything acknowledged reads back byte for byte, and usage is its sum.
+  /// Expects that everything acknowledged reads back byte for byte, and that usage is its sum.
   func check() throws {
     #expect(state.withLock { $0.trouble } == [])
     try check(through: device)
   }
 
-  /// The same as another device of the account sees it.
+  /// The same check as seen by another device of the account.
   func check(through device: TestDevice) throws {
     let documents = state.withLock { $0.documents }
     for document in documents {

@@ -8,8 +8,8 @@ import Stripe
 import Subscriptions
 import Testing
 
-/// Google takes back what nobody acknowledged within 72 hours. A purchase is acknowledged once its
-/// owner is known, however that came to be.
+/// Google cancels a purchase that is not acknowledged within 72 hours. A purchase is acknowledged once its
+/// owner is known, however it became known.
 struct AcknowledgementTests {
   /// How the owner of a purchase becomes known after it was read.
   enum Way: String, CaseIterable, Sendable, CustomTestStringConvertible {
@@ -25,7 +25,8 @@ struct AcknowledgementTests {
     var testDescription: String { rawValue }
   }
 
-  /// Leaves a purchase that was read while it was nobody's; returns it and what tells whose it is.
+  /// Leaves a purchase that was read while no account owned it. Returns it, and a closure that reveals its
+  /// owner.
   private func begin(
     _ way: Way, _ shop: PlayShop
   ) throws -> (token: String, reveal: () throws -> Void) {
@@ -89,7 +90,7 @@ struct AcknowledgementTests {
     #expect(try shop.acknowledgement(of: token)?.state == .waiting)
   }
 
-  /// It is read again a minute later.
+  /// The purchase is read again a minute later.
   @Test func `nobody is called for what the store was told and has not shown yet`() throws {
     let shop = try PlayShop()
     let token = shop.store.buy(.premiumMonthly, for: PlayShop.account)

@@ -33,7 +33,7 @@ extension StoryRun {
         parts.append(Part(at: at, what: .deletion(recorder.account), name: "deletion"))
       }
     }
-    // No later: the next renewal is charged hours before its period.
+    // Not later, because the next renewal is charged hours before its period.
     let end = recorder.clock.now
     let api = AppleTales.api(store, verifier, .fixed(end))
     self.init(

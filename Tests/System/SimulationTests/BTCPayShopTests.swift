@@ -13,8 +13,8 @@ import TestEngines
 import Testing
 import Tiers
 
-/// A shop goes on living while our installation is told, forgets to be told, and reads: at every
-/// moment the account has what the sales oracle says, as far as anybody could know.
+/// A shop continues to sell while the installation gets its webhooks, misses some, and reads. At every moment
+/// the account has what the sales oracle says, as far as it could be known.
 struct BTCPayShopTests {
   private static let account = Identifier(high: 0x2222_3333_4444_4555, low: 0x8666_7777_8888_9999)
 
@@ -34,7 +34,8 @@ struct BTCPayShopTests {
       installation.now = clock.now
     }
 
-    /// Lets time pass at the store and here; `isHeard` says of each attempt whether it arrives.
+    /// Lets time pass at the store and in the installation. `isHeard` decides for each attempt whether it
+    /// arrives.
     func pass(_ span: Instant.Span, isHeard: () -> Bool) throws {
       clock.advance(by: span)
       installation.now = clock.now
@@ -45,7 +46,7 @@ struct BTCPayShopTests {
       try installation.runDue()
     }
 
-    /// Intervals of the account's coverage as rows have it.
+    /// The intervals of the account's coverage in the rows.
     func owed() throws -> [String] {
       let text = try installation.database.read { reader in
         try reader.first(
@@ -67,7 +68,7 @@ struct BTCPayShopTests {
     }
   }
 
-  /// One random thing that a customer or the operator may do now.
+  /// Does one random thing that a customer or the operator may do now.
   private func act(_ store: FakeBTCPay, _ random: inout SeededGenerator) {
     let products: [BTCPayProduct] = [.premiumMonth, .premiumYear, .plusMonth, .extraMonth]
     let invoice = store.invoices.randomElement(using: &random)
@@ -97,7 +98,7 @@ struct BTCPayShopTests {
         act(shop.store, &random)
         let minutes = Int64.random(in: 1...4000, using: &random)
         try shop.pass(.minutes(minutes)) { Int.random(in: 0..<3, using: &random) > 0 }
-        // What was lost for good is seen when somebody looks.
+        // A read finds what was lost for good.
         try shop.installation.reread(try shop.installation.keys)
         try shop.pass(.seconds(2)) { true }
         guard try !shop.installation.keys.isEmpty else { continue }

@@ -8,7 +8,7 @@ import Stores
 import Subscriptions
 
 extension StoryRun {
-  /// What a story's deliveries say, and the reads that they ask for, each with a number of its own.
+  /// The content of a story's deliveries, and the reads that they request, each with its own number.
   init(_ story: BTCPayStory) throws {
     let recorder = story.record()
     let (store, end) = (recorder.store, recorder.clock.now + .hours(2))
@@ -58,7 +58,7 @@ extension StoryRun {
           }
         }
       })
-    // Nothing but its own delivery tells when an invoice settled.
+    // Only an invoice's own delivery shows when it settled.
     irreparable = Set(
       self.parts.indices.filter { index in
         guard case .facts(let facts) = self.parts[index].what else { return false }

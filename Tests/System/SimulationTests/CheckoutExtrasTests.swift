@@ -5,7 +5,7 @@ import Stripe
 import TestEngines
 import Testing
 
-/// What Stripe's page for buying also does where the operator wants it.
+/// Additional functions of Stripe's payment page, if the operator wants them.
 struct CheckoutExtrasTests {
   @Test(arguments: StripeBuying.Extra.allCases.map { [$0] } + [StripeBuying.Extra.allCases])
   func `a plan is bought on a page with whatever extras`(extras: [StripeBuying.Extra]) throws {

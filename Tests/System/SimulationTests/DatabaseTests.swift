@@ -5,11 +5,11 @@ import SeededRandom
 import TestEngines
 import Testing
 
-/// The same through a real database: orders, repetitions, losses, crashes and reads in between.
+/// The same with a real database: orders, repetitions, losses, crashes and reads in between.
 struct DatabaseTests {
   private static let runCount = TestRun.isFull ? 4 : 1
 
-  /// Calm weather is SQLite's throughout: so both engines end with the same rows.
+  /// The calm run always uses SQLite, so both engines end with the same rows.
   @Test(arguments: TestEngine.byTurns(LivedStory.all.filter { TestRun.isFull || $0.isShort }))
   func `orders, losses and crashes leave the rows that calm weather leaves`(
     story: LivedStory, engine: TestEngine
@@ -19,7 +19,7 @@ struct DatabaseTests {
     let (expected, keys) = (try calm.digest(), try calm.keys)
     #expect(try calm.drift() == [], "\(story.name)")
     var random = SeededGenerator(seed: Seed.of(story.name))
-    // Statements cross a socket on PostgreSQL: once will do there.
+    // On PostgreSQL statements cross a socket, so one run has to be enough.
     for run in 0..<(engine == .sqlite ? Self.runCount : 1) {
       let storm = try Storm(live, engine, SeededGenerator(seed: random.next()))
       let found = try storm.shuffled(keys).digest()
@@ -30,7 +30,7 @@ struct DatabaseTests {
     }
   }
 
-  /// Some stores have no as-of: only the number of a read says which of two answers is the newer.
+  /// Some stores have no as-of: only the number of a read shows which of two answers is newer.
   @Test(arguments: LivedStory.google + LivedStory.btcpay)
   func `notifications, reads and commits that interleave with the store's own time end the same`(
     story: LivedStory

@@ -7,7 +7,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// What accounts buy once another catalogue was applied beside the server that sells.
+/// Purchases after another catalogue was applied while the server that sells is running.
 struct FlowCatalogueTests {
   private static func plan(_ id: String, _ byteCount: Int64, _ price: StripePrice) -> Plan {
     Plan(
@@ -20,7 +20,7 @@ struct FlowCatalogueTests {
       ])
   }
 
-  /// A shop that was started with premium and plus, and where these hold since.
+  /// A shop that was started with premium and plus, and to which these plans were applied since.
   private func shop(_ engine: TestEngine = .sqlite, selling plans: [Plan]) throws -> BuyingShop {
     let shop = try BuyingShop(engine)
     try apply(plans, to: shop)

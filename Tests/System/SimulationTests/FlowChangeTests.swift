@@ -7,7 +7,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// What is done to a subscription, and pages on which it is bought.
+/// Changes of a subscription, and pages on which one is bought.
 struct FlowChangeTests {
   private func subscribed(_ method: String = "pm_card_visa", plan: String = "premium") throws
     -> (shop: BuyingShop, subscription: String)
@@ -103,7 +103,7 @@ struct FlowChangeTests {
     #expect(!shop.stripe.isCancelling(subscription))
   }
 
-  /// Stripe would go on trying the card until the period was over.
+  /// Stripe would otherwise try the card again until the end of the period.
   @Test func `what is cancelled while a renewal is not paid is charged no more`() throws {
     let (shop, subscription) = try subscribed()
     shop.stripe.setCard(of: subscription, .declines)

@@ -6,10 +6,10 @@ import ProviderFakes
 import TestEngines
 import Testing
 
-/// Each call of each flow comes to grief in each way: nothing is bought twice, nobody pays for nothing,
-/// nothing gets stuck.
+/// Each call of each flow fails in each way: nothing is bought twice, no one pays for nothing, nothing gets
+/// stuck.
 struct FlowFaultTests {
-  /// A flow, what there is before it, and what must hold after it.
+  /// A flow, the state before it, and what must hold after it.
   struct Case: Sendable, CustomTestStringConvertible {
     let name: String
     var opens: @Sendable () throws -> BuyingShop = { try BuyingShop(.sqlite) }
@@ -93,7 +93,7 @@ struct FlowFaultTests {
       }, prepare: { _ in }, intention: .migrate("pm_card_visa"), plan: "premium", chargeCount: 0),
   ]
 
-  /// A month is not paid, and Stripe has told so.
+  /// Leaves a month unpaid, and Stripe has reported it.
   private static func owing(_ shop: BuyingShop) throws {
     try subscribed("premium")(shop)
     let subscription = try #require(shop.current.first)
@@ -112,7 +112,7 @@ struct FlowFaultTests {
   @Test(arguments: cases)
   func `every mishap at every call ends as calm weather does`(story: Case) throws {
     let calm = try lived(story, nil)
-    // Up to the ledger's own read, where there is one, which other tests hinder.
+    // Up to the ledger's own read, if there is one; other tests disturb that.
     let count =
       calm.way.calls.indices.dropFirst(calm.callsBefore).first { index in
         calm.way.calls[index].hasPrefix("GET https://stripe.fake/v1/customers/")
@@ -131,7 +131,7 @@ struct FlowFaultTests {
     }
   }
 
-  /// All of them in a full run; else deaths at every call, and the others by turns.
+  /// All mishaps in a full run. Otherwise a crash at every call, and the others by turns.
   private static func mishaps(at call: Int) -> [RoughWay.Mishap] {
     let all = RoughWay.Mishap.allCases
     if TestRun.isFull { return all }

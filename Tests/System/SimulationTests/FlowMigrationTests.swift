@@ -14,9 +14,9 @@ import Stores
 import TestEngines
 import Testing
 
-/// From another store to Stripe, without a gap and without a day that is paid twice.
+/// Migrations from another store to Stripe, without a gap and without a day that is paid twice.
 struct FlowMigrationTests {
-  /// Lets time pass at the stores and here, and looks every six hours whether the plan is there.
+  /// Lets time pass at the stores and in the installation, and checks the plan every six hours.
   private func pass(_ shop: BuyingShop, until end: Instant, _ deliver: () throws -> Void) throws {
     while shop.installation.now < end {
       shop.installation.now = min(end, shop.installation.now + .hours(6))

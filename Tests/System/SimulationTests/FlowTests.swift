@@ -7,7 +7,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// What accounts buy and change through Stripe, in calm weather.
+/// Purchases and changes through Stripe, without failures.
 struct FlowTests {
   @Test(arguments: TestEngine.allCases)
   func `a payment method buys, and the plan holds when the flow is done`(
@@ -57,7 +57,7 @@ struct FlowTests {
     #expect(flow.problem?.members.first { $0.name == "decline_code" }?.value == .string(reason))
     #expect(shop.current.isEmpty)
     #expect(shop.stripe.chargeCount == 0)
-    // With another card it is another intention.
+    // Another card makes it another intention.
     #expect(try shop.finish(try shop.ask(.subscribe("pm_card_visa")).id).status == .done)
     #expect(shop.stripe.customerCount == 1)
   }

@@ -4,10 +4,10 @@ import ProviderFakes
 import Subscriptions
 import Testing
 
-/// What a purchase granted is a fact of the purchase, whichever read of it came last.
+/// A purchase's past grants are a fact of the purchase, whichever read of it came last.
 struct GooglePastTests {
-  /// Google answers 410 sixty days after a purchase's end, and a notification may be lost: then the
-  /// last read showed it alive. What had an end to show already, or was replaced, tells the same.
+  /// Google answers 410 sixty days after a purchase's end. If a notification was lost, the last read showed
+  /// the purchase live. A purchase that already showed an end, or was replaced, must give the same result.
   @Test(arguments: Stories.google)
   func `a purchase tells one past, read after its end or not any more`(
     story: Stories.Named
@@ -40,7 +40,7 @@ struct GooglePastTests {
 }
 
 extension StoryRun {
-  /// The parts that read a purchase, in their order.
+  /// The indices of the parts that read a purchase, in order.
   fileprivate func reads(of key: ObjectKey) -> [Int] {
     parts.indices.filter { purchase(key, at: $0) != nil }
   }
@@ -56,8 +56,8 @@ extension StoryRun {
     }.first
   }
 
-  /// The last reads of a purchase, without access, where the one before them showed its end or
-  /// another one took its place.
+  /// The last reads of a purchase, without access. Only if the read before them showed its end, or if another
+  /// purchase replaced it.
   fileprivate func readsAfterTheEnd(of key: ObjectKey) -> [Int]? {
     let reads = reads(of: key)
     guard

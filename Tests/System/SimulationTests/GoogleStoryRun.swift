@@ -9,7 +9,7 @@ import Stores
 import Subscriptions
 
 extension StoryRun {
-  /// The reads that a story's notifications ask for, each with a number of its own.
+  /// The reads that a story's notifications request, each with its own number.
   init(_ story: GoogleStory) throws {
     let recorder = GoogleTales.record(story)
     let moment = Locked(recorder.clock.now)
@@ -26,7 +26,7 @@ extension StoryRun {
     for delivery in recorder.store.deliveries {
       let body = recorder.store.request(for: delivery, at: delivery.emitted).body
       guard let token = Self.token(of: body) else { continue }
-      // A read after the notification, and the one that confirms it.
+      // A read after the notification, and the read that confirms it.
       for at in [delivery.emitted + .seconds(2), delivery.emitted + .seconds(62)] {
         happenings.append((at, { try read(token, at: at, recorder.store.type(of: delivery)) }))
       }
@@ -59,7 +59,7 @@ extension StoryRun {
           return []
         }
         moment.withLock { $0 = end }
-        // Sixty days after its end a purchase cannot be read: what was read last still holds.
+        // Sixty days after its end a purchase cannot be read. The last read still holds.
         let read = Result { () throws(APIFailure) in
           try api.read(token: token, readNumber: readNumber + 1).facts
         }

@@ -4,7 +4,7 @@ import ProviderFakes
 import TestEngines
 import Testing
 
-/// What an account is told happened last.
+/// The last event that an account sees.
 struct LastEventTests {
   @Test func `what is given back minutes after a purchase is not why there is more`() throws {
     let shop = try BuyingShop(.sqlite)

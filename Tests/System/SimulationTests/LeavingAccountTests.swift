@@ -7,12 +7,12 @@ import Subscriptions
 import TestEngines
 import Testing
 
-/// What billing does of an account that is to be gone: its store bills no more, what is personal goes, and
-/// the facts of its money stay.
+/// Billing's part in an account's deletion: its store stops billing, personal data is erased, and the facts
+/// about its money stay.
 struct LeavingAccountTests {
   private static let week = Instant.Span.days(7)
 
-  /// An account that pays Stripe, of which everything was delivered.
+  /// An account that pays Stripe, and for which everything was delivered.
   private func paying(_ engine: TestEngine = .sqlite) throws -> (BuyingShop, String) {
     let shop = try BuyingShop(engine)
     shop.delivers = true
@@ -45,7 +45,7 @@ struct LeavingAccountTests {
       + shop.installation.count(
         "SELECT count(*) FROM billing.search_terms")
     #expect(left == 0)
-    // What the law wants of the money stays.
+    // The facts about money that the law requires stay.
     #expect(try shop.installation.count("SELECT count(*) FROM billing.mirrors") > 0)
     #expect(try shop.installation.drift().isEmpty)
   }

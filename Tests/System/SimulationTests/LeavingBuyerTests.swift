@@ -6,7 +6,7 @@ import ProviderFakes
 import TestEngines
 import Testing
 
-/// An account that is being deleted buys nothing, and a purchase that it had begun charges nothing.
+/// An account that is being deleted buys nothing, and a purchase that it had started charges nothing.
 struct LeavingBuyerTests {
   private static let purchases: [Intention] = [
     .subscribe("pm_card_visa"), .checkout(), .migrate("pm_card_visa"),
@@ -111,7 +111,7 @@ struct LeavingBuyerTests {
     try shop.installation.beginRounds()
     shop.client = .isAway
     let id = try shop.ask(.checkout()).id
-    // So long that the flow looks at Stripe every few minutes alone.
+    // After so long the flow checks Stripe only every few minutes.
     try shop.pass(.hours(5))
     try #require(try shop.flow(id).status == .requiresAction)
     try shop.askForEnd()

@@ -7,8 +7,8 @@ import Storage
 import TestEngines
 import Testing
 
-/// Each call by which a store is told of an account's end comes to grief in each way: it is told once all
-/// the same, nothing is charged afterwards, and nothing of the account stays.
+/// Each call that reports an account's end to a store fails in each way. The store still gets it once,
+/// nothing is charged afterwards, and nothing of the account stays.
 struct LeavingFaultTests {
   private struct End {
     let way: RoughWay
@@ -20,7 +20,7 @@ struct LeavingFaultTests {
     let chargeCount: Int
   }
 
-  /// An account buys, asks for its end, and is erased; then a month and more passes.
+  /// An account buys, requests its deletion, and is erased; then more than a month passes.
   private func lived(_ policy: DeletionPolicy, _ mishap: (RoughWay.Mishap, Int)?) throws -> End {
     let shop = try BuyingShop(.sqlite, deleting: policy)
     shop.delivers = true
@@ -49,7 +49,7 @@ struct LeavingFaultTests {
     #expect(calm.status == (policy == .now ? "canceled" : "active"))
     let calls = calm.callsBefore..<calm.way.callCount
     try #require(calls.count >= 2)
-    // In a short run each call has one of them, by turns.
+    // In a short run each call gets one of the mishaps, by turns.
     let all = RoughWay.Mishap.allCases
     for call in calls {
       for (index, mishap) in all.enumerated()

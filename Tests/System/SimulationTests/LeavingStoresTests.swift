@@ -8,9 +8,9 @@ import RecordedStories
 import TestEngines
 import Testing
 
-/// What the stores beside Stripe delivered of an account that leaves, and what they deliver afterwards.
+/// Deliveries of stores other than Stripe about an account that leaves, before and after its deletion.
 struct LeavingStoresTests {
-  /// A shop in which the account bought at such a store; what it delivers comes by the closure.
+  /// A shop whose account bought at such a store. The closure delivers the store's messages.
   typealias Opened = (shop: BuyingShop, deliver: () throws -> Void)
 
   enum Place: CaseIterable { case apple, google, btcpay }
@@ -52,7 +52,7 @@ struct LeavingStoresTests {
     let store = FakePlayStore(
       clock: fake, issuer: GoogleIssuer(keys: [issuer]), settings: settings)
     let shop = try BuyingShop(.sqlite) { stripe, clock in
-      // The store's time is ours whenever it is asked.
+      // The store's time follows the installation's at every read.
       .known(
         with: stripe,
         LivePlay.store(
@@ -77,7 +77,7 @@ struct LeavingStoresTests {
     )
   }
 
-  /// One invoice is paid, and one only looked at.
+  /// One invoice is paid, and one is only looked at.
   private func shopOfBTCPay(_ clock: FakeClock) throws -> Opened {
     let store = FakeBTCPay(clock: clock, settings: FakeBTCPay.Settings())
     let shop = try BuyingShop(.sqlite) { stripe, clock in
@@ -122,7 +122,7 @@ struct LeavingStoresTests {
     try pass(40)
     let later = try shop.keptBodies
     #expect(later.isEmpty, "\(later)")
-    // The App Store bills until its customer says no there.
+    // The App Store bills until its customer cancels there.
     #expect(
       try shop.installation.attention().map(\.kind) == (place == .apple ? [.stillBilled] : []))
     #expect(try shop.installation.drift().isEmpty)

@@ -15,7 +15,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// Lists that a store never tells to their end, or of which something cannot be read.
+/// Lists that never reach their end, or that contain something unreadable.
 struct ListingFaultTests {
   @Test func `a list whose place is refused is begun anew, and not without end`() throws {
     let stripe = OddStripe(refusesPlaces: true)
@@ -41,7 +41,7 @@ struct ListingFaultTests {
     #expect(try installation.reconciliations().map(\.counts.disputed) == [1])
   }
 
-  /// As where a rule of the schema says no to what one delivery of a page means.
+  /// As if a rule of the schema refused what one delivery of a page means.
   @Test func `a delivery of a page that cannot be recorded stops neither the page nor the run`()
     throws
   {
@@ -70,7 +70,7 @@ struct ListingFaultTests {
     #expect(kept == ["evt_0", "evt_1", "evt_2"])
   }
 
-  /// Two reads so near to each other that nobody can tell which saw the newer state.
+  /// Two reads so close together that it is not known which saw the newer state.
   @Test func `a subscription that is known in two ways is read, though its list shows one of them`()
     throws
   {
@@ -97,7 +97,7 @@ struct ListingFaultTests {
     guard case .delivery(let request) = live.events[first].what else { return }
     installation.now = live.events[first].at
     #expect(try installation.deliver(request(installation.now)) == 200)
-    // Its reads and their confirmation, and what is left over of them.
+    // Its reads, their confirmation, and what remains of them.
     for _ in 0..<10 {
       installation.now = installation.now + .minutes(1)
       try installation.runDue()
@@ -123,7 +123,7 @@ struct ListingFaultTests {
   }
 }
 
-/// A Stripe of one event, which is none.
+/// A Stripe with one event, which is invalid.
 private final class OddStripe: ProviderTransport {
   static let now = Instant(seconds: 1_790_000_000)
 
@@ -157,7 +157,7 @@ private final class OddStripe: ProviderTransport {
   }
 }
 
-/// A Stripe of one subscription, whose customer may have cancelled it at its period's end.
+/// A Stripe with one subscription, which may be cancelled at the end of its period.
 private final class ChangingStripe: ProviderTransport {
   static let key = ObjectKey(
     provider: .stripe, environment: .live, kind: .subscription, id: "sub_1")
@@ -166,7 +166,7 @@ private final class ChangingStripe: ProviderTransport {
   private let clock = Locked(Clock { OddStripe.now })
   private let events: String
 
-  /// With so many events that concern nothing.
+  /// With `eventCount` events that concern nothing.
   init(eventCount: Int = 0) {
     events = (0..<eventCount).map { number in
       """
@@ -218,7 +218,7 @@ private final class ChangingStripe: ProviderTransport {
 }
 
 extension Installation {
-  /// When somebody's paid time ends and a renewal is waited for; nil where nobody's does.
+  /// The end of the first paid time after which a renewal is expected; nil if there is none.
   fileprivate var leewayBegin: Instant? {
     get throws {
       try database.read { reader in

@@ -6,7 +6,7 @@ import Stores
 import Subscriptions
 import Tiers
 
-/// The ledger's rules over dictionaries: what the database's rows must amount to.
+/// The ledger's rules over dictionaries, whose result the database's rows must equal.
 struct MemoryLedger {
   private var mirrors: [ObjectKey: Mirror<AnyStoreObject>] = [:]
   private var origins: [ObjectKey: [Link]] = [:]
@@ -32,7 +32,7 @@ struct MemoryLedger {
 
   mutating func delete(_ account: Identifier, sequence: Int64) { deletions[account] = sequence }
 
-  /// Every subscription that anything was told of, ascending.
+  /// Every subscription that anything was reported of, ascending.
   var keys: [ObjectKey] {
     let named = targets.flatMap { [$0.origin, $0.target] } + mirrors.keys
     return Set(
@@ -83,7 +83,7 @@ struct MemoryLedger {
   }
 }
 
-/// Everything that no order may change: coverage, label, owner and schedule.
+/// Everything that the order may not change: coverage, label, owner and schedule.
 struct Digest: Equatable, CustomStringConvertible {
   let lines: [String]
 

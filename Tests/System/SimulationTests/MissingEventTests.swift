@@ -9,7 +9,8 @@ import Stripe
 import TestEngines
 import Testing
 
-/// What an endpoint is not subscribed to, or an outage has lost, is asked for by what it left behind.
+/// Events to which an endpoint is not subscribed, or which an outage has lost, are found by a read of what
+/// they left behind.
 struct MissingEventTests {
   private static let invoiceEvents: Set = [
     "invoice.created", "invoice.finalized", "invoice.paid", "invoice.payment_failed",
@@ -79,7 +80,7 @@ struct MissingEventTests {
         == run.count("SELECT count(*) FROM billing.deliveries WHERE type = 'read'"))
   }
 
-  /// Everything in order, and the reads as they come due.
+  /// Delivers everything in order, and reads when due.
   private func lived(_ live: Live) throws -> Installation {
     let installation = try Installation(.sqlite, live.stores)
     for event in live.events {
@@ -93,7 +94,7 @@ struct MissingEventTests {
     return installation
   }
 
-  /// The event notification of API v2 that tells of the same change.
+  /// The event notification of API v2 that reports the same change.
   private static func thin(_ request: FakeRequest, at now: Instant) -> FakeRequest {
     guard let event = try? JSON.parse(request.body) else { return request }
     let object = event["data"]["object"]

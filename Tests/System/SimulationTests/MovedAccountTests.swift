@@ -5,7 +5,7 @@ import ProviderFakes
 import TestEngines
 import Testing
 
-/// What billing does of an account that another Coffer has, and that is to be gone here.
+/// Billing's part in the deletion of an account that has moved to another Coffer.
 struct MovedAccountTests {
   @Test(arguments: TestEngine.available)
   func `its store goes on billing it, and nobody is called to look at that`(

@@ -4,7 +4,7 @@ import Ledger
 import ProviderFakes
 import Testing
 
-/// Google's pushes are kept for seven days: of what came before, only what is asked for is heard.
+/// Google keeps pushes for seven days: older changes are only found by reads.
 struct OutageTests {
   @Test(arguments: [12, 60] as [Int64])
   func `who renewed during an outage of ours has what they pay for once it is over`(
@@ -46,7 +46,7 @@ struct OutageTests {
     #expect(try shop.cap == Self.premium)
   }
 
-  /// Google lists refunds of thirty days.
+  /// Google lists the refunds of thirty days.
   @Test func `a refund that no list tells any more is found after an outage`() throws {
     let (shop, token) = try Self.shop(.premiumYearly)
     try shop.reconcile()
@@ -102,7 +102,7 @@ struct OutageTests {
     return (shop, token)
   }
 
-  /// Two days before a month ends, and after a run of that day.
+  /// Two days before the end of a month, after that day's run.
   private static func shopBeforeRenewal() throws -> (shop: PlayShop, token: String) {
     let (shop, token) = try shop(.premiumMonthly)
     try shop.reconcile()
@@ -113,7 +113,7 @@ struct OutageTests {
 }
 
 extension PlayShop {
-  /// What the customer may store now.
+  /// The customer's current cap.
   fileprivate var cap: Int64 {
     get throws {
       try installation.count(
@@ -124,18 +124,18 @@ extension PlayShop {
     }
   }
 
-  /// How many subscriptions the newest run had read.
+  /// The number of subscriptions that the newest run had read.
   fileprivate var examinedCount: Int64? {
     get throws { try installation.reconciliations().first?.counts.examined }
   }
 
-  /// The customer ends it, and we hear of that.
+  /// The customer cancels, and the installation hears of it.
   fileprivate func cancel(_ token: String) throws {
     store.cancel(token)
     try pass(.minutes(20))
   }
 
-  /// A run as they come day by day, to its end.
+  /// Makes a daily run, to its end.
   fileprivate func reconcile() throws {
     try installation.beginReconciling(isWhole: false)
     try pass(.hours(1))

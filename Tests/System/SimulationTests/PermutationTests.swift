@@ -6,9 +6,9 @@ import TestEngines
 import Testing
 import Tiers
 
-/// Whatever order deliveries come in, however often, and whichever is lost: one and the same end.
+/// Whatever the order and the repetitions of deliveries, and whichever is lost, the end is the same.
 struct PermutationTests {
-  /// So many seeded orders of each story that has more deliveries than are tried in every order.
+  /// The number of seeded orders for a story with too many deliveries to try every order.
   static let orderCount = TestRun.isFull ? 500 : 30
   static let exhaustiveCountMax = TestRun.isFull ? 7 : 4
 
@@ -20,7 +20,7 @@ struct PermutationTests {
     let all = Array(run.parts.indices)
     let expected = run.digest(all)
     for order in Orders(run.deliveries, story.name) {
-      // Decisions are ours: they come where they came, among deliveries in any order.
+      // Decisions are Coffer's own: they keep their place, among deliveries in any order.
       let digest = run.digest(merge(order, run))
       guard digest == expected else {
         Issue.record("\(story.name) \(order): \(digest.difference(from: expected))")
@@ -38,7 +38,7 @@ struct PermutationTests {
       let rest = run.parts.indices.filter { $0 != lost }
       var ledger = run.ledger(rest)
       let known = ledger.keys
-      // Of what nobody ever told there is nothing to read.
+      // Nothing can be read about an object that was never reported.
       guard known == all else { continue }
       for key in known { ledger.join(try run.reread(key), delivery: 1000) }
       let digest = run.digest(ledger)
@@ -56,7 +56,7 @@ struct PermutationTests {
   }
 }
 
-/// All orders of a few, or seeded ones of many, each with random repetition.
+/// All orders of a few items, or seeded orders of many, each with random repetitions.
 struct Orders: Sequence, IteratorProtocol {
   private var random: SeededGenerator
   private let items: [Int]

@@ -19,7 +19,7 @@ import Subscriptions
 import TestEngines
 import Testing
 
-/// A Google Play that goes on living while our installation pushes, reads and acknowledges.
+/// A Google Play that continues to sell while the installation gets its pushes, reads and acknowledges.
 final class PlayShop {
   static let account = Identifier(high: 0x1111_2222_3333_4444, low: 0x8555_6666_7777_8888)
 
@@ -49,21 +49,21 @@ final class PlayShop {
     try #require(PurchaseToken(token)).objectKey
   }
 
-  /// Lets time pass at the store and here: every ten minutes what is due by then is pushed and done.
+  /// Lets time pass at the store and in the installation. Every ten minutes, due pushes and work are done.
   func pass(_ span: Instant.Span) throws {
     let end = clock.now + span
     while clock.now < end { try go(to: min(clock.now + .minutes(10), end)) }
   }
 
-  /// Lets time pass while our installation does nothing and hears nothing.
+  /// Lets time pass while the installation does nothing and receives nothing.
   func beAway(_ span: Instant.Span) {
     clock.advance(by: span)
     installation.now = clock.now
     store.catchUp()
   }
 
-  /// The same, but for what is pushed: it was taken, and is lost with what took it, as after a backup was
-  /// restored.
+  /// The same, except that pushes were accepted and lost with the installation, as after the restore of a
+  /// backup.
   func lose(_ span: Instant.Span) {
     beAway(span)
     for delivery in store.dueDeliveries { store.answered(delivery, status: 200) }
@@ -95,7 +95,7 @@ final class PlayShop {
     try decide(.transfer(Self.account, Self.key(token), note: "support"))
   }
 
-  /// The job that tells Google of the delivery; nil where it was never asked for.
+  /// The job that acknowledges the purchase to Google; nil if it was never requested.
   func acknowledgement(of token: String) throws -> JobSummary? {
     let object = try Self.key(token).description
     return try installation.database.read { reader in
@@ -108,11 +108,11 @@ final class PlayShop {
   }
 }
 
-/// The store's own answers at its own time.
+/// The store's own answers at the store's own time.
 struct LivePlay: ProviderTransport {
   private let store: FakePlayStore
 
-  /// A store that is asked so.
+  /// A store that is read in this way.
   static func store(_ store: FakePlayStore, _ clock: Clock) -> GoogleStore {
     guard let account = ServiceAccount(keyFile: Secret(StoryKeys.googleServiceAccount)) else {
       preconditionFailure("the key of the stories is none")

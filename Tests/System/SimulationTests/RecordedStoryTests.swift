@@ -14,7 +14,7 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// Every recorded story through the decoders and the ledger's rules alone.
+/// Every recorded story with only the decoders and the ledger's rules.
 @Suite struct RecordedStoryTests {
   @Test(arguments: RecordedStory.all)
   func `decoder and model alone tell what holds after each step`(story: RecordedStory) throws {
@@ -65,7 +65,7 @@ import Tiers
   }
 }
 
-/// What a story's deliveries, reads and claims say, by each store's own decoder.
+/// The content of a story's deliveries, reads and claims, from each store's own decoder.
 private final class RecordedDecoder {
   private let story: RecordedStory
   private let secrets: WebhookSecrets?
@@ -128,7 +128,7 @@ private final class RecordedDecoder {
     let signature = request.header("stripe-signature") ?? ""
     let delivery = try #require(secrets).verify(
       headers: [Array(signature.utf8)], body: request.body, now: now)
-    // A thin event names an object and says nothing of it.
+    // A thin event only names an object.
     if (try? StripeThinEvent(delivery)) != nil { return [] }
     return try StripeEvent(delivery).facts
   }
@@ -142,7 +142,7 @@ private final class RecordedDecoder {
       return try #require(btcpay).read(request).facts
     }
     let token = try #require(PurchaseToken(name))
-    // Sixty days after its end a purchase cannot be read: what was read last still holds.
+    // Sixty days after its end a purchase cannot be read. The last read still holds.
     let answer = Result { () throws(APIFailure) in
       try google?.read(token: token, readNumber: readNumbers[name] ?? 0).facts ?? []
     }
@@ -163,7 +163,7 @@ private final class RecordedDecoder {
 }
 
 extension MemoryLedger {
-  /// What the story's account has.
+  /// The cap, plan and labels of the story's account.
   fileprivate func found(
     _ story: RecordedStory, at now: Instant, _ catalogue: Catalogue
   ) -> RecordedStory.Expectation {

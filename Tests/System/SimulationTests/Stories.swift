@@ -4,7 +4,7 @@ import ProviderFakes
 import SeededRandom
 import Testing
 
-/// One seed for all of a run, printed once: `COFFER_TEST_SEED` repeats a run.
+/// One seed for a whole run, printed once; `COFFER_TEST_SEED` repeats a run.
 enum Seed {
   static let run = SeededGenerator.seed(of: "simulation")
 
@@ -23,7 +23,7 @@ enum Stories {
 
   static let all = stripe + apple + google + btcpay
 
-  /// Those whose sales are judged by periods of money alone.
+  /// The stories whose sales are judged only by periods of money.
   static let judged = stripe + apple + btcpay
 
   static let apple: [Named] = AppleStory.all.map { story in
@@ -38,7 +38,7 @@ enum Stories {
     Named(name: "btcpay/\(story.name)") { try StoryRun(story) }
   }
 
-  /// Each in every API version that the fake speaks.
+  /// Each story in every API version that the fake speaks.
   static let stripe: [Named] = StripeVersion.allCases.flatMap { version in
     StripeStory.all.map { story in
       Named(name: "stripe/\(version.rawValue)/\(story.name)") { try StoryRun(story, version) }

@@ -6,7 +6,7 @@ import Stripe
 import Subscriptions
 import Tiers
 
-/// A story told to its end: what was delivered, what our own server decided, what the store knows.
+/// A complete story: what was delivered, what our own server decided, what the store knows.
 struct StoryRun: CustomStringConvertible {
   let name: String
   let start: Instant
@@ -14,12 +14,12 @@ struct StoryRun: CustomStringConvertible {
   let parts: [Part]
   /// Reads a subscription's record as the store shows it at the end.
   let reread: (ObjectKey) throws -> [Fact]
-  /// Who had paid for what until when, as the sales oracle knew it at a moment.
+  /// The paid periods, with account and product, as the sales oracle knew them at a moment.
   let truth: @Sendable (Instant) -> [PaidPeriod]
-  /// Parts that tell what no read tells as well.
+  /// Parts whose content no read contains.
   var irreparable: Set<Int> = []
 
-  /// What arrives, in the order in which it happened.
+  /// Something that arrives, at the time at which it happened.
   struct Part {
     let at: Instant
     let what: What
@@ -35,13 +35,13 @@ struct StoryRun: CustomStringConvertible {
 
   var description: String { name }
 
-  /// The ledger after those parts, in that order.
+  /// The ledger after these parts, in this order.
   func ledger(_ order: [Int]) -> MemoryLedger {
     var ledger = MemoryLedger()
     for index in order {
       switch parts[index].what {
       case .facts(let facts): ledger.join(facts, delivery: Int64(index) + 1)
-      // Our own decisions have their place in the database's sequence, whatever arrives around them.
+      // Our own decisions have fixed places in the database's sequence, whatever arrives around them.
       case .claim(let key, let account):
         ledger.claim(key, by: account, sequence: Int64(index) + 1)
       case .deletion(let account): ledger.delete(account, sequence: Int64(index) + 1)
@@ -56,7 +56,7 @@ struct StoryRun: CustomStringConvertible {
     Digest(ledger, catalogue: simulationCatalogue, until: end)
   }
 
-  /// Which parts are deliveries; decisions keep their order among themselves.
+  /// The parts that are deliveries. Decisions keep their own order.
   var deliveries: [Int] {
     parts.indices.filter { if case .facts = parts[$0].what { true } else { false } }
   }

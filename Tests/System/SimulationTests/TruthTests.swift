@@ -5,12 +5,12 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// Judged by what the store sold, not by our own fold: nobody who paid is locked out, and nobody
-/// keeps what was not paid for beyond what the policy gives.
+/// Compares the schedule with what the store sold, not with our own fold. No one who paid is locked out, and
+/// no one keeps unpaid access beyond what the policy gives.
 struct TruthTests {
-  /// From a fact at the store to its delivery here.
+  /// The time from a fact at the store to its delivery here.
   private static let delay = Instant.Span.minutes(2)
-  /// Without courtesy, which is a present and not for the sales oracle to know.
+  /// Without courtesy, which is given freely and unknown to the sales oracle.
   fileprivate static let policy = Policy(
     version: "strict", grace: .days(7), leeway: .hours(26), graceAfterUnpaidTrial: false,
     courtesyForVoided: false, courtesyForUncollectible: false, courtesyForPausedCollection: false)
@@ -24,7 +24,7 @@ struct TruthTests {
     for moment in run.moments {
       ledger = run.parts.indices.filter { run.parts[$0].at + Self.delay <= moment }
       let schedule = run.schedules(run.ledger(ledger))
-      // What the sales oracle knew when the last of it had time to arrive.
+      // What the sales oracle knew early enough for all of it to have arrived.
       let before = run.truth(moment - Self.delay)
       let now = run.truth(moment)
       for account in run.accounts {
@@ -41,7 +41,7 @@ struct TruthTests {
 }
 
 extension StoryRun {
-  /// When something happened, just after it arrived, and the edges of everything that was sold.
+  /// The time of each part and just after its arrival, and the times around the edges of everything sold.
   fileprivate var moments: [Instant] {
     var happened: [Instant] = []
     for part in parts { happened += [part.at, part.at + .minutes(2), part.at + .hours(3)] }
@@ -81,7 +81,7 @@ extension StoryRun {
     return coverages.mapValues { Schedule($0, catalogue: simulationCatalogue) }
   }
 
-  /// What an account has paid for, in bytes.
+  /// The paid storage of an account, in bytes.
   fileprivate func owed(_ sold: [PaidPeriod], to account: Identifier, at moment: Instant) -> Int64 {
     guard !deleted.contains(account), hasClaimed(account, by: moment) else {
       return freeByteCount
@@ -89,21 +89,21 @@ extension StoryRun {
     return cap(sold.filter { $0.account == account && $0.from <= moment && moment < $0.to })
   }
 
-  /// Whether whatever the account claims in this story was claimed, and had time to arrive.
+  /// Whether every claim of the account in this story was made, and had time to arrive.
   private func hasClaimed(_ account: Identifier, by moment: Instant) -> Bool {
     parts.allSatisfy { part in
       if case .claim(_, account) = part.what { part.at + .minutes(2) <= moment } else { true }
     }
   }
 
-  /// Who claimed what was bought without naming an account.
+  /// The account that claimed purchases made without naming an account.
   private var claimant: Identifier? {
     parts.lazy.compactMap { part -> Identifier? in
       if case .claim(_, let account) = part.what { account } else { nil }
     }.first
   }
 
-  /// The most that it may have: what was paid for, and the policy's generosity after its end.
+  /// The largest permitted cap: what was paid for, and the policy's generosity after its end.
   fileprivate func most(
     _ sold: [PaidPeriod], to account: Identifier, at moment: Instant, _ generosity: Instant.Span
   ) -> Int64 {
@@ -113,7 +113,7 @@ extension StoryRun {
       })
   }
 
-  /// The largest plan, and whatever comes on top of it.
+  /// The size of the largest plan, plus all additions.
   private func cap(_ periods: [PaidPeriod]) -> Int64 {
     let plans = Set(
       periods.compactMap { period -> Plan? in

@@ -5,8 +5,8 @@ import TestEngines
 import Testing
 import TreeSimulation
 
-/// Stories that end badly where access is judged by a difference of fields: one that is not compared
-/// is nobody's to protect.
+/// Stories that end badly if access is decided by the difference of fields, because a field that is not
+/// compared is not protected.
 @Suite struct AuthorisationTests {
   struct Attempt: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -33,7 +33,7 @@ import TreeSimulation
     }
   }
 
-  /// A folder of an owner with two sharees, of whom the first is up to something.
+  /// An owner's folder with two sharees, the first of whom makes the attempts.
   struct Shared: Sendable {
     let server: TreeServer
     let owner, sharee, other: TestDevice
@@ -131,7 +131,7 @@ import TreeSimulation
     #expect(try [shared.folder, shared.document].map { try shared.owner.record($0) } == before)
   }
 
-  /// A record that does not repeat its access keys does not drop them.
+  /// A record that does not repeat its access keys keeps them.
   @Test func `a change of a shared file leaves its shares as they are`() throws {
     let shared = try Shared("read")
     let before = try shared.owner.record(shared.folder).shares

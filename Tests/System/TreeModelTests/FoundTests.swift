@@ -6,7 +6,7 @@ import TestEngines
 import Testing
 import TreeSimulation
 
-/// What the model found wrong, each in the smallest story that shows it.
+/// Errors that the model found, each in the smallest story that shows it.
 @Suite struct FoundTests {
   @Test func `a file beneath a folder that moves to no parent has no parent, and is not too deep`()
     throws
@@ -39,7 +39,7 @@ import TreeSimulation
     #expect(try answer.rules == ["link_exists"])
   }
 
-  /// The client never met the file in its new place, and the old one is not where it left from.
+  /// The client never saw the file in its new place, and the file did not leave from the old one.
   @Test(arguments: [1, 1100], TestEngine.available)
   func `what moved into a folder that then left is gone, though it was read before`(
     count: Int, engine: TestEngine
@@ -82,7 +82,7 @@ import TreeSimulation
     #expect(try answer.failures == [Failure(file: "\(link.file.id)", rule: "owner_differs")])
   }
 
-  /// What was counted anew when it moved has less of a height than what was deleted beneath it left.
+  /// The height that was counted at the move is less than the height that the deleted folders below had left.
   @Test func `no folder with many levels moves deep because it once had few`() throws {
     let server = try TreeServer(.sqlite)
     let device = try server.register()

@@ -7,12 +7,12 @@ import TestEngines
 import Testing
 import TreeSimulation
 
-/// Stories that end badly where versions are times, where a share by move is told of one file, where
-/// access is a list in the record, and where a tree is validated as a whole.
+/// Stories that end badly if versions are times, if a share by a move is reported for one file only, if
+/// access is a list in the record, and if a tree is validated as a whole.
 @Suite struct PeerTests {
   // MARK: Lost updates
 
-  /// A change stamped by a clock that was set back would lie before what a client has read.
+  /// A change stamped by a clock that was set back would come before what a client has read.
   @Test(arguments: [-3600, -1, 0, 3600], TestEngine.available)
   func `no change is lost to a cursor, whatever the clock does between two commits`(
     seconds: Int64, engine: TestEngine
@@ -25,7 +25,7 @@ import TreeSimulation
     var replicas = [Replica(device), Replica(sharee)]
     for step in 0..<6 {
       for index in replicas.indices { try replicas[index].pull() }
-      // Also after what the clients have read without a change in between.
+      // Also after changes that the clients have read, without another change in between.
       server.advance(.seconds(step.isMultiple(of: 2) ? seconds : -seconds))
       let hmac = [UInt8](repeating: UInt8(step), count: 32)
       #expect(try device.rename(document, hmac: hmac).status == 200)
@@ -42,7 +42,7 @@ import TreeSimulation
 
   // MARK: Shares by move
 
-  /// Beyond a thousand files the whole view is sent again instead of each file getting a number.
+  /// Beyond a thousand files the whole view is sent again, instead of a number for each file.
   @Test(arguments: [3, 1100], TestEngine.available)
   func `a folder that moves into a share brings all beneath it, and takes it away again`(
     count: Int, engine: TestEngine
@@ -119,7 +119,7 @@ import TreeSimulation
     let (folder, _) = try device.create("folder")
     let (document, _) = try device.create(parent: folder)
     try server.database.write(for: nil) { transaction in
-      // As no request can.
+      // A change that no request can make.
       let (file, column, value): (Identifier, String, Identifier) =
         switch damage {
         case .orphan: (broken, "parent_id", Random.identifier())
@@ -144,7 +144,7 @@ import TreeSimulation
     try replica.pull(limit: 3)
     #expect(replica.tree[document]?.parent == device.root)
     #expect(!replica.ids.contains(folder))
-    // The broken record itself is nobody's crash.
+    // The broken record itself causes no server error.
     #expect(try device.rename(broken).status < 500)
     #expect(try device.create(parent: beneath).answer.status < 500)
     #expect(try device.move(beneath, to: device.root).status < 500)

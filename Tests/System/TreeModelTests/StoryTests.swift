@@ -4,13 +4,14 @@ import TestEngines
 import Testing
 import TreeSimulation
 
-/// The server against the model, over seeded stories.
+/// Compares the server with the model over seeded stories.
 @Suite struct StoryTests {
   private static let stepCount = TestRun.isFull ? 1200 : 300
-  /// How long new stories are told in a long run.
+  /// The time that a long run spends on new stories.
   private static let fullSeconds = 120.0
 
-  /// The last one once met a deletion that a client with half of a folder's leaving never learned of.
+  /// The last seed once led to a deletion of which a client never learned: it had read half of a folder's
+  /// departure.
   @Test(arguments: TestEngine.byTurns([1, 2, 11_571_928_829_321_177_606] as [UInt64]))
   func `server and model agree on the stories of fixed seeds`(
     seed: UInt64, engine: TestEngine
@@ -28,7 +29,7 @@ import TreeSimulation
     } while TestRun.isFull && MonotonicTime.now().seconds(since: start) < Self.fullSeconds
   }
 
-  /// What concerns so many files is told by a restart, and whoever is told so must miss nothing else.
+  /// A change of so many files is reported by a restart. A client that gets one must miss nothing else.
   @Test(arguments: TestEngine.mainly(.sqlite))
   func `server and model agree where a folder holds more than is told file by file`(
     engine: TestEngine

@@ -25,7 +25,7 @@ import Testing
       formerAccount: former, reason: "asked for it", before: ["cap": 1], after: ["cap": 2])
   }
 
-  /// Three entries of billing's chain, a second apart.
+  /// Writes three entries into billing's chain, a second apart.
   private static func fill(_ database: Database) throws {
     for number in 1...3 {
       try database.write(for: nil) { transaction in

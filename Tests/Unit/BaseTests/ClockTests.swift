@@ -35,7 +35,7 @@ import Testing
       let file = OpenFile(owning: ends[1], byteCount: 0)
       #expect(file.descriptor == ends[1])
     }
-    // Nobody can write any more, so this is the end and no wait.
+    // No writer is left, so this reads the end instead of waiting.
     var byte: UInt8 = 0
     let count = unsafe read(ends[0], &byte, 1)
     #expect(count == 0)

@@ -1,7 +1,7 @@
 import Base
 import Testing
 
-// Without a time limit: while other tests hold the threads, one would count their time.
+// Without a time limit: it would include the time in which other tests hold the threads.
 @Suite struct LockedTests {
   @Test func `no increment of four threads is lost`() {
     let counter = Locked(0)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CommandLine
 
-/// A program of three commands, which Coffer has nothing of.
+/// A program of three commands, none of them Coffer's.
 struct ParserTests {
   private static let name = Parameter<String>.required("name", text: "who", .text)
   private static let count = Parameter<Int>.optional(
@@ -25,7 +25,7 @@ struct ParserTests {
     }
   }
 
-  /// What the line prints: an answer, help, or what is wrong with it.
+  /// The output of a command line: an answer, help, or the problem with the line.
   private func printed(_ line: String) throws -> String {
     let words = line.split(separator: " ").map(String.init)
     do {

@@ -7,7 +7,7 @@ import Testing
 struct TableTests {
   private static let alignments: [Table.Alignment] = [.left, .right, .folded]
 
-  /// Up to five columns; the last one may be of sentences.
+  /// Up to five columns; the last one may hold sentences.
   private static func table(_ random: inout SeededGenerator) -> (Table, cells: [String]) {
     let count = Int.random(in: 1...5, using: &random)
     var columns = (0..<count).map { number in

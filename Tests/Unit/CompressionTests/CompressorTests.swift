@@ -75,7 +75,7 @@ import Testing
       refusal { _ = try Compressor.plain.decompress(frame, byteCountMax: 1 << 20 - 1) } == .tooLong)
   }
 
-  /// Its header says 2^56 bytes (RFC 8878, section 3.1.1.1.4).
+  /// The header announces 2^56 bytes (RFC 8878, section 3.1.1.1.4).
   @Test func `a frame that announces more than there is memory is refused unread`() {
     let frame: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0xE0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0]
     #expect(

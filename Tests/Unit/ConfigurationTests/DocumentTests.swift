@@ -4,7 +4,7 @@ import KnownStores
 import TestFiles
 import Testing
 
-// One at a time, since each may write the file.
+// Serialized, because each test may write the file.
 @Suite(.serialized) struct DocumentTests {
   @Test func `the table of settings is the program's own`() throws {
     try expectBlock("settings", of: "docs/settings.md", SettingsHelp.markdown(.coffer))

@@ -1,7 +1,7 @@
 import TestEngines
 import TestFiles
 
-/// A file with the given text, its owner's alone, that is removed with this value.
+/// A file with the given text, accessible to its owner alone and removed with this value.
 final class ScratchFile {
   let path: String
   private let directory: ScratchDirectory

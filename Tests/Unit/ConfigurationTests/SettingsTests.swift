@@ -185,7 +185,7 @@ struct SettingsTests {
     #expect(settingsProblems(scratch).count == 1)
   }
 
-  /// What is wrong with a file itself, whatever else is missing.
+  /// The problems of a file itself, regardless of missing settings.
   private func settingsProblems(_ file: ScratchFile) -> [String] {
     EffectiveSettings.problems(
       Settings(.coffer, environment: [:], configPath: file.path), for: nil

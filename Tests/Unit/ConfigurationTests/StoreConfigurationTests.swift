@@ -3,9 +3,9 @@ import Configuration
 import Testing
 import Tiers
 
-/// What an installation owes a store that the rest of Coffer knows nothing of.
+/// The configuration of a store that the rest of Coffer knows nothing of.
 struct StoreConfigurationTests {
-  /// A store as small as they come.
+  /// A minimal store.
   struct Market: StoreConfiguration {
     let token: String
 

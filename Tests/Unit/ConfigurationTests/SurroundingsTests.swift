@@ -2,9 +2,9 @@ import Configuration
 import KnownStores
 import Testing
 
-/// What stands around a value, tried on every setting there is.
+/// Characters around a value, tried on every setting.
 struct SurroundingsTests {
-  /// A blank, a quote or a comment at an end, and what a refusal calls it.
+  /// A blank, a quote or a comment before or after a value, and its name in a refusal.
   struct Mistake: Sendable, CustomTestStringConvertible {
     let before: String
     let after: String
@@ -53,7 +53,7 @@ struct SurroundingsTests {
     let lists = SettingsTable.coffer.rows.filter { $0.text.hasPrefix("Comma list") }
     #expect(lists.count >= 10)
     for setting in lists {
-      // The list's own grammar takes blanks off its parts; a comment there holds on to its part.
+      // The list's own grammar trims blanks around its parts. A comment there stays attached to its part.
       guard ![" ", "\t", "\r"].contains(mistake.before + mistake.after) else { continue }
       let part = setting.example.split(separator: ",")[0]
       let text = "a,\(mistake.around(String(part))),b"

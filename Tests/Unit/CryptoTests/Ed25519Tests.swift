@@ -104,8 +104,8 @@ import Testing
     #expect(!key.isValid(signature: Ed25519PrivateKey().signature(for: []), for: []))
   }
 
-  /// The points whose order divides 8, each in every encoding that some library takes: the table of
-  /// "Taming the many EdDSAs" (Chalkias, Garillot, Nikolaenko 2020), which ZIP 215's tests have, too.
+  /// The points whose order divides 8, each in every encoding that some library accepts. This is the table of
+  /// "Taming the many EdDSAs" (Chalkias, Garillot, Nikolaenko 2020), which ZIP 215's tests also have.
   static let smallOrder = [
     "0100000000000000000000000000000000000000000000000000000000000000",
     "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
@@ -128,7 +128,7 @@ import Testing
     #expect(Ed25519PublicKey(bytes: try #require(Hex.decode(key))) == nil)
   }
 
-  /// RFC 8032, section 5.1.3: a number of p or more is no encoding. Between p and 2^255 there are 19.
+  /// RFC 8032, section 5.1.3: a number of p or more is not an encoding. There are 19 between p and 2^255.
   @Test(arguments: 0..<19, [UInt8(0x7f), 0xff])
   func `a key of another spelling than the shortest is none`(beyond: Int, last: UInt8) {
     let middle = [UInt8](repeating: 0xff, count: 30)

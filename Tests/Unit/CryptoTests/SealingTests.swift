@@ -57,7 +57,7 @@ import Testing
   func `behind first, then in front, then alone: instances restarted one by one open each other's`()
     throws
   {
-    // Sealed anew between the last two, so nothing of the old key is left for the last.
+    // Data is sealed again between the last two stages, so the last one needs no old key.
     let stages = [[old], [old, new], [new, old], [new]]
     for (before, after) in zip(stages, stages.dropFirst()) {
       let (earlier, later) = (try SealingKeys(before), try SealingKeys(after))
@@ -65,7 +65,7 @@ import Testing
       guard after.contains(where: { $0.exposed == before[0].exposed }) else { continue }
       #expect(try later.open(earlier.seal(plain, context: []), context: []) == plain)
     }
-    // In front at once: an instance that was not restarted yet cannot open it.
+    // The new key is put in front at once: an instance that was not restarted yet cannot open the result.
     let sealed = try SealingKeys([new, old]).seal(plain, context: [])
     #expect(refusal { _ = try SealingKeys([old]).open(sealed, context: []) } == .unknownKey)
   }

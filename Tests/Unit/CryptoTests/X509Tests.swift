@@ -15,7 +15,7 @@ struct X509Tests {
     AppleTestChain(notBefore: Self.from, notAfter: Self.to, root: root, spoil)
   }
 
-  /// Nil where the chain is accepted.
+  /// Nil if the chain is accepted.
   private func refusal(
     _ chain: AppleTestChain, trusted: TestCertificate? = nil, at moment: Instant = middle
   ) throws -> X509Refusal? {

@@ -8,7 +8,7 @@ import Testing
 @testable import Doctor
 
 struct CheckTests {
-  /// What is found in a database, by the name of its check.
+  /// The findings in a database, by the name of the check.
   private func found(
     _ engine: TestEngine, after statements: String...
   ) throws -> [String: Check] {

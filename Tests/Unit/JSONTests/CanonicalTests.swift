@@ -9,7 +9,7 @@ import Testing
     return String(decoding: value.canonical(), as: UTF8.self)
   }
 
-  /// RFC 8785, 3.2.2 and 3.2.3, without the fractions, which no statement holds.
+  /// RFC 8785, 3.2.2 and 3.2.3, without the fractions, because no statement contains any.
   @Test func `literals, strings and member order are those of the RFC's example`() throws {
     let text = #"""
       {
@@ -31,7 +31,7 @@ import Testing
         == "22e282ac245c75303030665c6e412742" + "5c225c5c5c5c5c222f22" + "7d")
   }
 
-  /// RFC 8785, 3.2.3: an emoji is two code units from U+D800 on, so it precedes U+FB33.
+  /// RFC 8785, 3.2.3: an emoji is two code units from U+D800 on, so it sorts before U+FB33.
   @Test func `members are sorted by UTF-16 code units`() throws {
     let text = #"""
       {

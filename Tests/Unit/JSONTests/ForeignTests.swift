@@ -2,7 +2,7 @@ import JSON
 import SeededRandom
 import Testing
 
-/// What stores sign or answer: all that RFC 8259 allows, of which we need a few members.
+/// JSON that stores sign or answer: everything that RFC 8259 allows, of which Coffer needs a few members.
 struct ForeignTests {
   private static func parse(_ text: String) throws(JSONError) -> JSON {
     try JSON.parseForeign(Array(text.utf8))

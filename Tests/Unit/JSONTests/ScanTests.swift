@@ -2,7 +2,7 @@ import JSON
 import SeededRandom
 import Testing
 
-/// A text is made shorter before it is parsed; nothing may be read otherwise for it.
+/// A text is shortened before it is parsed, which must not change what is read.
 struct ScanTests {
   @Test func `a long string is read as it stands`() throws {
     let text = String(repeating: "eyJhbGciOiJFUzI1NiJ9.", count: 200)
@@ -22,8 +22,8 @@ struct ScanTests {
     }
   }
 
-  /// The 45th once ended in a backslash, which took its closing quote: what followed was read as another text, or
-  /// stopped the program. The fuzzer found it.
+  /// The 45th string once ended in a backslash, which escaped its closing quote. The rest was read as another
+  /// text, or stopped the program. The fuzzer found it.
   @Test(arguments: [44, 45, 46, 65, 2817, 2900])
   func `a long string may be followed by a comma alone, however many there are`(count: Int) throws {
     let strings = (0..<count).map { "a string that is long enough \($0)" }
@@ -66,7 +66,7 @@ struct ScanTests {
     }
   }
 
-  /// Two ways to the same: with spaces anywhere that they may stand, and without.
+  /// Parses each value twice: with spaces wherever they are allowed, and without.
   @Test func `spaces and long strings change nothing of what is read`() throws {
     let seed = SeededGenerator.seed(of: "spaces and long strings")
     var random = SeededGenerator(seed: seed)
@@ -80,7 +80,7 @@ struct ScanTests {
     }
   }
 
-  /// What a stray byte makes of a text is refused or read, and read as one text alone can be.
+  /// A text with a stray byte is refused, or read in the only way that it can be.
   @Test func `a text with a byte changed is read as it is written, or refused`() throws {
     let seed = SeededGenerator.seed(of: "a byte changed")
     var random = SeededGenerator(seed: seed)
@@ -112,7 +112,7 @@ struct ScanTests {
     }
   }
 
-  /// Mostly plain, at times with what must be escaped or is not ASCII.
+  /// Mostly plain; sometimes with characters that need escaping or are not ASCII.
   private static func string(
     count: ClosedRange<Int>, _ random: inout SeededGenerator
   ) -> String {

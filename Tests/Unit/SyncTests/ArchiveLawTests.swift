@@ -7,14 +7,15 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// Archives that no server could have written: each breaks one rule, and is refused by its name.
+/// Archives that no server could have written. Each breaks one rule, and is refused with the rule's name.
 @Suite struct ArchiveLawTests {
   private let account: MovedAccount
-  /// The records of an archive, as they stand in it.
+  /// The records as they are in an archive.
   private let files: [JSONValue]
   private let root, folder, inner, note, other, gone: Identifier
 
-  /// Ada's folder with a folder and two documents, of which one has content; beside it a deleted one.
+  /// Creates Ada's folder with a folder and two documents, one of which has content, and a deleted document
+  /// next to the folder.
   init() throws {
     let server = try TestServer()
     let ada = try server.register()
@@ -38,7 +39,7 @@ import Testing
         try MovedFile.page(reader, of: id, after: -1).map(\.json)
       )
     }
-    // Numbers for more records than were made.
+    // Numbers for more records than were created.
     account = try MovedAccount(
       JSON.parse(Self.changed(moved.json, ["version": 10_000]).encoded()))
     files = records
@@ -67,7 +68,7 @@ import Testing
     }
   }
 
-  /// Takes records in, with the contents that they say.
+  /// Reads records, with contents of the sizes that they state.
   private func take(_ files: [JSONValue], areChecked: Bool = false) throws {
     var tree = MovedTree(of: account)
     for value in files {
@@ -119,7 +120,7 @@ import Testing
     }
   }
 
-  /// Folders one in the other, one more than may be.
+  /// Folders one within the other, one more than allowed.
   private func deepTree() -> [JSONValue] {
     var deep = with(root, ["height": 128])
     var parent = root
@@ -141,7 +142,7 @@ import Testing
     files.first { member("id", of: $0) == text(id) } ?? .null
   }
 
-  /// All records, with some members of one changed.
+  /// All records, with some members of one record changed.
   private func with(_ id: Identifier, _ members: [String: JSONValue]) -> [JSONValue] {
     files.map { member("id", of: $0) == text(id) ? Self.changed($0, members) : $0 }
   }

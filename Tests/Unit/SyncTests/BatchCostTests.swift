@@ -7,9 +7,9 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// What everyday batches read before anything is locked, in statements and rows; counted, not timed.
+/// The statements and rows that everyday batches read before anything is locked; counted, not timed.
 @Suite struct BatchCostTests {
-  /// What one batch reads before it locks anything.
+  /// The reads of one batch before it locks anything.
   private func judged(
     _ server: TestServer, _ body: () throws -> Answer
   ) throws -> DatabaseWork {

@@ -8,9 +8,9 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// What a batch looks like: every member that is missing, null, or of another type is named.
+/// The form of a batch: every member that is missing, null, or of another type is named.
 @Suite struct BatchInputTests {
-  /// A batch that is valid: a folder, a changed document, a link, a grant, an end.
+  /// A valid batch: a folder, a changed document, a link, a grant, and the end of a share.
   private struct Sample {
     let server: TestServer
     let device: TestDevice
@@ -52,7 +52,7 @@ import Testing
     .array(["x"]), .object([.init("id", "x")]),
   ]
 
-  /// Place, wrong values beyond those that are wrong for every text.
+  /// Paths, with wrong values in addition to those that are wrong for every text.
   private static let texts: [(path: String, more: [JSONValue])] = [
     ("$.author", ["AAAA", "AAAA AAAA"]),
     ("$.files[0].file.id", notIdentifiers), ("$.files[0].file.owner", notIdentifiers),

@@ -182,7 +182,7 @@ import Testing
 }
 
 extension TestServer {
-  /// Puts documents into an account's root, past the API.
+  /// Writes documents into an account's root without the API.
   func fill(_ device: TestDevice, count: Int) throws {
     let (account, root) = (try device.account, device.root)
     let perStatement = 250

@@ -7,7 +7,7 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// Content in shared trees, and what it costs whom.
+/// Content in shared trees, and the accounts that are charged for it.
 @Suite struct ContentSharingTests {
   /// Alice shares a folder with a document in it.
   private struct Scene {
@@ -137,7 +137,7 @@ import Testing
 
   // MARK: A lapsed account
 
-  /// Above its cap, with content in a folder.
+  /// An account above its cap, with content in a folder.
   private struct Lapsed {
     let server: TestServer
     let alice: TestDevice

@@ -8,7 +8,7 @@ import TestEngines
 import Testing
 
 @Suite struct DeletionTests {
-  /// A folder with a folder in it, with a document in it.
+  /// A folder that contains a folder with a document.
   private struct Nest {
     let outer: Identifier
     let inner: Identifier

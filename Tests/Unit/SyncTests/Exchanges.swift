@@ -6,7 +6,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// Requests and answers as they went over the wire, for a judge outside of this program.
+/// Requests and answers as sent over the wire, for a validator outside of this program.
 final class Exchanges: Sendable {
   struct Exchange: Sendable {
     let request: TestDevice.Signed
@@ -23,8 +23,8 @@ final class Exchanges: Sendable {
     recorded.withLock { $0.append(Exchange(request: request, answer: answer)) }
   }
 
-  /// What PyPI's jsonschema and openapi-spec-validator have against the document or the exchanges;
-  /// empty where they agree.
+  /// The complaints of PyPI's jsonschema and openapi-spec-validator about the document or the exchanges;
+  /// empty if there are none.
   func complaints(about document: [UInt8], python: String) throws -> [Substring] {
     let directory = try ScratchDirectory()
     let (description, exchanges) = ("\(directory.path)/d.json", "\(directory.path)/e.json")
@@ -39,7 +39,7 @@ final class Exchanges: Sendable {
 }
 
 extension Exchanges.Exchange {
-  /// Bodies that are no JSON are only counted.
+  /// Bodies that are not JSON are only counted.
   fileprivate var json: JSONValue {
     [
       "method": .string(request.method), "target": .string(request.target),

@@ -13,7 +13,7 @@ import Testing
     let file: Identifier
     let link: Identifier
 
-    /// Bob has a link to what Alice deleted and the server forgot.
+    /// Gives Bob a link to a file that Alice deleted and the server forgot.
     init(_ engine: TestEngine) throws {
       server = try TestServer(engine)
       (alice, bob) = (try server.register(), try server.register())
@@ -35,7 +35,7 @@ import Testing
   ) throws {
     let scene = try Scene(engine)
     #expect(try scene.make(by: scene.alice).rules == ["id_taken"])
-    // Nor by whoever else knows it, in a tree of its own.
+    // Nor can another account that knows the id create it in its own tree.
     #expect(try scene.make(by: scene.server.register()).rules == ["id_taken"])
   }
 
@@ -59,7 +59,7 @@ import Testing
     let folder = try alice.add("folder")
     _ = try alice.add(in: folder)
     try alice.delete(folder).requireSuccess()
-    // The sweep comes late, so that what is in the folder was marked a day after it.
+    // The sweep is late, so that the folder's content was marked a day after the folder.
     server.clock.advance(.days(1))
     try server.sweepDeletions()
     server.clock.advance(.days(90))

@@ -7,7 +7,7 @@ import TestDevices
 import TestFiles
 import Testing
 
-/// The real bytes of docs/sync-api.md, with which a client's author compares his own.
+/// The real bytes of docs/sync-api.md, with which the author of a client compares.
 @Suite struct GuideTests {
   private static let key = Ed25519PrivateKey(seed: Secret(Array(0..<32)))!
   private static let body = Array(#"{"root":"5f0c2c8e-58f2-4c0e-9d1a-6f1d2a3b4c5d"}"#.utf8)
@@ -43,7 +43,7 @@ import Testing
     #expect(guide.contains("`\(KeyChain.account(openedBy: bytes))`"))
   }
 
-  /// The JSON that the guide shows, in its order.
+  /// The JSON examples of the guide, in their order.
   private func examples() throws -> [JSON] {
     try guide().matches(of: #/\n```json\n([^`]+)\n```/#).map { try JSON.parse(Array($0.1.utf8)) }
   }

@@ -1,7 +1,7 @@
 import JSON
 import SeededRandom
 
-/// Where a value stands within another.
+/// The place of a value within another.
 struct JSONPath: Sendable, CustomStringConvertible {
   enum Step: Sendable {
     case member(String)
@@ -10,7 +10,7 @@ struct JSONPath: Sendable, CustomStringConvertible {
 
   var steps: [Step] = []
 
-  /// Reads `$.files[0].file`, as refusals name places.
+  /// Reads `$.files[0].file`, the form in which refusals name places.
   init(_ text: String) {
     for part in text.split(separator: ".").dropFirst() {
       let pieces = part.split(separator: "[")
@@ -30,7 +30,7 @@ struct JSONPath: Sendable, CustomStringConvertible {
 }
 
 extension JSONValue {
-  /// The text with one value replaced, added or, where it is nil, left out.
+  /// The JSON with one value replaced or added; left out if `value` is nil.
   func setting(_ path: String, to value: JSONValue?) -> JSONValue {
     setting(JSONPath(path).steps[...], to: value) ?? .null
   }
@@ -56,7 +56,7 @@ extension JSONValue {
     }
   }
 
-  /// All that is neither an object nor an array, with its place.
+  /// All values that are neither objects nor arrays, with their places.
   var leaves: [(path: String, value: JSONValue)] { leaves(at: "$") }
 
   private func leaves(at path: String) -> [(path: String, value: JSONValue)] {

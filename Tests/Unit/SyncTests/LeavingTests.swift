@@ -9,13 +9,13 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// Accounts whose owners want them gone: what goes, when, and what others keep.
+/// Accounts that their owners delete: what is erased, when, and what others keep.
 @Suite struct LeavingTests {
   private static let week = Instant.Span.days(7)
 
   private func ask(_ device: TestDevice) throws -> Answer { try device.end("/v1/account") }
 
-  /// Every slice until nothing is due.
+  /// Advances the clock and erases slices until none is due.
   private func erase(_ server: TestServer, after span: Instant.Span = week) throws {
     server.clock.advance(span)
     try server.sweeper().sweepErasures()
@@ -204,7 +204,7 @@ import Testing
     try erase(server)
     server.clock.advance(.hours(1))
     try server.sweeper().sweep()
-    // Its last connection takes the log into the file, and the log away.
+    // The last connection to close merges the log into the file and removes it.
     server.database.close()
     for marker in markers {
       #expect(try !server.filesHold(marker), "\(String(decoding: marker, as: UTF8.self))")
@@ -221,7 +221,7 @@ import Testing
     server.clock.advance(Self.week)
     var slices = 0
     while try server.tables(about: account).contains("files") {
-      // Whoever comes next knows nothing of who came before.
+      // Each sweeper knows nothing of the ones before.
       _ = try server.sweeper().sweepErasure()
       slices += 1
       try #require(slices < 20)
@@ -237,7 +237,7 @@ extension TestDevice {
 }
 
 extension TestServer {
-  /// In which tables something is about an account.
+  /// The tables that contain something about an account.
   fileprivate func tables(about account: Identifier) throws -> [String] {
     let columns = [
       ("accounts", "id"), ("device_keys", "account_id"), ("sessions", "account_id"),
@@ -258,7 +258,7 @@ extension TestServer {
     }
   }
 
-  /// Whether bytes are in a file of the database or of the object store.
+  /// Whether a file of the database or of the object store contains these bytes.
   fileprivate func filesHold(_ marker: [UInt8]) throws -> Bool {
     Files.paths(under: directory).contains { path in
       Files.bytes("\(directory)/\(path)").map { $0.holds(marker) } ?? false

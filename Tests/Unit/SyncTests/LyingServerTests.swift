@@ -5,9 +5,10 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// What a client that follows keys to their account's first one can be told, and what not.
+/// Lies to a client that follows keys to their account's first one: those that it can believe, and those that
+/// it detects.
 @Suite struct LyingServerTests {
-  /// Alice's devices, each of which let the next one in; the first two are revoked by the last.
+  /// Alice's devices, each of which admitted the next one; the last one revoked the first two.
   private final class Scene {
     let server: TestServer
     let devices: [TestDevice]
@@ -32,7 +33,7 @@ import Testing
 
     var keys: [[UInt8]] { devices.map(\.key.publicKey.bytes) }
 
-    /// A client that asks the server, and hears what a liar makes of each answer.
+    /// A client that asks the server and receives each answer as `lie` alters it.
     func chain(_ lie: @escaping (String) -> String = { $0 }) -> KeyChain {
       KeyChain { [mallory] key in
         let answer = try mallory.get("/v1/directory?key=\(key)")

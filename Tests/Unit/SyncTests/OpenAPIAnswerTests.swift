@@ -3,9 +3,10 @@ import TestDevices
 import TestFiles
 import Testing
 
-/// Answers of the running API, held against what its description promises.
+/// Answers of the running API, checked against its description.
 @Suite struct OpenAPIAnswerTests {
-  /// Problems that need a broken machine, an hour, a race or another catalogue; each has the shape of all others.
+  /// Problems that need a broken machine, an hour, a race or another catalogue. Each has the form of all
+  /// others.
   private static let unreached: Set = [
     "account_exists", "batch_too_costly", "busy", "creation_limited", "internal",
     "file_too_large", "origin_unknown", "reservation_expired", "stopping", "storage_unavailable",

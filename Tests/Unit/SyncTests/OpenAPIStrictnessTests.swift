@@ -6,8 +6,8 @@ import TestDevices
 import TestFiles
 import Testing
 
-/// The description and the server are equally strict: requests bent in every place that a schema
-/// speaks of, held against it by a validator that knows nothing of the server.
+/// The description and the server are equally strict. Requests are altered in every place that a schema
+/// covers, and checked against the description by a validator that knows nothing of the server.
 @Suite(.enabled(if: Shell.python != nil, "COFFER_PYTHON is not set"))
 struct OpenAPIStrictnessTests {
   private let exchanges = Exchanges()
@@ -17,7 +17,7 @@ struct OpenAPIStrictnessTests {
     return try TestServer(observe: { request, answer in exchanges.record(request, answer) })
   }
 
-  /// What is said of all that was sent.
+  /// The validator's complaints about everything that was sent.
   private func complaints(_ server: TestServer) throws -> [Substring] {
     try exchanges.complaints(
       about: server.fetchDescription().body, python: #require(Shell.python))
@@ -99,7 +99,7 @@ struct OpenAPIStrictnessTests {
 }
 
 extension JSONValue {
-  /// This value with one place of it changed, in every place and in many ways.
+  /// Copies of this value with one place changed, for every place and in many ways.
   fileprivate var bent: [JSONValue] {
     let wrong: [JSONValue?] = [
       nil, .null, .bool(true), .integer(0), .array([]), .object([]), "", "x", "AAAA",
@@ -115,7 +115,7 @@ extension JSONValue {
     return replaced + objects.sorted().map { setting($0 + ".unknown", to: "x") }
   }
 
-  /// Texts that a careless reader could take for the same.
+  /// Texts that a careless reader could take for the same one.
   private static func spellings(of text: String) -> [String] {
     let bare = String(text.prefix { $0 != "=" })
     let stray = String(bare.dropLast()) + (bare.hasSuffix("A") ? "B" : "/")

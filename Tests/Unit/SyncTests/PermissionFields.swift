@@ -3,7 +3,7 @@ import JSON
 import Sync
 import TestDevices
 
-/// Every member of a record and of a share, with the rule that says who may change it.
+/// A member of a record or of a share, with the rule about who may change it.
 struct PermissionField {
   let name: String
   let rule: String
@@ -41,13 +41,13 @@ struct PermissionField {
     self.rule = rule
   }
 
-  /// Whether a change of the operation's member is one of this.
+  /// Whether the operation's change includes this member.
   func isChanged(by operation: PermissionOperation) -> Bool {
     guard let field = operation.field else { return false }
     return name == field || name.hasPrefix(field + ".")
   }
 
-  /// The members that schemas of the API's description have, named as here.
+  /// The members in the schemas of the API's description, named as here.
   static func described(in document: JSON) -> Set<String> {
     let schemas = document["components"]["schemas"]
     var names: Set<String> = []
@@ -67,7 +67,7 @@ struct PermissionField {
     return names
   }
 
-  /// The members of a record that are there and hold something, those of its shares apart.
+  /// The members of a record that are present and not null, without those of its shares.
   static func present(in json: JSON, prefix: String = "file.") -> Set<String> {
     var names: Set<String> = []
     for (name, value) in json.members ?? [] where !value.isNull {
@@ -81,12 +81,12 @@ struct PermissionField {
   }
 }
 
-/// Who reads which member, of every kind of record there is.
+/// The roles that can read each member, for every kind of record.
 struct PermissionReaders {
   typealias Role = PermissionWorld.Role
 
   private var files: [Role: Set<String>] = [:]
-  /// How many of the shared folder's shares each role reads, and their members.
+  /// The number of the shared folder's shares that each role reads, and their members.
   private var shares: [Role: (count: Int, members: Set<String>)] = [:]
   private var shareCountMax = 0
 
@@ -120,7 +120,7 @@ struct PermissionReaders {
     files[role, default: []].formUnion(PermissionField.present(in: try answer.json))
   }
 
-  /// Like `owner, writer: own`; a dash for nobody.
+  /// The readers of a member, such as `owner, writer: own`; a dash if there are none.
   func of(_ field: PermissionField) -> String {
     let readers = Role.allCases.compactMap { role -> String? in
       if let share = shares[role], share.members.contains(field.name) {

@@ -6,10 +6,10 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// Who may do what: every role tries every change of every member against the real API.
+/// Permissions: every role tries every change of every member against the real API.
 ///
-/// `PermissionMatrix.md` is the outcome. RECORD=1 writes it, and the test fails all the same, so that
-/// a new table is looked at before it counts.
+/// `PermissionMatrix.md` is the result. RECORD=1 writes it, but the test fails all the same, so that a new
+/// table is reviewed before it counts.
 @Suite struct PermissionMatrixTests {
   private typealias Role = PermissionWorld.Role
 
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  /// The cells of one row; the files are made anew after whatever was allowed.
+  /// The cells of one row. After every allowed attempt the files are created again.
   private static func tryAll(
     _ operation: PermissionOperation, in world: PermissionWorld
   ) throws -> [String] {
@@ -104,7 +104,7 @@ import Testing
 
     """
 
-  /// Columns of equal width, so that it reads well as it stands.
+  /// A table with columns of equal width, so that its source is easy to read.
   private static func table(_ rows: [[String]]) -> String {
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     func line(_ cells: [String]) -> String {

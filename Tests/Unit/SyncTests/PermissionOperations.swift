@@ -3,22 +3,22 @@ import Crypto
 import JSON
 import TestDevices
 
-/// One thing that every role tries, and the member of a record that it would change.
+/// An operation that every role tries, and the member of a record that it would change.
 struct PermissionOperation {
   typealias Role = PermissionWorld.Role
 
   let name: String
-  /// Like `file.parent`; nil where no single member is concerned.
+  /// A name such as `file.parent`; nil if no single member is concerned.
   let field: String?
-  /// Whether each role needs a tree that nobody has touched.
+  /// Whether each role needs an untouched tree.
   let isPrepared: Bool
-  /// The table's cell; nil where the role has no such thing to try.
+  /// Returns the table's cell; nil if the role has nothing of this kind to try.
   let attempt: (PermissionWorld, Role) throws -> String?
 
-  /// The cell of what was done.
+  /// The cell of a successful operation.
   static let done = "yes"
 
-  /// An attempt whose answer says whether it was allowed.
+  /// An attempt whose answer shows whether it was allowed.
   static func request(
     _ name: String, _ field: String? = nil,
     prepare: ((PermissionWorld, Role) throws -> Void)? = nil,
@@ -41,7 +41,7 @@ struct PermissionOperation {
     }
   }
 
-  /// What the role sees of something; nothing is changed.
+  /// What the role sees of something, without changing it.
   static func sight(
     _ name: String, _ look: @escaping (PermissionWorld, Role) throws -> String
   ) -> PermissionOperation {
@@ -58,7 +58,7 @@ struct PermissionOperation {
 }
 
 extension PermissionOperation {
-  /// Changes of files beneath the shared folder, and of their content.
+  /// Changes of files below the shared folder, and of their content.
   static var ofFiles: [PermissionOperation] {
     [
       request("create a document") { world, role in
@@ -121,7 +121,7 @@ extension PermissionOperation {
     ]
   }
 
-  /// Changes of the shared folder itself, of the root, and of what is not shared.
+  /// Changes of the shared folder itself, of the root, and of files that are not shared.
   static var ofFolders: [PermissionOperation] {
     [
       change("rename the shared folder", "file.name.hmac", of: \.folder) { file, _, _ in

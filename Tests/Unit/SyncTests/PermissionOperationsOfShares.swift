@@ -146,7 +146,7 @@ extension PermissionOperation {
     ]
   }
 
-  /// What is answered when asked for by id, and what comes with updates.
+  /// The answers to requests by id, and what updates contain.
   static var ofSight: [PermissionOperation] {
     seen.flatMap { name, file in
       [
@@ -195,7 +195,7 @@ extension PermissionWorld {
     return link
   }
 
-  /// Nothing where the role has none.
+  /// Does nothing if the role has no link.
   func deleteLink(of role: Role) throws {
     guard let link = links[role] else { return }
     try succeed(self[role].batch(files: [change(link) { $0.deleted = true }]))

@@ -5,7 +5,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// What a plan holds beside bytes.
+/// The limits of a plan besides bytes.
 @Suite struct PlanLimitTests {
   @Test(arguments: TestEngine.available)
   func `files are counted with their root, and deleting makes room again`(engine: TestEngine) throws

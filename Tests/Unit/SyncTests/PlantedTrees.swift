@@ -3,7 +3,7 @@ import Crypto
 import Storage
 import TestDevices
 
-/// A file that is put into the database past the API, where thousands of requests would be needed.
+/// A file that is written to the database without the API, because that would need thousands of requests.
 struct PlantedFile {
   let id: Identifier
   let parent: Identifier
@@ -15,7 +15,7 @@ struct PlantedFile {
     PlantedFile(id: Random.identifier(), parent: parent, kind: "document")
   }
 
-  /// So many folders one within the other, the outermost first; there is room for a level beneath.
+  /// `count` folders one within the other, the outermost first. There is room for one level below.
   static func chain(_ count: Int, in parent: Identifier) -> [PlantedFile] {
     var chain: [PlantedFile] = []
     for level in 0..<count {
@@ -29,7 +29,7 @@ struct PlantedFile {
 }
 
 extension TestServer {
-  /// Puts files into the tree of the device's account; parents come first.
+  /// Writes files into the tree of the device's account; parents come first.
   func plant(_ files: [PlantedFile], of device: TestDevice) throws {
     let account = try device.account
     let author = device.key.publicKey.bytes
@@ -59,7 +59,7 @@ extension TestServer {
     }
   }
 
-  /// So many accounts, each with a share of the file in a state.
+  /// Adds `count` accounts, each with a share of the file in this state.
   func plantShares(
     of file: Identifier, count: Int, state: String = "revoked"
   ) throws {

@@ -6,9 +6,9 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// What requests cost of their account's limit, by what they had the server do.
+/// The price of requests in their account's limit, by the work that they caused.
 @Suite struct PriceTests {
-  /// Time stands still, so that nothing comes back.
+  /// A server whose time does not move, so that the limit does not refill.
   private static func server(
     _ engine: TestEngine = .sqlite, burst: Int64 = 10_000, freeByteCount: Int64 = 10_000_000
   ) throws -> TestServer {
@@ -17,14 +17,14 @@ import Testing
       engine, freeByteCount: freeByteCount, requestBurst: burst, uptime: { start })
   }
 
-  /// What is left after an answer, as its header says.
+  /// The requests left after an answer, according to its header.
   private static func left(_ answer: Answer) throws -> Int {
     let field = try #require(answer.header("RateLimit"))
     let part = try #require(field.split(separator: ";").first { $0.hasPrefix("r=") })
     return try #require(Int(part.dropFirst(2)))
   }
 
-  /// What the request that `send` makes costs its account.
+  /// The price of the request that `send` makes.
   private static func cost(_ device: TestDevice, _ send: () throws -> Answer) throws -> Int {
     let before = try left(device.get("/v1/account"))
     return before - (try left(send()))

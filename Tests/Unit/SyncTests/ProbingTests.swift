@@ -7,14 +7,14 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// What a stranger learns by asking for ids that it guessed or heard of.
+/// A stranger's requests for ids that it guessed or heard of, and what they reveal.
 @Suite struct ProbingTests {
   private struct Scene {
     let server: TestServer
     let alice: TestDevice
     let stranger: TestDevice
     let carol: Identifier
-    /// Alice's, by what they are.
+    /// Alice's files, one of each kind.
     let files: [Identifier]
 
     init(_ engine: TestEngine = .sqlite) throws {
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  /// The answer, without the id that was asked for and the one of the request.
+  /// The answer, without the requested id and without the request's own.
   private func text(_ answer: Answer, without id: Identifier) throws -> String {
     let body = String(decoding: answer.body, as: UTF8.self)
     let request = try answer.json["instance"].string ?? ""

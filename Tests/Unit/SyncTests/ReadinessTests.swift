@@ -6,7 +6,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// Whether the database takes writes is anybody's to ask, and costs a write.
+/// Anyone may ask whether the database takes writes, and the check costs a write.
 @Suite struct ReadinessTests {
   @Test(arguments: TestEngine.available)
   func `the database is asked once a second, however many want to know`(

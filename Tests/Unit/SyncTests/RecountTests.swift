@@ -201,7 +201,7 @@ private final class BusyWriter: Sendable {
     guard answer.status == 200 else { throw UnexpectedAnswer(answer) }
   }
 
-  /// What the account's rows weigh, by one statement.
+  /// The usage of the account's rows, computed by one statement.
   func recounted(_ reader: Reader) throws -> Int64? {
     try reader.first(
       """

@@ -6,7 +6,7 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// Bearer tokens: who gets one, who may end one.
+/// Bearer tokens: which clients get one, and which may end one.
 @Suite struct SessionTests {
   /// A session as the client that made it knows it.
   private struct Session {
@@ -130,7 +130,7 @@ import Testing
     let end = device.sign("DELETE", "/v1/sessions/\(other.id)")
     #expect(try device.send(end).status == 204)
     #expect(try !other.isLive)
-    // A request whose answer was lost.
+    // The same request again, as if its answer had been lost.
     #expect(try device.send(end).status == 204)
     #expect(try one.isLive)
   }

@@ -7,7 +7,7 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// What sharees do in others' trees, and what comes into their sight and leaves it.
+/// Sharees' changes in others' trees, and the files that enter and leave their view.
 @Suite struct SharedTreeTests {
   /// Alice shares a folder with Bob.
   private struct Scene {
@@ -16,7 +16,7 @@ import Testing
     let bob: TestDevice
     let folder: Identifier
     let link: Identifier
-    /// What Bob's client holds.
+    /// The state of Bob's client.
     var replica: Replica
 
     init(_ engine: TestEngine = .sqlite, mode: String = "read", cap: Int64 = 10_000_000) throws {
@@ -28,7 +28,7 @@ import Testing
       replica = try bob.pulled()
     }
 
-    /// What Bob sees of Alice's tree.
+    /// The files of Alice's tree that Bob sees.
     mutating func seen(limit: Int? = nil) throws -> Set<Identifier> {
       try replica.pull(limit: limit)
       #expect(try replica.ids == bob.pulled().ids)

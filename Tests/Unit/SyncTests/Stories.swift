@@ -5,7 +5,7 @@ import Storage
 import Sync
 import TestDevices
 
-/// Steps of a story that must succeed for it to go on.
+/// Steps of a story that must succeed for the story to continue.
 extension TestDevice {
   /// Creates a file under the root or `parent`.
   func add(
@@ -17,7 +17,7 @@ extension TestDevice {
     return id
   }
 
-  /// Folders one within the other, and how they end; the outermost comes first.
+  /// Creates folders one within the other; the outermost comes first.
   func addChain(
     _ count: Int, in parent: Identifier? = nil, owner: Identifier? = nil
   ) throws -> [Identifier] {
@@ -37,12 +37,12 @@ extension TestDevice {
     return changes
   }
 
-  /// A batch that puts a file, and says only what has changed of it.
+  /// Sends a batch with one file, of which `body` gives only the changes.
   func change(_ id: Identifier, _ body: (inout FileStatement) -> Void) throws -> Answer {
     try batch(files: [record(id).change(body)])
   }
 
-  /// This account's own share of a file, or the one that `account` has of this one's file.
+  /// This account's own share of a file, or the share that `account` has of this account's file.
   func share(of file: Identifier, for account: Identifier? = nil) throws -> SeenShare? {
     let account = try account ?? self.account
     return try record(file).shares.first { $0.account == account }
@@ -63,14 +63,14 @@ extension Answer {
     guard status == 200 else { throw UnexpectedAnswer(self) }
   }
 
-  /// The files that a client is told to pull.
+  /// The files that the answer asks the client to pull.
   var staleFiles: Set<String> {
     get throws { Set(try (json["files"].array ?? []).compactMap(\.string)) }
   }
 }
 
 extension TestServer {
-  /// A digest of all that batches write: equal where nothing was written.
+  /// A digest of everything that batches write: equal if nothing was written.
   func state() throws -> String {
     let queries = [
       """
@@ -111,6 +111,6 @@ extension TestServer {
     return Hex.encode(SHA256.hash(Array(text.utf8)))
   }
 
-  /// Marks all that lies beneath deleted folders.
+  /// Marks everything below deleted folders.
   func sweepDeletions() throws { try sweeper().sweepDeletions() }
 }

@@ -5,7 +5,7 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// What an operator's word keeps an account from, and what it does not.
+/// The effects of an operator's suspension on an account, and their limits.
 @Suite struct SuspensionTests {
   @Test(arguments: TestEngine.available)
   func `a suspended account writes nothing, and reads and deletes as before`(
@@ -55,7 +55,7 @@ import Testing
     }
     try bob.put(document, [1], ifMatch: "*").requireSuccess()
     try server.suspend(alice.account, since: server.clock.now)
-    // What concerns bob's tree alone is his.
+    // Changes of Bob's own tree are allowed.
     _ = try bob.add()
     try bob.delete(link).requireSuccess()
   }

@@ -34,7 +34,7 @@ import Testing
         "PUT", "/v1/files/\(document)/content", body: content, headers: [("If-Match", "\"0\"")])
     }
 
-    /// Sends the head and half of the body, and returns once the server has room reserved for it.
+    /// Sends the head and half of the body, and returns once the server has reserved room for it.
     func begin() throws -> RawClient {
       let client = try #require(RawClient(connectingTo: server.port))
       let fields = request.headers.map { "\($0.0): \($0.1)\r\n" }.joined()
@@ -47,7 +47,7 @@ import Testing
       return client
     }
 
-    /// Sends it on a thread and a connection of its own, also to another instance.
+    /// Sends the request on its own thread and connection, or to another instance.
     func send(
       _ request: TestDevice.Signed? = nil, to other: TestServer? = nil
     ) -> Sending {
@@ -82,7 +82,7 @@ import Testing
 
     var isAnswered: Bool { reply.withLock { $0 != nil } }
 
-    /// Nil where none came.
+    /// Waits for the answer; nil if there was none.
     func answer() -> Answer? {
       thread.join()
       return reply.withLock { $0 }
@@ -126,7 +126,8 @@ import Testing
     #expect(other.holds(answer.body))
   }
 
-  /// `*` overwrites what the first has just written with the same; a version is another by then.
+  /// With `*`, repeats overwrite what the first has just written with the same. With a version they no longer
+  /// match.
   @Test(arguments: [("*", [200, 200, 200]), ("\"0\"", [200, 412, 412])], TestEngine.available)
   func `repeats in a session wait for the first, near the cap too`(
     condition: (ifMatch: String, statuses: [Int]), engine: TestEngine
@@ -251,7 +252,7 @@ import Testing
     try scene.server.sweeper().settleUploads()
     #expect(try scene.server.reservedObjects() == [upload])
     #expect(try scene.device.send(scene.request).status == 507)
-    // As a crash leaves it: the file stays.
+    // The file stays, as after a crash.
     let path = scene.server.objectsDirectory + "/tmp/\(upload)"
     let kept = path + ".kept"
     #expect(unsafe rename(path, kept) == 0)

@@ -9,7 +9,7 @@ import TestEngines
 import Testing
 
 @Suite struct UsageTests {
-  /// The ledger's sum, the account's total, and what its live rows really hold.
+  /// The ledger's sum, the account's total, and the size of its live rows.
   private struct Audit {
     let ledger: Int64
     let total: Int64

@@ -1,9 +1,9 @@
 import TestFiles
 import Testing
 
-/// How documents are written: short sentences, an example at the beginning, links that lead somewhere.
+/// The style of documents: short sentences, an example at the beginning, links that work.
 @Suite struct ProseTests {
-  /// Pages whose sentences are still longer. None is added here.
+  /// Pages whose sentences are still longer. Do not add any.
   private static let long = ["performance"]
 
   private static let pages = Files.paths(under: "\(Files.repository)/docs")
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  /// Sentences outside of code, tables and what is recorded.
+  /// The sentences outside of code blocks, tables and HTML comments.
   private static func sentences(in text: String) -> [String] {
     let prose = text.replacing(#/(?s)```.*?```/#, with: "").replacing(#/(?s)<!--.*?-->/#, with: "")
     let lines = prose.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  /// As GitHub names them.
+  /// The headings as GitHub names their anchors.
   private static func headings(of text: String) -> Set<String> {
     Set(
       text.split(separator: "\n").filter { $0.hasPrefix("#") }.map { line in

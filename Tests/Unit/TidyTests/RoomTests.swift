@@ -1,9 +1,9 @@
 import Testing
 
-/// Rooms are folders of one target. The compiler lets them use each other as they like; a reader wants to
-/// go from what all need to what needs all, and never in a circle.
+/// Rooms are folders of one target. The compiler lets them use each other freely. A reader wants to go from
+/// what every room needs to the room that needs everything, and never in a circle.
 @Suite struct RoomTests {
-  /// Files by the room they lie in: `Sources/Sync/Trees`.
+  /// Files by their room, such as `Sources/Sync/Trees`.
   private static let rooms = Dictionary(grouping: SourceFile.all(under: "Sources")) { file in
     String(file.path[..<(file.path.lastIndex(of: "/") ?? file.path.startIndex)])
   }
@@ -18,7 +18,7 @@ import Testing
     #expect(Self.circle(of: ["a": ["b", "c"], "b": ["c"], "c": []]) == [])
   }
 
-  /// Which rooms each room uses: an arrow is the name of a type that one file of the other declares.
+  /// The rooms that each room uses: it names a type that only the other room declares.
   private static func arrows() -> [String: Set<String>] {
     var homes: [Substring: Set<String>] = [:]
     for (room, files) in rooms {
@@ -30,7 +30,7 @@ import Testing
         guard let home = homes[name], home.count == 1 else { return nil }
         return home.first
       }
-      // Targets depend on those above them alone, so circles are within one.
+      // Targets depend only on those above them, so circles are within one target.
       arrows[room] = Set(used.filter { $0 != room && target($0) == target(room) })
     }
     return arrows
@@ -41,7 +41,7 @@ import Testing
     return folders.count > 1 ? folders[1] : ""
   }
 
-  /// What is left when rooms that use none of the rest are taken away, again and again.
+  /// The rooms that remain after repeatedly removing rooms that use none of the rest.
   private static func circle(of arrows: [String: Set<String>]) -> Set<String> {
     var left = arrows
     while let free = left.first(where: { $0.value.isDisjoint(with: left.keys) }) {
@@ -52,7 +52,7 @@ import Testing
 }
 
 extension SourceFile {
-  /// Types that stand at the left edge, and so are everybody's.
+  /// Types declared at the left edge, which every file can use.
   fileprivate var declaredTypes: Set<Substring> {
     let keywords: Set<Substring> = ["struct", "class", "enum", "protocol", "typealias"]
     let lines = codeLines.filter { !$0.hasPrefix(" ") && !$0.hasPrefix("private ") }
@@ -66,7 +66,7 @@ extension SourceFile {
       })
   }
 
-  /// Capitalised words of the code, texts left out.
+  /// Capitalised words of the code, outside of string literals.
   fileprivate var typeNames: Set<Substring> {
     var names: Set<Substring> = []
     var isText = false

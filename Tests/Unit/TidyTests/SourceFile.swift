@@ -20,7 +20,7 @@ struct SourceFile {
       .compactMap { SourceFile("\(folder)/\($0)") }
   }
 
-  /// The modules the file imports, whatever their access.
+  /// The modules that the file imports, with any access level.
   var imports: [String] {
     text.split(separator: "\n").compactMap { line in
       if line.hasPrefix(" ") { return nil }  // an import stands at the left edge; a text may not
@@ -32,12 +32,12 @@ struct SourceFile {
     }
   }
 
-  /// The lines of the code, comments left out.
+  /// The lines of the code, without comments.
   var codeLines: [Substring] {
     text.split(separator: "\n").filter { !$0.drop(while: { $0 == " " }).hasPrefix("//") }
   }
 
-  /// The words of the code, comments left out.
+  /// The words of the code, without comments.
   var words: Set<Substring> {
     var words: Set<Substring> = []
     for line in codeLines { words.formUnion(line.split { !$0.isLetter }) }
@@ -45,9 +45,9 @@ struct SourceFile {
   }
 }
 
-/// Which targets each target of Package.swift may import.
+/// The targets that each target of Package.swift may import.
 enum PackageTable {
-  /// A target of the manifest: what ships, what tests it, or what measures it.
+  /// A target of the manifest: shipped, a test, or a benchmark.
   struct Target {
     let name: String
     let wing: Wing
@@ -56,9 +56,9 @@ enum PackageTable {
 
   enum Wing: String { case sources, tests, benchmarks }
 
-  /// Every target in the order of the manifest, of whatever kind.
+  /// All targets in the order of the manifest, of every kind.
   static func order(_ manifest: String) -> [Target] {
-    // The list alone: above it stand the functions that make targets.
+    // Only the list, which follows the functions that make targets.
     let list = manifest.parts(after: "  targets: [\n").first?.components(before: "\n  ]\n)") ?? ""
     return list.split(separator: "\n", omittingEmptySubsequences: true)
       .reduce(into: [String]()) { targets, line in
@@ -80,7 +80,8 @@ enum PackageTable {
       }
   }
 
-  /// Modules and what is spelled out lie in what ships; a program says where it lies.
+  /// Modules and targets that are spelled out are part of what ships. A program's path shows where it
+  /// belongs.
   private static func wing(of target: String, named path: String) -> Wing {
     let kind = target.drop { $0 == " " }.prefix { $0 != "(" }
     switch kind {
@@ -97,7 +98,7 @@ enum PackageTable {
 }
 
 extension String {
-  /// What stands before the first `mark`; everything without one.
+  /// The text before the first `mark`; all of it if there is none.
   func components(before mark: String) -> String {
     var rest = self[...]
     while !rest.isEmpty {

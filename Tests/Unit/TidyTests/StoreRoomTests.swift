@@ -1,6 +1,6 @@
 import Testing
 
-/// Everything of one store lies in its room; the core knows stores through a protocol and one list.
+/// Everything about one store is in its room. The core knows stores through a protocol and one list.
 @Suite struct StoreRoomTests {
   private static let sources = SourceFile.all(under: "Sources")
 
@@ -15,7 +15,7 @@ import Testing
 
   private static let list = "Sources/Billing/KnownStores/KnownStores.swift"
 
-  /// What must work for a store that nobody has thought of.
+  /// Code that must work for any future store.
   private static let core = [
     "Sources/Billing/Billing/", "Sources/Billing/Jobs/", "Sources/Billing/KnownStores/",
     "Sources/Billing/Ledger/", "Sources/Billing/Answers/", "Sources/Billing/Repair/",

@@ -1,9 +1,9 @@
 import TestFiles
 import Testing
 
-/// One word for each thing (docs/glossary.md): what was replaced does not come back.
+/// One word for each thing (docs/glossary.md): replaced words do not come back.
 @Suite struct VocabularyTests {
-  /// What is said instead of a word. Some were good words that meant two things here.
+  /// The replacement of each word. Some were good words that had two meanings here.
   private static let replaced: [Substring: String] = [
     "partition": "environment", "partitions": "environment", "Partition": "environment",
     "realm": "environment", "realms": "environment", "GrantingEnvironment": "StoreEnvironment",
@@ -19,7 +19,7 @@ import Testing
     "GoogleClosure": "GoogleRecord",
   ]
 
-  /// The same for what is a good word elsewhere.
+  /// The same for words that are good elsewhere.
   private static let replacedParts = [
     "billing.sources": "billing.deliveries", "billing.hints": "billing.read_requests",
     "billing.turn": "billing.sequence", "Jobs.need(": "Jobs.request(",
@@ -29,7 +29,7 @@ import Testing
   ]
 
   private static func findings(in text: String) -> [String] {
-    // RFC 9110 has a realm, which is its own.
+    // RFC 9110 defines its own `realm=`.
     let words = Set(text.replacing("realm=", with: "=").split { !$0.isLetter && $0 != "_" })
     return words.compactMap { word in replaced[word].map { "\(word): say \($0)" } }
       + replacedParts.filter { text.contains($0.key) }.map { "\($0.key): say \($0.value)" }

@@ -1,7 +1,7 @@
 import TestFiles
 import Testing
 
-/// What is watched (ops/watch) is what there is, and whoever is woken finds out what to do.
+/// Everything that ops/watch watches exists, and each alert explains what to do.
 @Suite struct WatchTests {
   private static let rules = "ops/watch/rules.yml"
 
@@ -25,13 +25,13 @@ import Testing
     }
   }
 
-  /// Who pastes what stands on two lines runs two commands.
+  /// Code on two lines, when pasted, runs as two commands.
   @Test func `what is to be pasted stands on one line`() throws {
     let pages = Files.paths(under: "\(Files.repository)/ops/runbooks").map { "ops/runbooks/\($0)" }
     let manual = ["operating", "commands", "cookbook", "backups"].map { "docs/\($0).md" }
     for path in pages + manual {
       let text = try Self.text(path).replacing(#/(?m)^ *```[^`]*```$/#, with: "")
-      // Every second part stands between backticks.
+      // Every second part is between backticks.
       let spans = text.split(separator: "`", omittingEmptySubsequences: false).enumerated()
         .filter { $0.offset % 2 == 1 && $0.element.contains("\n") }
       #expect(spans.map(\.element) == [], "\(path)")

@@ -45,7 +45,7 @@ struct ScheduleTests {
         owed(premium, 30, 40),
       ], endings: [ending], catalogue: catalogue)
     #expect(schedule.shrunkSince.map { $0?.seconds } == [nil, nil, 20, 20, nil, 40])
-    // What ended without ever having lifted the cap.
+    // An ending without anything that had raised the cap.
     let refunded = Schedule(
       owed: [], endings: [Schedule.Ending(at: Instant(seconds: 5), reason: .refunded)],
       catalogue: catalogue)

@@ -10,7 +10,7 @@ import TestCertificates
 import Testing
 import Tiers
 
-/// The read client against answers made here.
+/// The read client, with answers made here.
 struct APITests {
   private static let statuses = "/inApps/v1/subscriptions/\(Sample.original)"
   private static let history =
@@ -283,11 +283,11 @@ struct APITests {
     static func json(_ value: JSONValue) -> Answer { Answer(body: value.encoded()) }
   }
 
-  /// Answers by target; everything else is unknown.
+  /// Answers by target; any other target is unknown.
   final class Transport: ProviderTransport {
     let answers: [String: Answer]
     let requests = Locked<[(target: String, token: String)]>([])
-    /// How many requests are answered 401 first.
+    /// The number of requests that are answered 401 first.
     let refusals = Locked(0)
 
     init(_ answers: [String: Answer]) { self.answers = answers }

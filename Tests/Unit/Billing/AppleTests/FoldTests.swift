@@ -4,7 +4,7 @@ import StoreFacts
 import Subscriptions
 import Testing
 
-/// What a subscription of the App Store is owed, where most systems get it wrong.
+/// The coverage of App Store subscriptions in the cases that most systems get wrong.
 struct FoldTests {
   private typealias F = StoreFacts
 

@@ -7,11 +7,11 @@ import SeededRandom
 import TestCertificates
 import Testing
 
-/// What nobody but the App Store could have sent is believed; everything else has its own answer.
+/// Only bodies that the App Store alone could have sent are accepted; each forgery has its own refusal.
 struct ForgeryTests {
   private static let payload = Sample.payload(data: Sample.data())
 
-  /// A body with this header, signed by the genuine leaf's key unless told otherwise.
+  /// A body with this header, by default signed by the genuine leaf's key.
   private func body(
     header: JSONValue, payload: JSONValue = payload,
     sign: ([UInt8]) -> [UInt8] = Sample.chain.leaf.key.signature
@@ -23,7 +23,7 @@ struct ForgeryTests {
     ["alg": .string(algorithm), "x5c": .array(x5c.map { .string($0) })]
   }
 
-  /// What a verifier that trusts the spoiled chain's root says to it.
+  /// The refusal of a spoiled chain by a verifier that trusts the chain's root.
   private func refusalOfChain(
     _ spoil: (inout AppleTestChain.Plans) -> Void
   ) -> AppleRefusal? {

@@ -6,7 +6,7 @@ import TestCertificates
 import Testing
 import Tiers
 
-/// What notifications become: facts from their contents, never from their type.
+/// Notifications become facts by their contents, never by their type.
 struct NotificationTests {
   private func read(
     _ changes: Sample.Changes = [:], data: Sample.Changes = [:]

@@ -4,7 +4,7 @@ import JSON
 import JWS
 import TestCertificates
 
-/// One app, one chain of certificates and one moment, about which the tests tell their stories.
+/// One app, one chain of certificates and one moment, shared by the tests.
 enum Sample {
   static let bundleID = "com.example.notes"
   static let appID: Int64 = 1_234_567_890
@@ -27,7 +27,7 @@ enum Sample {
       AppleTrust(roots: [chain.root.der], bundleID: bundleID, appAppleID: appID)!)
   }
 
-  /// A body's members, with some replaced; a nil takes one out.
+  /// A body's members, with some replaced; nil removes a member.
   typealias Changes = [String: JSONValue?]
 
   static func transaction(
@@ -86,7 +86,7 @@ enum Sample {
       ], changes)
   }
 
-  /// The body of a webhook that says these things.
+  /// The body of a webhook with these members changed.
   static func body(
     _ changes: Changes = [:], data: Changes = [:], chain: AppleTestChain = chain
   ) -> [UInt8] {
@@ -117,7 +117,7 @@ enum Sample {
   }
 }
 
-/// Why a body is refused; nil where it is believed.
+/// Why a body is refused; nil if it is accepted.
 func refusal(
   _ body: [UInt8], by verifier: AppleVerifier = Sample.verifier(), now: Instant = Sample.now
 ) -> AppleRefusal? {

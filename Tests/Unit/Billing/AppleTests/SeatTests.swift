@@ -3,7 +3,7 @@ import StoreFacts
 import Subscriptions
 import Testing
 
-/// Seats, values that nobody knows yet, and years that are paid by the month.
+/// Seats, unknown values, and yearly commitments that are paid monthly.
 struct SeatTests {
   private typealias F = StoreFacts
 

@@ -10,7 +10,7 @@ import TestCertificates
 import Testing
 import Tiers
 
-/// Several apps of one team, each with a bundle id of its own.
+/// Several apps of one team, each with its own bundle id.
 struct SeveralAppsTests {
   private static let other = AppleApp(bundleID: "com.example.notes.mac", appAppleID: 99)
   private static let apps = [
@@ -43,9 +43,9 @@ struct SeveralAppsTests {
     #expect(refusal(mixed, by: Self.verifier) == .inner(.transaction, .wrongBundle))
   }
 
-  /// The App Store Server API for each app, as the token's `bid` names it.
+  /// The App Store Server API of each app, chosen by the token's `bid`.
   private final class Servers: ProviderTransport {
-    /// By bundle id: what is answered, by target.
+    /// By bundle id: the answers by target.
     let answers: [String: [String: [UInt8]]]
     let asked = Locked<[String]>([])
 
@@ -129,7 +129,7 @@ struct SeveralAppsTests {
     #expect(servers.asked.withLock { $0 } == Self.apps.map(\.bundleID))
   }
 
-  /// A proxy, or another's server, in the place of Apple's.
+  /// A proxy, or someone else's server, in place of Apple's.
   @Test func `what answers for one app about another is not believed`() throws {
     let servers = Servers([Sample.bundleID: Self.answers(of: Self.other.bundleID)])
     #expect(throws: APIFailure.self) { try Self.read(servers) }

@@ -26,7 +26,7 @@ struct VerifierTests {
     #expect(AppleTrust(bundleID: "", appAppleID: nil) == nil)
   }
 
-  /// Signed as the App Store signs, with members that nobody needs.
+  /// Signed as the App Store signs, with members that are not needed.
   @Test(arguments: ["18446744073709551615", "1e400", #""Zo\u0000""#])
   func `a value that is not needed voids neither a notification nor a transaction`(
     value: String

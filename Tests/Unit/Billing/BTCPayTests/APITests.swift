@@ -5,7 +5,7 @@ import JSON
 import ProviderAPI
 import Testing
 
-/// The read client against answers made here.
+/// The read client, with answers made here.
 struct APITests {
   private static let date = "Sat, 10 Jan 2026 00:00:00 GMT"
   private static let dateMoment = Instant(httpDate: date)!
@@ -168,7 +168,7 @@ struct APITests {
   }
 }
 
-/// Answers what is scripted, and refuses what is not.
+/// Gives the scripted answers and refuses other requests.
 private struct Transport: ProviderTransport {
   struct Answer: Sendable {
     var status: Int

@@ -38,7 +38,7 @@ struct EventTests {
     #expect(event.type == "InvoiceSettled")
     #expect(event.invoice == Samples.invoice)
     #expect(!event.isForeign)
-    // The sample's shop names its orders otherwise than we do.
+    // The sample's shop names its orders differently from us.
     #expect(event.account == nil)
     #expect(event.notes == [.malformedAccount])
   }

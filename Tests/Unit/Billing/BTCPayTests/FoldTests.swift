@@ -235,7 +235,7 @@ struct FoldTests {
     #expect(shop.irregular == [.irregularPayment(.wrongPrice, object: "A")])
   }
 
-  /// What the samples' catalogue asks for a month of premium, and what an earlier one asked.
+  /// The current price of a month of premium in the samples' catalogue, and an earlier one.
   @Test(
     arguments: [
       ("3.00", "EUR", 1), ("2.50", "EUR", 1), ("2.49", "EUR", 0), ("4.00", "USD", 1),

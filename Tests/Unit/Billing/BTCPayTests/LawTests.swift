@@ -5,9 +5,9 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// What is told of one account may come in any order and any number of times.
+/// The facts about one account may arrive in any order and any number of times.
 struct LawTests {
-  /// One thing that is told, as a record takes it.
+  /// One fact, as a record takes it.
   private struct Shown: Hashable {
     let id: String
     let object: BTCPayObject
@@ -27,9 +27,9 @@ struct LawTests {
     record.coverage(policy: .standard, catalogue: Samples.catalogue)
   }
 
-  /// Whatever could be told of a few invoices, true or not.
+  /// Any facts about a few invoices, true or not.
   ///
-  /// A delivery says one thing of an object, so each has a number of its own above `start`.
+  /// A delivery holds one fact about an object, so each has its own number above `start`.
   private static func shown(_ random: inout SeededGenerator, above start: Int64 = 0) -> [Shown] {
     let products = [
       ("premium-month", "3.00"), ("premium-year", "30.00"), ("plus-month", "10.00"),
@@ -118,7 +118,7 @@ struct LawTests {
     }
   }
 
-  /// A read tells an invoice's whole state, and the earliest word of its settling counts.
+  /// A read shows an invoice's whole state, and its earliest settlement counts.
   @Test func `the last read and the first settlement are all that counts`() {
     let seed = SeededGenerator.seed(of: "BTCPayTests.LawTests.last")
     var random = SeededGenerator(seed: seed)
@@ -142,7 +142,7 @@ struct LawTests {
           }
         }
       }
-      // What one read says twice, it may say otherwise; then both count.
+      // One read may show an invoice twice with different contents; then both count.
       let moments = shown.filter { if case .invoice = $0.object { true } else { false } }
         .map { [$0.id, $0.asOf.from.description] }
       guard Set(moments).count == moments.count else { continue }

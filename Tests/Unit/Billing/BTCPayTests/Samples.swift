@@ -44,7 +44,7 @@ enum Samples {
     }
   }()
 
-  /// What the shop asks for, unless told otherwise: a month of premium.
+  /// The shop's usual invoice; by default a month of premium.
   static func invoice(
     _ product: String? = "premium-month", account: Identifier? = account, amount: String? = "3.00",
     currency: String = "EUR", paid: String? = nil, _ status: BTCPayInvoice.Status = .settled,
@@ -62,7 +62,7 @@ enum Samples {
     invoice("premium-month", status, additional)
   }
 
-  /// As the server of version 2.4 writes it, byte for byte (indented, no line end).
+  /// As a server of version 2.4 writes it, byte for byte (indented, no line end).
   static let settled = Array(
     """
     {
@@ -86,7 +86,7 @@ enum Samples {
   static let settledSignature =
     "sha256=c6d24d19a3b9023778393f1bdcd618bc3fd56f78c9724aea8c9887d562e3171d"
 
-  /// The same event once more: its members stand in another order.
+  /// The same event again, with its members in another order.
   static let redelivered = Array(
     """
     {
@@ -141,7 +141,7 @@ enum Samples {
   static let paymentSettledLateSignature =
     "sha256=29eb7b50e7e15b80651e8bbc3f3f691e5d10f19c01bff240c0a9d1576a56ed7a"
 
-  /// `InvoiceData` with what is asked of it, and some of what is not.
+  /// `InvoiceData` with the members that are read, and some that are not.
   static func json(
     id: String = invoice, _ changes: [(String, JSONValue?)] = []
   ) -> JSONValue {

@@ -3,7 +3,7 @@ import Base
 import Testing
 
 struct SignatureTests {
-  /// The vector of the server's PHP client: secret `abc`.
+  /// The test vector of the server's PHP client, with the secret `abc`.
   private static let body = Array(#"{"a":1,"b":2,"c":3}"#.utf8)
   private static let code = "bc8122472fb9bb9c15d90d7a61b156f54a69d835592c85d0f37f6454d530dec8"
   private static let good = "sha256=\(code)"

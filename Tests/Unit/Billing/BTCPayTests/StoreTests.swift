@@ -9,7 +9,7 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// The door through which the ledger knows the store.
+/// The interface through which the ledger uses the store.
 struct StoreTests {
   private static let key = ObjectKey(
     provider: .btcpay, environment: .live, kind: .prepaid, id: Samples.account.description)
@@ -143,7 +143,7 @@ struct StoreTests {
   }
 }
 
-/// One page, whoever asks.
+/// The same page for every request.
 private struct Lists: ProviderTransport {
   let items: [JSONValue]
 

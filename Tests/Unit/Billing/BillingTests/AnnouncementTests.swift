@@ -9,7 +9,7 @@ import Storage
 import TestEngines
 import Testing
 
-/// Google answers for a while as it did before what it announced.
+/// Google's answers may for a while not show a change that its push has announced.
 struct AnnouncementTests {
   private static let token = "token-1"
 
@@ -26,7 +26,7 @@ struct AnnouncementTests {
     try pass(minutes: 5)
   }
 
-  /// What its API says from now on.
+  /// Sets what Google's API answers from now on.
   private func sell(_ state: String = "ACTIVE", until end: Instant? = nil) {
     shop.play.sell(
       Self.token, at: day(1), account: account, state: state, until: end, isAcknowledged: true)
@@ -39,7 +39,7 @@ struct AnnouncementTests {
     }
   }
 
-  /// In larger steps, where nothing is expected to happen.
+  /// In larger steps, for times in which nothing is expected to happen.
   private func pass(hours: Int) throws {
     for _ in 0..<(hours * 4) {
       shop.now = shop.now + .minutes(15)
@@ -64,7 +64,7 @@ struct AnnouncementTests {
     try pass(minutes: lateMinutes)
     #expect(try shop.cap(of: account) == 1000)
     sell("EXPIRED", until: shop.now - .minutes(1))
-    // Twice as long as it took, an hour and a minute at most.
+    // Twice the delay in all; at most 61 minutes after the answers show it.
     try pass(minutes: min(lateMinutes + 2, 61))
     #expect(try shop.cap(of: account) == 10)
     try pass(hours: 50)
@@ -82,7 +82,7 @@ struct AnnouncementTests {
     let reads = shop.play.reads.count
     try pass(hours: 24)
     #expect(shop.play.reads.count == reads)
-    // Whoever has it read again ends the matter.
+    // A read that someone requests settles the item.
     sell("EXPIRED", until: day(3))
     let (service, key) = (shop.service, try #require(PurchaseToken(Self.token)).objectKey)
     try shop.database.write(for: nil) { try service.reread(key, in: $0) }

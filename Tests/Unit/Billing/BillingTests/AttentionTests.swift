@@ -17,7 +17,7 @@ import TestFiles
 import Testing
 import Tiers
 
-/// What needs attention is found, is told once, and goes when it is dealt with.
+/// Items that need attention are found, shown once, and removed when they are dealt with.
 struct AttentionTests {
   @Test func `the alerts tell of each kind as urgent or not, as the list does`() throws {
     let rules = try #require(Files.text("\(Files.repository)/ops/watch/rules.yml"))
@@ -42,7 +42,7 @@ struct AttentionTests {
     "stripe/2026-07-29.dahlia/unmapped-price",
   ]
 
-  /// A list for each time at which it becomes another one.
+  /// One list for each time at which the list changes.
   @Test func `what stories leave for a human is what was looked at`() throws {
     var text = ""
     for name in Self.told {
@@ -123,7 +123,7 @@ struct AttentionTests {
     let unowned = AppleSample.transaction("3\(original)", day: 0, signed: day(1))
     #expect(try shop.notify("n3", unowned, at: day(1)) == 200)
     #expect(try kinds(shop.database, at: day(2)) == [.doublePayment, .unowned])
-    // Its month is over, and with it the matter.
+    // Its month is over, and the item with it.
     #expect(try kinds(shop.database, at: day(40)) == [.doublePayment])
   }
 
@@ -291,7 +291,7 @@ struct AttentionTests {
         try AttentionList(at: day(2), limit: 9, stores: .known, reading: reader)
       }.items
     }
-    // What never was is claimed by anybody.
+    // Anyone can claim a purchase that never existed.
     #expect(try told(of: 1, failing: .refused("refused with 400: no such purchase")).isEmpty)
     let silent = try told(of: 2, failing: .transient("no answer", retryAfter: nil))
     #expect(silent.map(\.kind) == [.storeUnanswered])

@@ -16,8 +16,8 @@ import Subscriptions
 import TestEngines
 import Testing
 
-/// Deliveries that our BTCPay server did not sign: each is refused in the same words, and nothing is
-/// kept. What it did sign is believed no further than that there is something to read.
+/// Deliveries that our BTCPay server did not sign: all get the same refusal, and nothing is kept. A delivery
+/// that it did sign proves only that there is something to read.
 struct BTCPayForgeryTests {
   private struct Shop {
     let store = FakeBTCPay(clock: FakeClock(day(1)))
@@ -40,7 +40,7 @@ struct BTCPayForgeryTests {
       route = try #require(service.routes().first { $0.pattern == "/webhooks/btcpay" })
     }
 
-    /// Returns the status and the answer's one word.
+    /// Returns the status, and the one word of the answer.
     func deliver(
       _ request: FakeRequest, signatures: [String]? = nil
     ) throws -> (status: Int, word: String) {

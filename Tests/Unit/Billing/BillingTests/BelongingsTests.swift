@@ -12,7 +12,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// What goes along to another Coffer of a purchase whose first owner was erased.
+/// The parts of a purchase that move to another Coffer after its first owner was erased.
 struct BelongingsTests {
   private let ada = Random.identifier()
   private let bob = Random.identifier()
@@ -27,7 +27,7 @@ struct BelongingsTests {
     AppleSample.transaction(original, day: 0, account: ada, signed: moment)
   }
 
-  /// A shop in which ada bought, was erased, and bob restored the purchase.
+  /// A shop in which ada bought a purchase and was erased, and bob restored the purchase.
   private func restored(_ engine: TestEngine = .sqlite) throws -> Shop {
     let shop = try Shop(engine)
     #expect(try shop.notify("n1", transaction(signed: day(1)), at: day(1)) == 200)
@@ -74,7 +74,7 @@ struct BelongingsTests {
     engine: TestEngine
   ) throws {
     let belongings = try belongings(try restored(engine))
-    // What bob's device posted came before the purchase was bob's.
+    // Bob's device posted its claim before the purchase was bob's.
     #expect(belongings.erasedCount == 2)
     #expect(belongings.erased == [key])
     #expect(belongings.deliveries.map(\.deliveryID).contains("n1") == false)

@@ -15,9 +15,9 @@ import TestEngines
 import Testing
 import Tiers
 
-/// What is decided and delivered while a change of rules is not through, or is taken back.
+/// Decisions and deliveries while a change of rules is not complete, or is taken back.
 struct BrokenOffChangeTests {
-  /// Of each some accounts are decided about before the change is through.
+  /// Decisions about some accounts are made under each catalogue before its change is complete.
   private struct Catalogues {
     let all: [LedgerRules]
 
@@ -40,7 +40,7 @@ struct BrokenOffChangeTests {
     }
   }
 
-  /// What does not follow from the facts under the rules.
+  /// The rows that do not follow from the facts under the rules.
   private func drift(_ harness: Harness, _ rules: LedgerRules) throws -> [String] {
     let ledger = Ledger(stores: .known, rules: rules, for: .command)
     return try harness.database.read { reader in
@@ -147,7 +147,7 @@ struct BrokenOffChangeTests {
     let jobs = try harness.database.read { try Jobs.list($0, limit: 99) }
       .filter { $0.kind == Ledger.deriveJob }
     #expect(jobs.map(\.object) == ["stripe:live:subscription:\(customers[1].subscriptionID)"])
-    // Once it can be read again, its job derives it.
+    // When the mirror can be read again, the subscription's job derives it.
     try harness.database.write(for: nil) { transaction in
       try transaction.execute(
         "UPDATE billing.mirrors SET content = $2 WHERE object = $1", invoice, .text(content))
@@ -174,7 +174,7 @@ struct BrokenOffChangeTests {
     let catalogues = try Catalogues().all
     let harness = try Harness(engine, rules: catalogues[0])
     try harness.service().applyRules()
-    // Some accounts own two subscriptions, and some nothing.
+    // Some accounts own two subscriptions, and some none.
     let customers = (0..<6).map { Customer(tag: "\(harness.tag)\($0)") }
     let accounts = [0, 1, 2, 0, 1, 3].map { customers[$0].account } + [Random.identifier()]
     var invoiceCounts = [Int](repeating: 1, count: customers.count)

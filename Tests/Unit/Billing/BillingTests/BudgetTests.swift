@@ -16,11 +16,11 @@ import StripeSamples
 import TestEngines
 import Testing
 
-/// Whoever sends forgeries waits, for what is dear to prove and for nothing else.
+/// A sender of forgeries has to wait, but only for deliveries that are expensive to verify.
 struct BudgetTests {
   private static let stranger = "203.0.113.9"
 
-  /// The routes of all that is proven by signatures, over a database of their own.
+  /// All routes that verify signatures, over their own database.
   private final class Doors {
     let database: Database
     let scratch: ScratchDatabase

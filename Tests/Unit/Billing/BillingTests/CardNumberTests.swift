@@ -3,7 +3,7 @@ import JSON
 import SeededRandom
 import Testing
 
-/// What is refused as a card's number in a wish, and what is not.
+/// Values in a request that are refused as card numbers, and values that are not.
 struct CardNumberTests {
   private func isRefused(_ body: JSONValue) throws -> Bool {
     let json = try JSON.parse(body.encoded())
@@ -13,7 +13,7 @@ struct CardNumberTests {
     } catch { return true }
   }
 
-  /// Any length that cards have, with the right check digit, as people write it.
+  /// A number of any length that cards have, with the right check digit, written as people write it.
   private func card(_ random: inout SeededGenerator) -> String {
     let count = Int.random(in: 13...19, using: &random)
     var digits = [4] + (2..<count).map { _ in Int.random(in: 0...9, using: &random) }

@@ -12,7 +12,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// What becomes of payers when the operator edits the catalogue: never nothing.
+/// After the operator edits the catalogue, paying accounts never end up with nothing.
 struct CatalogueChangeTests {
   private static let premium = Plan(
     id: "premium", title: "Premium", byteCount: 1000,
@@ -165,7 +165,7 @@ struct CatalogueChangeTests {
     try harness.service().applyRules()
     #expect(try harness.count(count) == 0)
     try harness.service(rules: changed).applyRules()
-    // What is told of it later changes nothing about that.
+    // Later deliveries about the subscription do not change that.
     try harness.post(customer.invoice(2, "paid", 30, from: 30, to: 60))
     #expect(try harness.count(count) == 1)
     #expect(try harness.explanation(customer.account, at: day(35)).current.planID == "premium")
@@ -238,7 +238,7 @@ struct CatalogueChangeTests {
     let newer = harness.service()
     #expect(try newer.followRules() == 1)
     #expect(try newer.followRules() == 0)
-    // The catalogue of record may have changed meanwhile: the policy alone is taken back.
+    // The catalogue of record may have changed meanwhile, so only the policy is taken back.
     #expect(try now(harness, customer) == "premium 5000 subscribed")
     try harness.service(rules: theirs).applyRules()
     #expect(try harness.post(customer.invoice(2, "paid", 30, from: 30, to: 60)).status == 200)

@@ -12,7 +12,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// Whose a purchase is: a claim is the weakest word, a transfer the strongest.
+/// The owner of a purchase: a claim is the weakest evidence, a transfer the strongest.
 struct ClaimTests {
   private let ada = Random.identifier()
   private let bob = Random.identifier()

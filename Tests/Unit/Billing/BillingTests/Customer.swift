@@ -3,7 +3,7 @@ import Crypto
 import JSON
 import StripeSamples
 
-/// One customer's objects under ids of their own, and the events about them.
+/// One customer's objects with their own ids, and the events about them.
 struct Customer {
   let tag: String
   let account = Random.identifier()

@@ -10,7 +10,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// Deliveries that wait for the ledger together.
+/// Deliveries that wait for the ledger at the same time.
 struct DeliveryQueueTests {
   private let harness: Harness
   private let queue: DeliveryQueue
@@ -28,7 +28,7 @@ struct DeliveryQueueTests {
       let answers = try answers(of: (0..<10).map { delivery("evt_\($0)") })
       #expect(answers.allSatisfy { $0 == "recorded" })
     }
-    // Each keeps its own row; the number is taken for all.
+    // Each delivery keeps its own row; the numbers are taken for all at once.
     #expect(together < alone * 10)
     #expect(try harness.count("SELECT count(*) FROM billing.deliveries") == 11)
     #expect(try harness.count("SELECT last_number FROM billing.sequence") == 11)
@@ -62,7 +62,7 @@ struct DeliveryQueueTests {
     #expect(try answers(of: [delivery("evt_1")]).allSatisfy { $0.contains("not available") })
   }
 
-  /// Queues them all while the writer is held, then lets it go; the word that each is answered.
+  /// Queues all deliveries while the writer is busy, then releases it. Returns the status or error of each.
   private func answers(of deliveries: [PreparedDelivery]) throws -> [String] {
     let isHeld = Locked(true)
     let answers = Locked<[Int: String]>([:])

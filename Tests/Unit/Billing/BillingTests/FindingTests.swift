@@ -10,7 +10,7 @@ import TestEngines
 import Testing
 
 struct FindingTests {
-  /// A purchase at each store, played to its end.
+  /// One purchase at each store, played to its end.
   private static let stories = ["stripe", "apple", "google", "btcpay"].compactMap { store in
     RecordedStory.all(of: store).first { story in
       !story.steps.contains { $0.deletesAccount } && story.subscriptions.count == 1

@@ -7,7 +7,7 @@ import JSON
 import TestCertificates
 import Testing
 
-/// Deliveries that the App Store did not send: each is told its own reason, and nothing is kept.
+/// Deliveries that the App Store did not send: each gets its own reason, and nothing is kept.
 struct ForgeryTests {
   private static let moment = day(1)
   private static let id = "6a1c3c5e-0000-4000-8000-000000000001"
@@ -104,7 +104,7 @@ struct ForgeryTests {
     #expect(answers == [400, 429])
     let other = try shop.deliver(Self.genuine(), from: "17.0.0.1", through: routes)
     #expect(other == (200, "recorded"))
-    // This machine's own address stands for a proxy whose clients cannot be told apart.
+    // This machine's own address stands for a proxy, whose clients cannot be distinguished.
     for _ in 0..<300 {
       let answer = try shop.deliver(forged, from: "127.0.0.1", through: routes)
       #expect(answer.status == 400)

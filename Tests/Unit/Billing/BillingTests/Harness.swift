@@ -17,10 +17,10 @@ import TestEngines
 import Testing
 import Tiers
 
-/// Billing over a real database, driven through its route as the server drives it.
+/// Billing over a real database, called through its route as the server calls it.
 final class Harness: Sendable {
   let database: Database
-  /// Makes every id of this harness its own, so that a shared server can serve many tests.
+  /// Makes all ids of this harness unique, so that many tests can share a server.
   let tag: String
   private let clock = Locked(day0)
   private let scratch: ScratchDatabase
@@ -40,7 +40,7 @@ final class Harness: Sendable {
 
   deinit { database.close() }
 
-  /// The sync program has an account that stores so much.
+  /// Adds an account with this usage, as the sync program would.
   func fill(_ account: Identifier, byteCount: Int64) throws {
     let sync = try Database.open(scratch.location, owning: .sync)
     defer { sync.close() }
@@ -53,7 +53,7 @@ final class Harness: Sendable {
     }
   }
 
-  /// The sync program has erased the account.
+  /// Records that the sync program has erased the account.
   func erase(_ account: Identifier, at now: Instant) throws {
     let sync = try Database.open(scratch.location, owning: .sync)
     defer { sync.close() }
@@ -66,7 +66,7 @@ final class Harness: Sendable {
     }
   }
 
-  /// The sync program waits with the account's end, until `moment` or until it is exported.
+  /// Records that the sync program will erase the account at `moment`; nil: once it is exported.
   func leave(_ account: Identifier, at now: Instant, erasing moment: Instant?) throws {
     let sync = try Database.open(scratch.location, owning: .sync)
     defer { sync.close() }
@@ -85,7 +85,7 @@ final class Harness: Sendable {
     }
   }
 
-  /// The sync program has keys of the account that opened their last sessions then.
+  /// Adds keys of the account with these times of their last sessions, as the sync program would.
   func addKeys(of account: Identifier, lastSessions: [Instant]) throws {
     let sync = try Database.open(scratch.location, owning: .sync)
     defer { sync.close() }
@@ -109,7 +109,7 @@ final class Harness: Sendable {
 
   func set(_ now: Instant) { clock.withLock { $0 = now } }
 
-  /// Posts an event as Stripe would: signed now. Returns the status and the answer's one word.
+  /// Posts an event as Stripe would, signed now. Returns the status, and the one word of the answer.
   @discardableResult
   func post(_ event: SampleEvent, at now: Instant? = nil) throws -> (status: Int, word: String) {
     let moment = now ?? event.created
@@ -138,7 +138,7 @@ final class Harness: Sendable {
     return (response.status, json["status"].string ?? json["type"].string ?? "")
   }
 
-  /// Everything derived of a customer's subscription, as text; what no order may change.
+  /// Everything derived for a customer's subscription, as text. No order of deliveries may change it.
   func digest(_ customer: Customer) throws -> [String] {
     try database.read { reader in
       let subscriptions = try reader.rows(
@@ -196,7 +196,7 @@ final class Harness: Sendable {
 }
 
 extension Step {
-  /// Blocks until the promise is kept, as no server would.
+  /// Blocks until the step has its value. A server never does this.
   func wait() throws -> Value {
     switch self {
     case .ready(let value): return value

@@ -11,7 +11,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// What held stays told as it held, whatever is learnt of that time afterwards.
+/// The history of what was granted never changes, whatever is learnt about that time later.
 struct HistoryTests {
   private func held(_ harness: Harness, _ account: Identifier) throws -> [String] {
     try harness.explanation(account, at: day(100)).held.map {
@@ -98,7 +98,7 @@ struct HistoryTests {
     try harness.post(customer.session())
     try harness.post(customer.subscription("created", 0))
     try harness.post(customer.invoice(1, "paid", 0))
-    // What was before the first payment is kept with the first month.
+    // The time before the first payment is recorded with the first month.
     try harness.post(customer.invoice(2, "paid", 30.5, from: 30, to: 60))
     var rows = try held(harness, customer.account)
     for month in 2...12 {
@@ -131,7 +131,7 @@ struct HistoryTests {
       ])
   }
 
-  /// Its second month fails, and is paid on that day.
+  /// The second month's payment fails, and succeeds on day `paid`.
   private func transitionsOfLatePayment(_ paid: Double) throws -> [String] {
     let harness = try Harness(.sqlite)
     let customer = Customer(tag: harness.tag)

@@ -6,7 +6,7 @@ import Storage
 import TestEngines
 import Testing
 
-/// Tokens that clients make up: they own nothing and delay nobody.
+/// Tokens that clients make up: they own nothing and delay no one.
 struct JunkClaimTests {
   private let ada = Random.identifier()
 
@@ -72,8 +72,8 @@ struct JunkClaimTests {
     #expect(answers["too_many_claims"] == 45)
   }
 
-  /// The worst case: 30 accounts post 1,500 claims of nothing. What is told by Google is read by
-  /// other threads; a claim of a fresh account waits for one read of each account, whatever they post.
+  /// The worst case: 30 accounts post 1,500 claims of nothing. Other threads read the purchases that Google
+  /// announces. The claim of a fresh account waits for one read of each account, whatever they post.
   @Test func `1,500 junk claims of 30 accounts let a real purchase wait for 30 reads at most`()
     throws
   {

@@ -10,7 +10,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// What an account is told happened last: the cause, not what is left.
+/// The sentence about what happened last: it names the cause, not the plan that is left.
 struct LastSentenceTests {
   private static func plan(_ id: String, _ title: String, _ byteCount: Int64) -> Plan {
     Plan(

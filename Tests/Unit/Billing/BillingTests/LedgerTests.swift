@@ -235,7 +235,7 @@ extension Harness {
     }
   }
 
-  /// Puts what was sealed for one delivery into the row of another.
+  /// Puts the sealed content of one delivery into the row of another.
   fileprivate func keep(_ sealed: [UInt8], as id: String) throws {
     try database.write(for: nil) { transaction in
       try transaction.execute(

@@ -7,11 +7,11 @@ import Storage
 import TestEngines
 import Testing
 
-/// What is not Google's word on a purchase settles nothing and takes nothing away.
+/// Answers that do not come from Google's purchases API settle nothing and take nothing away.
 struct MisleadingAnswerTests {
   private let ada = Random.identifier()
 
-  /// A purchase that was read a day ago, and what happens when it is read again.
+  /// A purchase that was read a day ago and is read again after `spoil`.
   private func read(_ spoil: (PlayShop) -> Void) throws -> (shop: PlayShop, job: JobSummary) {
     let shop = try PlayShop()
     shop.play.sell("p", at: shop.now, account: ada)
@@ -33,7 +33,7 @@ struct MisleadingAnswerTests {
   func `no answer of the token endpoint is taken for that of the purchase`(status: Int) throws {
     let (shop, job) = try read { shop in
       shop.play.answerToken(status, "{}")
-      // The token of before has had its hour.
+      // The earlier token has expired after its hour.
       shop.now = shop.now + .hours(2)
     }
     #expect(job.state == .waiting)

@@ -37,7 +37,7 @@ import Tiers
     #expect(!named.object.description.contains(token))
   }
 
-  /// A story in which one purchase continues another has two.
+  /// Stories of one purchase; if a purchase continues another, the story has two.
   private static let stories = ["apple", "btcpay"].compactMap { store in
     RecordedStory.all(of: store).first { story in
       !story.steps.contains { $0.deletesAccount } && story.subscriptions.count == 1

@@ -9,7 +9,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// What an account is told comes next.
+/// The sentence about what comes next for an account.
 struct NextSentenceTests {
   private func next(_ harness: Harness, _ customer: Customer, at now: Double) throws -> String {
     try harness.explanation(customer.account, at: day(now)).sentences(usedByteCount: 0)[2]
@@ -83,7 +83,8 @@ struct NextSentenceTests {
         paid: [plan("premium", "Premium", 1000), plan("plus", "Plus", 2000)]))
   }
 
-  /// A month of Premium that renews on the thirtieth day, and of Plus what `above` gives.
+  /// The sentences for a month of Premium that renews on the thirtieth day, with the larger plan that `above`
+  /// gives.
   private func sentences(
     at now: Double, _ above: (Harness, Customer) throws -> Void
   ) throws -> [String] {
@@ -101,7 +102,7 @@ struct NextSentenceTests {
     }.sentences(usedByteCount: 0)
   }
 
-  /// Plus until `end`, cancelled.
+  /// Buys Plus until `end`, cancelled.
   private func buyPlus(until end: Double, _ harness: Harness, _ customer: Customer) throws {
     let plus = Customer(tag: harness.tag + "b")
     try harness.post(plus.session(account: customer.account))
@@ -167,7 +168,7 @@ struct NextSentenceTests {
 
   // MARK: accounts that leave
 
-  /// Paid for a month, and to be erased on the eleventh day, or once it is exported.
+  /// An account that paid for a month and will be erased on the eleventh day; nil: once it is exported.
   private func leaving(erasing moment: Double? = 10) throws -> (Harness, Customer) {
     let harness = try Harness(.sqlite)
     let customer = Customer(tag: harness.tag)

@@ -19,7 +19,7 @@ import TestFiles
 import Testing
 import Tiers
 
-/// What an app's server is told when what an account pays for has changed.
+/// The notices that an app's server gets when an account's subscriptions or plan have changed.
 struct NoticeTests {
   private let ada = Random.identifier()
   private let original = "2000000\(Int64.random(in: 100_000_000...999_999_999))"
@@ -129,7 +129,7 @@ struct NoticeTests {
     #expect(try shop.count("SELECT count(*) FROM billing.jobs WHERE kind = 'notice'") == 0)
   }
 
-  /// https://github.com/standard-webhooks/standard-webhooks: what its libraries are tested with.
+  /// The test vectors of https://github.com/standard-webhooks/standard-webhooks and its libraries.
   @Test(arguments: [
     (
       "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", Int64(1_614_265_330),
@@ -184,7 +184,7 @@ struct NoticeTests {
   }
 }
 
-/// An app's server that keeps what it is told.
+/// An app's server that keeps what it receives.
 private final class App: ProviderTransport {
   struct Received: Sendable {
     let id: String
@@ -206,7 +206,7 @@ private final class App: ProviderTransport {
   var received: [Received] { state.withLock { $0.received } }
   var arrived: [Received] { received.filter(\.arrived) }
 
-  /// What it answers in place of 200.
+  /// Its answer instead of 200.
   var answer: APIFailure? {
     get { state.withLock { $0.answer } }
     set { state.withLock { $0.answer = newValue } }
@@ -226,7 +226,7 @@ private final class App: ProviderTransport {
   }
 }
 
-/// Billing that tells an app's server, in virtual time.
+/// Billing that sends notices to an app's server, in virtual time.
 private final class Desk {
   let database: Database
   let app: App
@@ -267,7 +267,7 @@ private final class Desk {
     return try route.admit(head, []).wait().finish(body).wait().status
   }
 
-  /// As an operator's command decides: by a ledger of its own.
+  /// Decides as an operator's command does, with its own ledger.
   func decide(_ decision: Decision) throws {
     let (ledger, now) = (Ledger(stores: .known, rules: rules), now)
     try database.write(for: nil) { transaction in
@@ -275,7 +275,7 @@ private final class Desk {
     }
   }
 
-  /// Runs the jobs that tell, each when it is due.
+  /// Runs the jobs that send notices, each when it is due.
   func work(until end: Instant) throws {
     let handler = try #require(service.jobHandlers.first { $0.kind == Notices.job })
     while true {

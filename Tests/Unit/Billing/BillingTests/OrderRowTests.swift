@@ -9,7 +9,7 @@ import Tiers
 
 @testable import Orders
 
-/// Orders, as both engines keep them.
+/// Orders, as both engines store them.
 struct OrderRowTests {
   private static let key = ObjectKey("stripe:live:subscription:sub_1")!
   private static let now = Instant(seconds: 1_772_445_300)

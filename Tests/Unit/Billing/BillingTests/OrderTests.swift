@@ -86,7 +86,7 @@ struct OrderTests {
     let story = Self.stories[index].events
     let count = story(Customer(tag: "x")).count
     var expected: [String]?
-    // Statements cross a socket on PostgreSQL: every fifth order will do there.
+    // On PostgreSQL every statement crosses a socket, so every fifth order is enough there.
     let stride = engine == .postgres ? 5 : 1
     for (number, order) in permutations(Array(0..<count)).enumerated()
     where number % stride == 0 {
@@ -145,7 +145,7 @@ struct OrderTests {
       try ledger.record(events, in: transaction)
     }
     #expect(recorded.map(\.status) == events.map { _ in "recorded" })
-    // Its state and its owner, each from nothing to what it is.
+    // Its state and its owner, each from nothing to its value.
     #expect(
       try harness.count(
         "SELECT count(*) FROM billing.transitions WHERE object LIKE '%\(harness.tag)%'") == 2)
@@ -204,7 +204,7 @@ struct OrderTests {
     }
   }
 
-  /// Received on day 40, whatever the order, so that labels compare.
+  /// Received on day 40 in any order, so that labels can be compared.
   private func prepared(_ event: SampleEvent) throws -> PreparedDelivery {
     let now = day(40)
     let signature = signatureHeader(body: event.body, secret: Harness.secret, at: now)

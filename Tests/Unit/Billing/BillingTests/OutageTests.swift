@@ -17,7 +17,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// A store that does not answer: time alone takes nothing while it cannot be asked.
+/// A store that does not answer: while it cannot be read, the passing of time alone takes nothing away.
 struct OutageTests {
   @Test(arguments: TestEngine.available)
   func `an outage that began before the leeway was over keeps the plan for a week`(
@@ -112,7 +112,7 @@ struct OutageTests {
       try ledger.noteFailedRead(key, at: day(1), in: transaction)
     }
     #expect(try shop.unansweredCount == 0)
-    // What an earlier version left is forgotten at the start.
+    // A row that an earlier version left is deleted at the start.
     try shop.harness.database.write(for: nil) { transaction in
       try transaction.execute(
         "INSERT INTO billing.unanswered (object, since_ms) VALUES ($1, 0)", .text(key.description))
@@ -228,7 +228,7 @@ struct OutageTests {
   }
 }
 
-/// Billing of a shop whose provider can be asked, in virtual time.
+/// Billing of a shop at a provider that can be read, in virtual time.
 private final class AskingShop {
   let harness: Harness
   let customer: Customer
@@ -275,7 +275,7 @@ private final class AskingShop {
     #expect(status == 200)
   }
 
-  /// One month, paid and renewing; the store's own objects say the same.
+  /// Sells one month, paid and renewing; the store's own objects agree.
   func sell() throws {
     try post(customer.session())
     try post(customer.subscription("created", 0))
@@ -318,7 +318,8 @@ private final class AskingShop {
     }
   }
 
-  /// Begins the read of the subscription that somebody asks for then, or that nobody came back from.
+  /// Begins a read of the subscription: one that is due (e.g. after a reader that never came back), or a new
+  /// request.
   func beginRead(at now: Instant) throws -> Lease {
     clock.withLock { $0 = max($0, now) }
     store.now = now
@@ -379,7 +380,7 @@ private final class AskingShop {
   }
 }
 
-/// Stripe's API as far as one subscription's record goes.
+/// Stripe's API, limited to one subscription's record.
 private final class AskedStore: ProviderTransport {
   static let base = "https://stripe.test"
 
@@ -401,7 +402,7 @@ private final class AskedStore: ProviderTransport {
     set { state.withLock { $0.isDown = newValue } }
   }
 
-  /// The status with which it refuses whatever is asked.
+  /// The status with which it refuses all requests.
   var refusal: Int? {
     get { state.withLock { $0.refusal } }
     set { state.withLock { $0.refusal = newValue } }
@@ -414,7 +415,7 @@ private final class AskedStore: ProviderTransport {
 
   var requestCount: Int { state.withLock { $0.paths.count } }
 
-  /// How often the subscription itself was read.
+  /// The number of reads of the subscription itself.
   var closureCount: Int {
     state.withLock { $0.paths.filter { $0.hasPrefix("/v1/subscriptions/") }.count }
   }

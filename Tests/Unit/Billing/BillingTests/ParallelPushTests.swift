@@ -3,7 +3,7 @@ import HTTPServer
 import TestEngines
 import Testing
 
-/// Pushes while Google's keys are being read: they wait, and nobody with them.
+/// Pushes that arrive while Google's keys are being read: they wait, and nothing else waits with them.
 struct ParallelPushTests {
   @Test func `pushes that come before the first keys are all taken once those are read`() throws {
     let shop = try PlayShop()
@@ -13,7 +13,7 @@ struct ParallelPushTests {
     for number in 0..<40 {
       let admission = try shop.admitPush()
       let body = shop.body("token\(number)", 2)
-      // What a server does, on whichever thread.
+      // As a server does, on any thread.
       admission.then(body) { status in answers.signal { $0.append(status) } }
     }
     #expect(answers.withLock { $0.isEmpty })
@@ -33,7 +33,7 @@ struct ParallelPushTests {
   }
 }
 
-/// Where the reader of the keys waits until the test lets it go.
+/// Holds the reader of the keys until the test releases it.
 private final class KeyGate: Sendable {
   private let isOpen = Locked(false)
 

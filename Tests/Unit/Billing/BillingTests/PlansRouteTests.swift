@@ -10,7 +10,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// `GET /v1/plans` of a server that runs while an operator applies another catalogue.
+/// `GET /v1/plans` of a running server while an operator applies another catalogue.
 struct PlansRouteTests {
   private static func catalogue(title: String) throws -> Catalogue {
     try Catalogue(

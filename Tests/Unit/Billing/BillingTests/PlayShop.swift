@@ -83,7 +83,7 @@ final class PlayShop {
       ["provider": "google", "token": .string(token)], at: now, through: routes)
   }
 
-  /// What Pub/Sub pushes of a purchase, e.g. 4: purchased.
+  /// Pushes a notification about a purchase as Pub/Sub would; type 4, for example, means purchased.
   @discardableResult
   func push(_ token: String, _ type: Int64, eventTime: String? = nil) throws -> Int {
     let head = RequestHead(
@@ -97,7 +97,7 @@ final class PlayShop {
     }
   }
 
-  /// A push whose head was sent and whose body is on its way.
+  /// A push with its head sent and its body on its way.
   func admitPush() throws -> PushUnderWay {
     let head = RequestHead(
       method: "POST", target: "/webhooks/google", headers: Headers([("Authorization", bearer())]),
@@ -139,7 +139,7 @@ final class PlayShop {
     return envelope.encoded()
   }
 
-  /// Runs what is due once, one job of each kind after the other; returns how many ran.
+  /// Runs all due jobs once, one job of each kind after the other; returns how many ran.
   @discardableResult
   func runDue() throws -> Int {
     var count = 0
@@ -173,8 +173,7 @@ final class PlayShop {
     }
   }
 
-  /// How many purchases one thread after another, as many as the handlers allow, asks for before
-  /// this one.
+  /// The number of purchases that are read before this one if the handlers, in turn, run one job at a time.
   func readsBefore(_ token: String) throws -> Int {
     let before = play.reads.count
     for _ in 0..<400 where !play.reads.contains(token) {
@@ -212,12 +211,12 @@ final class PlayShop {
   }
 }
 
-/// A push between its head and its body.
+/// A push after its head and before its body.
 struct PushUnderWay {
   let head: RequestHead
   let admission: Step<Admission>
 
-  /// Goes on as a server does: whenever the head was judged, on whichever thread.
+  /// Continues as a server does: when the head has been checked, on any thread.
   func then(_ body: [UInt8], _ done: @escaping @Sendable (Int) -> Void) {
     let head = head
     let fail = { @Sendable (error: any Error) in done(problem(for: error, head).status) }
@@ -244,7 +243,7 @@ struct PushUnderWay {
   }
 }
 
-/// Google's key set, token endpoint and purchases API, answering what the test says.
+/// Google's key set, token endpoint and purchases API, with answers set by the test.
 final class ScriptedPlay: ProviderTransport {
   static let key = RSAPrivateKey()
 
@@ -269,7 +268,7 @@ final class ScriptedPlay: ProviderTransport {
 
   private let state = Locked(State())
 
-  /// A purchase of a month, or until a moment; active unless its state is another.
+  /// Adds a purchase of one month, or until `end`; active by default.
   func sell(
     _ token: String, at start: Instant, account: Identifier? = nil, state: String = "ACTIVE",
     until end: Instant? = nil, isAcknowledged: Bool = false
@@ -312,14 +311,14 @@ final class ScriptedPlay: ProviderTransport {
   var reads: [String] { state.withLock { $0.reads } }
   var keyReadCount: Int { state.withLock { $0.keyReadCount } }
 
-  /// Reads of the key set fail from now on, so many.
+  /// Makes the next `count` reads of the key set fail.
   func failKeys(_ count: Int) { state.withLock { $0.keyFailureCount = count } }
 
   func whileKeysAreRead(_ body: @escaping @Sendable () -> Void) {
     state.withLock { $0.whileKeysAreRead = body }
   }
 
-  /// What happens while the next purchase is read.
+  /// Runs `body` while the next purchase is read.
   func duringNextRead(_ body: @escaping () -> Void) {
     state.withLock { $0.duringNextRead = body }
   }

@@ -14,7 +14,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// What is said of a delivery once it is kept: whose it is, and from where it came.
+/// What is known about a stored delivery: its accounts and its origin.
 struct RecordedDeliveryTests {
   private let harness: Harness
   private let customer: Customer
@@ -49,7 +49,7 @@ struct RecordedDeliveryTests {
       let recorded = try record(pointers)
       #expect(recorded.allSatisfy { $0.accounts == [customer.account] })
     }
-    // That statement and the number, which is taken for all.
+    // That statement and the number, which is taken once for all.
     #expect(ofOne == ofNobody)
     #expect(ofAll <= ofOne * 8 - 2 * 7)
   }
@@ -113,7 +113,7 @@ struct RecordedDeliveryTests {
     #expect(try reads(harness.database) == [])
   }
 
-  /// The objects that are read because a delivery that names them could not be.
+  /// The objects that are read because a delivery that names them could not be decoded.
   private func reads(_ database: Database) throws -> [String] {
     try database.read { reader in
       try reader.rows(
@@ -168,7 +168,7 @@ struct RecordedDeliveryTests {
     return harness.database.writeWork.statementCount - before
   }
 
-  /// As its webhook would hand it over, `proof` apart.
+  /// A delivery as its webhook would pass it on, except for `proof`.
   private func prepared(_ event: SampleEvent, proof: String = "a secret") throws -> PreparedDelivery
   {
     let store = StripeStore(secrets: WebhookSecrets([Harness.secret]))

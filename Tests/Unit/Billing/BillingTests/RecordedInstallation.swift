@@ -27,7 +27,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// Billing of one recorded story over a real database, whatever the store.
+/// Billing of one recorded story of any store, over a real database.
 final class RecordedInstallation {
   private let story: RecordedStory
   private let api = RecordedAPI()
@@ -84,7 +84,7 @@ final class RecordedInstallation {
     }
   }
 
-  /// What happens in one step, and what it must leave.
+  /// Plays one step and checks its expected result.
   func play(_ step: RecordedStory.Step, place: String) throws {
     clock.withLock { $0 = step.at }
     api.show(step)
@@ -110,7 +110,7 @@ final class RecordedInstallation {
     let text: String
   }
 
-  /// Of each subscription of a store, in their order.
+  /// The changes of each subscription of a store, in order.
   func changes(at store: String) throws -> [[Change]] {
     let rows = try database.read { reader in
       try reader.rows(
@@ -131,7 +131,7 @@ final class RecordedInstallation {
     return Dictionary(grouping: rows) { $0.object }.values.map { $0.map(\.change) }
   }
 
-  /// `signedAt`: Stripe's deliveries are signed anew, for that moment.
+  /// `signedAt`: Stripe's deliveries are signed again, for that moment.
   func post(
     _ request: RecordedRequest, signedAt moment: Instant? = nil
   ) throws -> RecordedStory.Answer {
@@ -162,8 +162,8 @@ final class RecordedInstallation {
       status: response.status, word: word.split(separator: ":").last.map(String.init) ?? word)
   }
 
-  /// Decodes every kept delivery again and joins what it says, in the order of its arrival; returns how
-  /// many there were.
+  /// Decodes every stored delivery again and merges its content, in order of arrival. Returns how many there
+  /// were.
   func replay(at now: Instant) throws -> Int {
     let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
     let kept = try database.read { reader in
@@ -191,7 +191,7 @@ final class RecordedInstallation {
 
   private static let search = SearchKey(Secret([UInt8](repeating: 9, count: 32)))
 
-  /// What is known under a text, with the key that deliveries were searched by or without.
+  /// Finds what is known under a text, with or without the search key.
   func found(_ text: String, at now: Instant, withKey: Bool = true) throws -> Finding {
     let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
     return try database.read { reader in
@@ -200,13 +200,13 @@ final class RecordedInstallation {
     }
   }
 
-  /// The subscriptions that an object is a part of.
+  /// The subscriptions that an object is part of.
   func wholes(of object: ObjectKey) throws -> [ObjectKey] {
     let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
     return try database.read { try ledger.wholes(of: object, reading: $0) }
   }
 
-  /// Every stored object, with the delivery that shows it and what it says.
+  /// Every stored object, with the delivery that shows it and its content.
   func mirrors() throws -> [String] {
     try database.read { reader in
       try reader.rows("SELECT object, delivery, content FROM billing.mirrors") { row in
@@ -223,7 +223,7 @@ final class RecordedInstallation {
     }
   }
 
-  /// Runs what is due, and what that makes due at once; confirming reads wait for their minute.
+  /// Runs the jobs that are due, and those that become due at once. Confirming reads wait for their minute.
   private func runJobs(at now: Instant) throws {
     for _ in 0..<20 {
       var count = 0
@@ -269,7 +269,7 @@ final class RecordedInstallation {
     }
   }
 
-  /// What the account is told, as it reads it.
+  /// The overview as the account reads it.
   func overview(at now: Instant) throws -> JSON {
     let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
     let overview = try database.read { reader in
@@ -278,7 +278,7 @@ final class RecordedInstallation {
     return try JSON.parse(overview.json.encoded())
   }
 
-  /// What it paid and got back, as it reads it.
+  /// The account's payments and refunds, as it reads them.
   func payments(at now: Instant) throws -> JSON {
     let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
     let history = try database.read { reader in
@@ -293,7 +293,7 @@ final class RecordedInstallation {
     }
   }
 
-  /// Holds every monthly report to what is known of each subscription alone.
+  /// Checks every monthly report against what is known of each subscription alone.
   func checkReports(at now: Instant) throws {
     let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
     try database.read { reader in
@@ -314,7 +314,7 @@ final class RecordedInstallation {
       reason: explanation.current.reason.rawValue, labels: tellsLabels ? labels : nil)
   }
 
-  /// All that is derived of the account, but not how it came to be.
+  /// Everything derived for the account, without its history.
   func rows(at now: Instant) throws -> String {
     let explanation = try explanation(at: now)
     let subscriptions = explanation.subscriptions.map { subscription in

@@ -5,7 +5,7 @@ import Stripe
 import TestEngines
 import Testing
 
-/// Every story under webhooks/, replayed: a new one is a test by being there.
+/// Replays every story under webhooks/. A new story is tested without further code.
 struct RecordedStoryTests {
   @Test(arguments: RecordedStory.all)
   func `a recorded delivery is a whole request to its store's address`(story: RecordedStory) {
@@ -34,8 +34,7 @@ struct RecordedStoryTests {
     }
   }
 
-  /// What the engines do alike is looked at with every fifth story on the slower one, unless time is no
-  /// matter.
+  /// On the slower engine every fifth story is enough to compare the engines; a full run plays all.
   private static let played = TestEngine.available.flatMap { engine in
     RecordedStory.all.enumerated().filter { index, _ in
       engine == .sqlite || TestRun.isFull || index % 5 == 0
@@ -54,7 +53,7 @@ struct RecordedStoryTests {
     try installation.checkReports(at: #require(story.steps.last).at)
   }
 
-  /// It tells how a purchase stands, and not since when.
+  /// Google Play shows the state of a purchase, and not since when.
   @Test(arguments: RecordedStory.all(of: "google"))
   func `no change at Google Play came true before the one ahead of it was noticed`(
     story: RecordedStory

@@ -14,7 +14,7 @@ import Testing
 import Tiers
 
 struct ReplayTests {
-  /// Of Stripe's in one of its versions: the others say the same in other words.
+  /// Of Stripe's stories, those of one version: the others have the same meaning in other words.
   private static let stories = RecordedStory.all.filter { story in
     story.store != "stripe" || story.name.contains("/2025-03-31.basil/")
   }
@@ -88,7 +88,7 @@ struct ReplayTests {
     let key = try #require(running.subscriptions.first)
     #expect(running.before.subscriptions[key]??.label == .expired)
     #expect(running.after.subscriptions[key]??.label == .active)
-    // Nothing of it was done.
+    // Nothing of it was applied.
     #expect(
       try harness.suppose(without: paid.id, at: day(5)).before.schedules == unpaid.before.schedules)
   }

@@ -9,11 +9,11 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// Holds the monthly reports of a story to what is known of each of its subscriptions alone.
+/// Checks the monthly reports of a story against what is known of each of its subscriptions alone.
 struct ReportedStory {
   private let subscriptions: [ObjectKey: Subscription]
   private let coverages: [ObjectKey: Coverage]
-  /// Those that were on trial at some time, as was noticed then.
+  /// The subscriptions that were on trial at some time, as noticed then.
   private let tried: Set<ObjectKey>
   private let chains: [[ObjectKey]]
   private let reports: [MonthlyReport]
@@ -57,7 +57,7 @@ struct ReportedStory {
     self.reports = reports
   }
 
-  /// The same, broken off after each page and gone on with from what was written of it.
+  /// The same report, interrupted after each page and continued from its saved state.
   private static func interrupted(
     _ month: Month, _ ledger: Ledger, at now: Instant, reading reader: Reader
   ) throws -> MonthlyReport {
@@ -98,8 +98,8 @@ struct ReportedStory {
     }
   }
 
-  /// At a moment, those for whom a period runs are subscribers, and those to whom nothing is owed are
-  /// none; what lies between depends on what was before.
+  /// At a moment, every chain with a period under way is a subscriber, and none without coverage is. The
+  /// cases between depend on what came before.
   private func checkSubscribers(
     _ movement: MonthlyReport.Movement, at end: Instant, _ name: String
   ) {
@@ -117,7 +117,7 @@ struct ReportedStory {
     #expect((least...max(least, most)).contains(movement.closing), "\(name), \(end)")
   }
 
-  /// Each amount of each bill, by the month in which it was booked.
+  /// Compares every amount of every bill, by the month in which it was booked.
   private func checkMoney(_ report: MonthlyReport, _ name: String) {
     var expected: [String: Int64] = [:]
     for bill in subscriptions.values.map(\.record.bill) {
@@ -151,7 +151,7 @@ struct ReportedStory {
     sums["\(Month(of: moment)) \(amount.currency)", default: 0] += sign * Self.parts(amount)
   }
 
-  /// Thousandths.
+  /// In thousandths.
   private static func parts(_ money: Money) -> Int64 {
     Int64(((Double(money.amount) ?? .nan) * 1000).rounded())
   }

@@ -10,7 +10,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// What support could send: three sentences, whatever happened, at any time.
+/// The three sentences that support could send, for any case and any time.
 struct SentencesTests {
   private static let told = [
     "apple/cancel-and-uncancel", "apple/downgrade", "apple/failed-grace-recovery",
@@ -30,7 +30,7 @@ struct SentencesTests {
     "stripe/2026-10-28.endive/paused-after-a-failed-payment",
   ]
 
-  /// Those of each time at which they become others.
+  /// The sentences for each time at which they change.
   @Test func `the sentences of every kind of story are those that were looked at`() throws {
     var text = ""
     for name in Self.told {
@@ -189,7 +189,7 @@ struct SentencesTests {
     try harness.explanation(customer.account, at: day(now), about: day(moment))
   }
 
-  /// Paid for a month; on the twelfth day it is told that it ended on the tenth.
+  /// A customer who paid for a month. On the twelfth day the store reports that it ended on the tenth.
   private func ended() throws -> (Harness, Customer) {
     let harness = try Harness(.sqlite)
     let customer = Customer(tag: harness.tag)
@@ -218,7 +218,7 @@ struct SentencesTests {
       ])
   }
 
-  /// The last read says that it is paid, since its beginning.
+  /// The last read says that it has been paid since its beginning.
   @Test func `of a pause at Google Play that is over it is not told that anything was owed`()
     throws
   {
@@ -287,7 +287,7 @@ struct SentencesTests {
     let harness = try Harness(engine)
     let customer = Customer(tag: harness.tag)
     try harness.post(customer.session())
-    // What is paid before anything is told of the subscription renews no less.
+    // A payment that arrives before anything is known of the subscription still renews.
     try harness.post(customer.invoice(1, "paid", 0))
     try harness.post(customer.subscription("created", 1))
     let cancelled = customer.subscription("updated", 10) {

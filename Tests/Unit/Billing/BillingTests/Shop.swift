@@ -123,7 +123,7 @@ final class Shop {
     try database.read { reader in try reader.first(sql) { row in try row.integer(0) } } ?? -1
   }
 
-  /// The sync program counts what the account stores.
+  /// Sets the account's usage, as the sync program would.
   func fill(_ account: Identifier, byteCount: Int64) throws {
     let sync = try Database.open(scratch.location, owning: .sync)
     defer { sync.close() }
@@ -134,7 +134,7 @@ final class Shop {
     }
   }
 
-  /// The sync program opens a session for the device's key; returns its token.
+  /// Opens a session for the device's key, as the sync program would; returns its token.
   func session(of device: ClaimingDevice, expires: Instant) throws -> String {
     let sync = try Database.open(scratch.location, owning: .sync)
     defer { sync.close() }
@@ -149,7 +149,7 @@ final class Shop {
     return token
   }
 
-  /// The sync program writes down that the account changed something.
+  /// Records a change by the account, as the sync program would.
   func show(_ account: Identifier, at moment: Instant) throws {
     let sync = try Database.open(scratch.location, owning: .sync)
     defer { sync.close() }
@@ -162,7 +162,7 @@ final class Shop {
     }
   }
 
-  /// The sync program removes the account's keys.
+  /// Removes the account's keys, as the sync program would.
   func forget(_ account: Identifier) throws {
     let sync = try Database.open(scratch.location, owning: .sync)
     defer { sync.close() }

@@ -5,7 +5,7 @@ import JSON
 import TestCertificates
 import Tiers
 
-/// One app in the App Store, its test chain, and what it signs.
+/// One app in the App Store, its test chain, and objects signed with it.
 enum AppleSample {
   static let bundleID = "com.example.coffer"
   static let appID: Int64 = 1_234_567_890
@@ -31,7 +31,7 @@ enum AppleSample {
     }
   }()
 
-  /// A signed transaction of a month that begins on the day.
+  /// A signed transaction for a month that begins on the day.
   static func transaction(
     _ original: String, day start: Double, account: Identifier? = nil,
     environment: String = "Production", signed: Instant, chain: AppleTestChain = chain

@@ -12,7 +12,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// What is kept of deliveries and answers that do not tell all, or tell it twice.
+/// What is kept of deliveries and answers that are incomplete or repeated.
 struct StripeReadRequestTests {
   private static func thin(
     _ id: String, _ type: String, _ related: JSONValue, context: JSONValue = nil,
@@ -51,7 +51,7 @@ struct StripeReadRequestTests {
         == 1)
   }
 
-  /// Endpoints of versions before 2026 say `paused` and not why.
+  /// Endpoints of versions before 2026 report `paused` without the reason.
   @Test(arguments: TestEngine.available)
   func `a pause that a delivery does not explain has its subscription read, once`(
     engine: TestEngine
@@ -94,7 +94,7 @@ struct StripeReadRequestTests {
         """) == 0)
   }
 
-  /// No key reads the other environment, so that a job would be tried for ever.
+  /// No key can read the other environment, so a job would be retried for ever.
   @Test(arguments: TestEngine.available)
   func `a thin event of the other environment asks for nothing`(engine: TestEngine) throws {
     let harness = try Harness(engine)

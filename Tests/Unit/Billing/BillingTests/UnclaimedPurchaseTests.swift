@@ -5,7 +5,7 @@ import Storage
 import TestEngines
 import Testing
 
-/// A purchase at Google Play that nobody claims waits for its claim: it costs next to nothing.
+/// An unclaimed purchase at Google Play that waits for its claim: it costs next to nothing.
 struct UnclaimedPurchaseTests {
   @Test(arguments: TestEngine.available)
   func `is asked about at 24, 48 and 60 hours and not in between`(engine: TestEngine) throws {
@@ -16,7 +16,7 @@ struct UnclaimedPurchaseTests {
     var runs: [Int64: Int] = [:]
     for minute in 0..<(75 * 6) {
       shop.now = bought + .minutes(Int64(minute) * 10)
-      // As often as a runner that finds something due looks again.
+      // As often as a runner looks again after it found something due.
       for _ in 0..<5 {
         guard try shop.runDue() > 0 else { break }
         runs[Int64(minute) / 6, default: 0] += 1

@@ -155,7 +155,7 @@ struct WebhookTests {
     for (name, earlier) in zip(counted, before) { #expect(metric(name) > earlier, "\(name)") }
   }
 
-  /// The value of a line in the process's metrics; suites run side by side, so it only grows.
+  /// The value of a line in the process's metrics. Suites run in parallel, so only growth can be tested.
   private func metric(_ name: String) -> Int {
     let lines = Metrics.shared.render().split(separator: "\n")
     let line = lines.first { $0.hasPrefix(name + " ") }

@@ -5,7 +5,7 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// Several items of one purchase: a plan and what comes on top of it.
+/// Purchases of several items: a plan and additions to it.
 struct AddOnTests {
   private typealias F = StoreFacts
 

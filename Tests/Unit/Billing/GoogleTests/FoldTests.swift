@@ -5,7 +5,7 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// What a purchase of Google Play is owed, where most systems get it wrong.
+/// The coverage of Google Play purchases in the cases that most systems get wrong.
 struct FoldTests {
   private typealias F = StoreFacts
 

@@ -5,7 +5,7 @@ import JSON
 import SeededRandom
 import Testing
 
-/// Pushes that are not our subscription's: each forgery and its own answer.
+/// Pushes that are not from our push subscription: each forgery has its own refusal.
 struct ForgeryTests {
   @Test func `a genuine token is believed, again and again`() {
     let gate = Gate()
@@ -166,7 +166,7 @@ struct ForgeryTests {
       var altered = token
       let index = Int.random(in: 7..<token.count, using: &random)
       altered[index] ^= 1 << UInt8.random(in: 0..<7, using: &random)
-      // The last character of a segment has bits that mean nothing; strict base64 refuses those.
+      // The last character of a segment has unused bits, which strict base64 refuses.
       #expect(
         gate.refusal(String(decoding: altered, as: UTF8.self)) != nil,
         "byte \(index)")

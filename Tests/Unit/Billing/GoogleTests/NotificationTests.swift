@@ -5,7 +5,7 @@ import JSON
 import Subscriptions
 import Testing
 
-/// What notifications and purchases read as, however they are filled.
+/// The decoding of notifications and purchases, whatever members they have.
 struct NotificationTests {
   private static let token = "token.AO-J1Oz0123456789"
 

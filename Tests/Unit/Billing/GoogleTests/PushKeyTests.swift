@@ -4,7 +4,7 @@ import Google
 import JSON
 import Testing
 
-/// Google's key set: read when it must be, never more often, and used while it cannot be read.
+/// Google's key set: read when necessary, never more often, and used while it cannot be read.
 struct PushKeyTests {
   private func token(_ id: String, _ key: RSAPrivateKey, at now: Instant) -> String {
     let claims = Sample.claims([

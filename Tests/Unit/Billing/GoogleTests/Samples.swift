@@ -6,7 +6,7 @@ import JSON
 import JWS
 import ProviderAPI
 
-/// One push subscription, one issuer key and one moment, about which the tests tell their stories.
+/// One push subscription, one issuer key and one moment, shared by the tests.
 enum Sample {
   static let now = Instant(seconds: 1_780_000_000)
   static let audience = "https://billing.coffer.example/webhooks/google"
@@ -54,7 +54,7 @@ enum Sample {
     return .object(all)
   }
 
-  /// The header's value with a token of those claims.
+  /// The `Authorization` value with a token of these claims.
   static func bearer(
     _ claims: JSONValue = claims(), header: JSONValue = header(),
     sign: ([UInt8]) -> [UInt8] = key.signature
@@ -63,7 +63,7 @@ enum Sample {
   }
 }
 
-/// An address that answers what the test says, and counts.
+/// An endpoint that gives the answer set by the test, and counts requests.
 final class Endpoint: ProviderTransport {
   private let state: Locked<State>
 
@@ -77,17 +77,17 @@ final class Endpoint: ProviderTransport {
     state = Locked(State(answer: (200, headers, body)))
   }
 
-  /// Nil is no answer at all.
+  /// Sets the answer; nil: no answer at all.
   func answer(_ body: [UInt8]?, status: Int = 200, headers: [(String, String)] = []) {
     state.withLock { $0.answer = body.map { (status, headers, $0) } }
   }
 
-  /// What happens while a request is under way.
+  /// Sets what happens while a request is under way.
   func meanwhile(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.meanwhile = body } }
 
   var requestCount: Int { state.withLock { $0.count } }
 
-  /// Whether that many requests come in time; they are made by another thread.
+  /// Whether that many requests arrive within 10 s; another thread sends them.
   func isAsked(_ count: Int) -> Bool {
     state.wait(until: .now() + .seconds(10)) { $0.count >= count ? true : nil } ?? false
   }
@@ -132,7 +132,7 @@ final class Gate: Sendable {
     set { moment.withLock { $0 = newValue } }
   }
 
-  /// Nil where the push is believed.
+  /// Nil if the push is accepted.
   func refusal(_ authorization: String?) -> GoogleRefusal? {
     do throws(GoogleRefusal) {
       _ = try sender(authorization)
@@ -142,7 +142,7 @@ final class Gate: Sendable {
     }
   }
 
-  /// Waits for the key where it must be read.
+  /// Verifies a push, and waits for the key if it must be read.
   func sender(_ authorization: String?) throws(GoogleRefusal) -> PushSender {
     switch try verifier.prove(authorization: authorization, now: now) {
     case .proven(let sender): return sender

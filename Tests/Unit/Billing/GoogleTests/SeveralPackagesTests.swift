@@ -9,18 +9,18 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// Several apps, each with a package of its own: ids of products are unique within a package alone.
+/// Several apps, each with its own package: product ids are unique only within a package.
 struct SeveralPackagesTests {
   private static let token = PurchaseToken("token.AO-J1Oz/0123+456")!
   private static let packages = ["app.coffer", "app.coffer.tv"]
   private static let purchase =
     #"{"subscriptionState":"SUBSCRIPTION_STATE_ACTIVE","linkedPurchaseToken":"older","lineItems":[{"productId":"premium","offerDetails":{"basePlanId":"monthly"}}]}"#
 
-  /// Google, where one package has the purchase; to the others it is unknown in one way or another.
+  /// A Google where one package has the purchase, and the others answer in some way that they do not know it.
   private final class Play: ProviderTransport {
     let owner: String?
     let unknown: (Int, String)
-    /// What the oldest app's package answers instead.
+    /// The answer of the oldest app's package instead.
     let first: (Int, String)
     let asked = Locked<[String]>([])
 
@@ -69,7 +69,7 @@ struct SeveralPackagesTests {
 
   private static let request = request(by: "")
 
-  /// `package` is what goes before the token in what is kept of it.
+  /// A read; `package` is stored before the token.
   private static func request(by package: String) -> StoreRead {
     let secret = Secret(Array(package.utf8) + Array(token.secret.exposed))
     return StoreRead(token.objectKey, readNumber: 3, secret: secret) {

@@ -4,7 +4,7 @@ import Storage
 import TestEngines
 import Testing
 
-/// A job that clients alone asked for goes when there is nothing to read; no other does.
+/// A job that only clients requested is removed when there is nothing to read; no other job is.
 @Suite struct ForgettingTests {
   private func request(_ queue: Queue, lane: Int) throws {
     let now = queue.now

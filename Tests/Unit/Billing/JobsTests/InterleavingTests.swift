@@ -5,8 +5,7 @@ import Storage
 import TestEngines
 import Testing
 
-/// Seeded interleavings of everything that can happen to a few jobs, against a list of what
-/// happened.
+/// Seeded interleavings of everything that can happen to a few jobs, compared with a list of what happened.
 @Suite struct InterleavingTests {
   @Test(arguments: TestEngine.available, [0, 1])
   func `no interleaving loses a request or leases twice`(
@@ -18,7 +17,7 @@ import Testing
     var stories = (0..<3).map { Story(object: "o\($0)", confirmations: confirmations) }
     for count in 0..<1_000 {
       let index = Int.random(in: 0..<stories.count, using: &random)
-      // In every other stretch the provider refuses whatever it is asked.
+      // In every other stretch the provider refuses all requests.
       try stories[index].step(queue, refuses: count / 250 % 2 == 1, &random)
       try stories[index].check(queue)
     }
@@ -40,13 +39,13 @@ private struct Story {
 
   private struct Read {
     let lease: Lease
-    /// How many requests there were when it began, and when that was.
+    /// The number of requests when it began, and the time.
     let requestCount: Int
     let began: Instant
     var committed: Instant?
-    /// It committed or failed.
+    /// Whether it committed or failed.
     var isOver = false
-    /// Its reader crashed for good.
+    /// Whether its reader crashed for good.
     var isLost = false
 
     var canAct: Bool { !isOver && !isLost }
@@ -73,7 +72,7 @@ private struct Story {
     }
   }
 
-  /// Nothing is settled that some request still asks for.
+  /// Checks that nothing is settled that a request still needs.
   func check(_ queue: Queue) throws {
     guard let job = try job(queue) else {
       #expect(requests.isEmpty)
@@ -84,7 +83,7 @@ private struct Story {
     #expect(job.issued == Int64(reads.count))
   }
 
-  /// Left alone with one honest reader, the job comes to rest.
+  /// Runs one honest reader alone, until the job settles.
   mutating func finish(_ queue: Queue) throws {
     guard let job = try job(queue) else { return }
     if job.state == .dead { try queue.revive(object, kind: object) }
@@ -106,7 +105,7 @@ private struct Story {
     try queue.database.read { try Jobs.find(object, object, reading: $0) }
   }
 
-  /// Requests without a kept read that began after them, and that many confirming ones.
+  /// The requests without a kept read that began after them, or without enough confirming reads.
   private var openRequests: [Int] {
     requests.indices.filter { index in
       let settling = reads.filter { read in
@@ -141,7 +140,7 @@ private struct Story {
     else { return }
     let (lease, began, now) = (reads[index].lease, reads[index].began, queue.now)
     guard Int.random(in: 0..<5, using: &random) > 0 else {
-      // The transaction fails after all: nothing has happened.
+      // The transaction fails at its end, so nothing has happened.
       #expect(throws: JobFailure.refused("undone")) {
         try queue.database.write(for: nil) { transaction in
           try lease.commit(readBegan: began, now: now, in: transaction)

@@ -4,7 +4,7 @@ import Storage
 import TestEngines
 import Testing
 
-/// The trace of the request that asked for a job, by which who waits and what is done are put together.
+/// The trace of the request that asked for a job. It connects the waiting client with the work done.
 @Suite struct JobTraceTests {
   private static let first = TraceContext.begin()
   private static let second = TraceContext.begin()

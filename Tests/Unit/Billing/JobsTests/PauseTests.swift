@@ -4,7 +4,7 @@ import Storage
 import TestEngines
 import Testing
 
-/// Nothing runs again at once because of what it asked for itself, and what waits says since when.
+/// No job runs again at once because of its own requests, and a waiting job says since when it waits.
 @Suite struct PauseTests {
   @Test(arguments: TestEngine.available)
   func `what a run asks to have done later is not done before`(_ engine: TestEngine) throws {
@@ -27,7 +27,7 @@ import Testing
     let queue = try Queue(engine)
     try queue.request(due: queue.now - .hours(1))
     var runs = 0
-    // Ten seconds, a look each twentieth of one.
+    // Ten seconds in steps of 50 ms.
     for _ in 0..<200 {
       for lease in try queue.leases() {
         runs += 1

@@ -4,7 +4,7 @@ import Storage
 import TestEngines
 import Testing
 
-/// The queue over a database of one test, with a clock that the test moves.
+/// The queue over a test's own database, with a clock that the test moves.
 final class Queue: Sendable {
   let database: Database
   private let scratch: ScratchDatabase
@@ -42,7 +42,7 @@ final class Queue: Sendable {
     }
   }
 
-  /// The one lease there is to be had.
+  /// The only lease that can be had.
   func lease(_ location: SourceLocation = #_sourceLocation) throws -> Lease {
     let leases = try leases()
     try #require(leases.count == 1, sourceLocation: location)

@@ -79,7 +79,7 @@ import Testing
       JobHandler("k") { lease in
         JobResult(readBegan: nil) { transaction in
           try Jobs.request("fact", lease.object, due: now, in: transaction)
-          // By the time, not by a count: what is written together with others may run twice.
+          // Decided by the time, not by a count: a write that is grouped with others may run twice.
           if queue.now == now { throw JobFailure.transient("undone", retryAfter: .seconds(30)) }
         }
       })
@@ -103,7 +103,7 @@ import Testing
     try queue.request("b")
     #expect(
       try eventually(.seconds(20)) {
-        // Not while one runs, or its lease would run out.
+        // Not while a job runs, or its lease would expire.
         let jobs = [try queue.job("a"), try queue.job("b")]
         if jobs.allSatisfy({ $0.state != .running }) { queue.pass(.minutes(15)) }
         return jobs[1].state == .dead && jobs[0].attempts > 20
@@ -157,7 +157,7 @@ import Testing
     #expect(gate.insideCount == 1)
     gate.open()
     #expect(eventually { made.withLock { $0.count } == 20 })
-    // The lower lanes first.
+    // Lower lanes come first.
     #expect(Set(made.withLock { $0.prefix(4) }) == ["made0", "made5", "made10", "made15"])
     withExtendedLifetime(running) {}
   }
@@ -273,7 +273,7 @@ import Testing
   }
 }
 
-/// Where handlers wait until the test lets them go.
+/// Holds handlers until the test releases them.
 private final class Gate: Sendable {
   private let state = Locked((inside: 0, insideMax: 0, isOpen: false))
 

@@ -4,7 +4,7 @@ import Storage
 import TestEngines
 import Testing
 
-/// Reads that may leave out what was compared just now, unless somebody wants a whole one.
+/// Reads that may leave out what was compared just now, unless someone asks for a whole read.
 @Suite struct ShallowReadTests {
   @Test(arguments: TestEngine.available)
   func `a read is shallow while all who ask for it are content with that`(

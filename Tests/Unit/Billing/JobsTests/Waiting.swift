@@ -1,7 +1,7 @@
 import Base
 import Glibc
 
-/// Whether it comes true in time; asks every 10 ms.
+/// Whether the condition comes true in time; checked every 10 ms.
 func eventually(
   _ span: Instant.Span = .seconds(10), _ condition: () throws -> Bool
 ) rethrows -> Bool {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct CircuitBreakerTests {
   private static let down = APIFailure.transient("down", retryAfter: nil)
 
-  /// Answers as told and counts what reaches it.
+  /// Gives the answer set by the test, and counts requests.
   private final class Scripted: ProviderTransport {
     let failure = Locked<APIFailure?>(CircuitBreakerTests.down)
     let count = Locked(0)

@@ -1,8 +1,8 @@
 import TestFiles
 import Testing
 
-/// The clients of a port of this machine that are connected or were within the last minute: a closed
-/// connection stays listed that long (TIME_WAIT), so that what had the port before may be among them.
+/// The clients of a port of this machine that are connected, or were within the last minute. A closed
+/// connection stays listed that long (TIME_WAIT), so clients of an earlier user of the port may be included.
 func connections(to port: UInt16) throws -> Set<Substring> {
   let connections = try #require(Files.text("/proc/net/tcp"))
   let digits = String(port, radix: 16, uppercase: true)

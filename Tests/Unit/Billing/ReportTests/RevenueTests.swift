@@ -68,8 +68,8 @@ struct RevenueTests {
     #expect(keys.contains(nil))
   }
 
-  /// Whatever happened: each month opens as the one before closed, each figure follows from the others,
-  /// and the segments are the whole.
+  /// In every case each month opens as the one before closed, each figure follows from the others, and the
+  /// segments add up to the whole.
   @Test func `of random subscribers every figure follows from the others`() {
     let seed = SeededGenerator.seed(of: "random subscribers")
     var random = SeededGenerator(seed: seed)

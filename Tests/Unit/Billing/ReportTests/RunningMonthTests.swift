@@ -7,7 +7,7 @@ import Tiers
 
 @testable import Report
 
-/// A month that is not over is counted to date.
+/// A month that is not over yet is counted to date.
 struct RunningMonthTests {
   private static let february = Month("2026-02")!
 

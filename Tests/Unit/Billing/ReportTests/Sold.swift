@@ -3,7 +3,7 @@ import Report
 import Subscriptions
 import Tiers
 
-/// What a test sells, told in days of 2026.
+/// A purchase in a test, described in days of 2026.
 struct Sold {
   static let catalogue: Catalogue = {
     do {
@@ -33,7 +33,7 @@ struct Sold {
 
   init(store: String = "stripe") { self.store = store }
 
-  /// Midnight of a day of 2026; the first is 1.
+  /// Midnight at the start of a day of 2026; the first day is 1.
   static func day(_ number: Double) -> Instant {
     Instant(seconds: 1_767_225_600 + Int64((number - 1) * 86_400))
   }
@@ -97,7 +97,7 @@ struct Sold {
   }
 }
 
-/// Of months of 2026, by their number.
+/// The report for a month of 2026, by its number.
 func report(_ month: Int, _ subscribers: [Sold]...) -> MonthlyReport {
   var report = MonthlyReport(Month("2026-01")!.adding(Int64(month - 1)))
   for sold in subscribers { report.add(Subscriber(sold.map(\.purchase), Sold.catalogue)) }

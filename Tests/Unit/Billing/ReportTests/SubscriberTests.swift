@@ -98,7 +98,7 @@ struct SubscriberTests {
     #expect(january.trial.ended == 1)
   }
 
-  /// Google Play tells of a paid purchase as if it had been paid from the start.
+  /// Google Play shows a paid purchase as if it had been paid from the start.
   @Test func `a trial that was noticed stays one when its store no longer tells of it`() {
     var sold = Sold(store: "google")
     sold.owe("premium", 10, 55, .subscribed)

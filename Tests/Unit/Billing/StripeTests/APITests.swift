@@ -8,7 +8,7 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// The read client against answers made here.
+/// The read client, with answers made here.
 struct APITests {
   private static let day0 = Instant(seconds: 1_767_225_600)
   private static let day30 = day0 + .days(30)
@@ -296,7 +296,7 @@ struct APITests {
   }
 }
 
-/// Answers by target; everything else is 404, or what `status` says.
+/// Answers by target. Any other target is 404, or `status` if that is set.
 private final class Transport: ProviderTransport {
   let requests = Locked<[APIRequest]>([])
   private let answers: [String: JSONValue]

@@ -8,9 +8,9 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// Ending a subscription again whose first ending was answered to nobody.
+/// Ending a subscription again after the answer to the first attempt was lost.
 struct EndingOrderTests {
-  /// A Stripe to which a subscription is not there to be deleted, and that shows it so.
+  /// A Stripe that has no such subscription to delete, and shows it with the given status.
   private final class EndedStripe: ProviderTransport {
     private let status: String?
     private let asked = Locked<[String]>([])

@@ -222,7 +222,7 @@ struct EventTests {
 }
 
 extension StripeEvent {
-  /// The object it is about.
+  /// The object that the event is about.
   var object: StripeObject? {
     facts.first?.object.base as? StripeObject
   }

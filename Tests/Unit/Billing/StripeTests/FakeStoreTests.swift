@@ -11,7 +11,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// The decoder, the fold and the read client against a Stripe that knows what it sold.
+/// The decoder, the fold and the read client, tested with a Stripe that knows what it sold.
 struct FakeStoreTests {
   struct Case: Sendable, CustomStringConvertible {
     let story: StripeStory
@@ -24,8 +24,8 @@ struct FakeStoreTests {
     StripeStory.all.map { Case(story: $0, version: version) }
   }
 
-  /// For what asks more of the fold than of a version's form: in a short run each story in one of them, by
-  /// turns.
+  /// For tests of the fold rather than of a version's form. In a short run each story has one version, in
+  /// turn.
   static let some =
     TestRun.isFull
     ? cases
@@ -49,7 +49,7 @@ struct FakeStoreTests {
       }
       for interval in coverage.intervals where interval.why == .subscribed {
         let moment = interval.to - .seconds(1)
-        // Also what stood then and was taken back since.
+        // Includes sales that were valid then and have been taken back since.
         let stood = sold + run.stripe.sales(asOf: moment).filter { $0.subscription == key.id }
         #expect(
           stood.contains { $0.from <= moment && moment < $0.to }, "\(it): \(interval) of \(stood)")
@@ -119,7 +119,7 @@ extension FakeStoreTests {
   }
 }
 
-/// A story told to its end, and what its deliveries said.
+/// A story that has run to its end, and the facts of its deliveries.
 private struct StoryRun {
   let stripe: FakeStripe
   let facts: [[Fact]]
@@ -164,7 +164,7 @@ private struct StoryRun {
 
   func size(_ planID: String) -> Int64 { catalogue.plan(planID)?.byteCount ?? 0 }
 
-  /// What every subscription owes, found by links as the ledger finds it.
+  /// The coverage of every subscription, found through links as the ledger does.
   func coverages(_ deliveries: [[Fact]]) -> [ObjectKey: Coverage] {
     let all = deliveries.enumerated().flatMap { index, facts in facts.map { (index, $0) } }
     let links = Set(all.flatMap { $0.1.links })
@@ -209,7 +209,7 @@ private struct StoryRun {
   }
 }
 
-/// Straight into the fake, without a socket.
+/// Calls the fake directly, without a socket.
 private struct FakeTransport: ProviderTransport {
   let stripe: FakeStripe
 

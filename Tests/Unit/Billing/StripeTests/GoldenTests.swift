@@ -5,20 +5,20 @@ import Stripe
 import Subscriptions
 import Testing
 
-/// What one more fact does to a label, from every state there is: a table to review line by line.
+/// The effect of one more fact on a label, from every possible state: a table to review line by line.
 struct GoldenTests {
   private static let now = 16.0
 
   private struct State: Sendable {
     let name: String
-    /// What every snapshot of it tells, too.
+    /// The trial that every snapshot of the subscription also shows.
     var trial: ClosedRange<Double>?
     let deliveries: [Story.Delivery]
   }
 
   private struct Added: Sendable {
     let name: String
-    /// As told on that day of a subscription with that trial.
+    /// The delivery on that day, for a subscription with that trial.
     let delivery: @Sendable (Double, ClosedRange<Double>?) -> Story.Delivery
 
     init(

@@ -5,7 +5,7 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// What is owed where no money came: forgiven, awaited, paused, or told by nobody yet.
+/// Coverage without a payment: forgiven, awaited, paused, or not yet reported.
 struct GoodwillTests {
   private static let paid = [
     subscription(0, .active), invoice(0, "in_1", .paid, from: 0, to: 30),

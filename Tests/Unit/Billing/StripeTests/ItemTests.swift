@@ -5,7 +5,7 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// Several items on one subscription: a plan, and what adds to it.
+/// Several items on one subscription: a plan and additions to it.
 struct ItemTests {
   /// Whether prorations name their item, as before basil (2025-03-31).
   static let shapes = [true, false]

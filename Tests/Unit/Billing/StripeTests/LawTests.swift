@@ -6,7 +6,7 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// The algebra that makes order and duplicates harmless.
+/// The algebraic laws that make order and duplicates harmless.
 struct LawTests {
   @Test(arguments: 1...400 as ClosedRange<UInt64>)
   func `merging is commutative, associative and idempotent`(seed: UInt64) {
@@ -51,7 +51,7 @@ struct LawTests {
     var random = SeededGenerator(seed: seed)
     let story = Story.random(count: 10, &random)
     let (record, coverage) = (story.record, story.coverage)
-    // Before the last fact was in, time was not alone.
+    // Until the last fact was in, time was not the only cause of changes.
     let start = story.deliveries.map(\.created).max()! - at(0)
     let first = Double(start.milliseconds / 43_200_000) / 2
     var before = record.label(coverage, at: at(first))
@@ -76,7 +76,7 @@ struct LawTests {
   }
 }
 
-/// Everything that must not depend on order.
+/// Everything that must not depend on the order.
 struct Answer: Equatable {
   let coverage: Coverage
   let labels: [Label]
@@ -106,11 +106,11 @@ extension Subscription {
 }
 
 extension Story {
-  /// Facts as no provider would tell them, which must obey the laws all the same.
+  /// Facts that no provider would send. They must obey the laws all the same.
   static func random(count: Int, _ random: inout SeededGenerator) -> Story {
     Story(
       (0..<count).map { _ in
-        // Half days make ties of one second likely.
+        // Half days make two facts in the same second likely.
         let day = Double(Int.random(in: 0...60, using: &random)) / 2
         switch Int.random(in: 0...9, using: &random) {
         case 0...3: return state(day, &random)
@@ -149,7 +149,7 @@ extension Story {
       payments: [[], [], ["pi_1", "ch_1"], ["pi_2"]].randomElement(using: &random)!)
   }
 
-  /// A payment, a reversal or the end of a customer.
+  /// A payment, a reversal or the deletion of a customer.
   private static func money(_ day: Double, _ random: inout SeededGenerator) -> Delivery {
     let number = Int.random(in: 1...3, using: &random)
     let payment = ["pi_1", "pi_2", nil].randomElement(using: &random)!

@@ -5,7 +5,7 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// How a record is found from its subscription, and a subscription from a reversal.
+/// Finding a record from its subscription, and a subscription from a reversal.
 struct LinkTests {
   private func links(_ delivery: Story.Delivery) -> [String] {
     let key = ObjectKey(

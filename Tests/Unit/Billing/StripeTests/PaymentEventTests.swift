@@ -5,7 +5,7 @@ import StripeSamples
 import Subscriptions
 import Testing
 
-/// Events of money: payments, refunds and disputes in every shape they come in.
+/// Events about money: payments, refunds and disputes in all their forms.
 struct PaymentEventTests {
   private static let day0 = Instant(seconds: 1_767_225_600)
 
@@ -153,7 +153,7 @@ struct PaymentEventTests {
     #expect(throws: StripeEventError.self) { try decode("refund.created", object) }
   }
 
-  /// Every event that the endpoint is told to deliver, and the kind of mirror it feeds.
+  /// Every event that the endpoint asks Stripe to deliver, and the kind of mirror that it feeds.
   private static let kinds: [(types: [String], object: JSONValue, kind: ObjectKey.Kind?)] = {
     let day30 = day0 + .days(30)
     let dispute: JSONValue = [

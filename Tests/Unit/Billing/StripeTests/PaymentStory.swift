@@ -3,7 +3,7 @@ import StoreFacts
 import Stripe
 import Subscriptions
 
-/// A payment towards an invoice, as basil and later tell of it.
+/// A payment of an invoice, as basil and later versions report it.
 func invoicePayment(
   _ created: Double, _ id: String, of invoice: String, by payment: String,
   _ status: StripeInvoicePayment.Status = .paid

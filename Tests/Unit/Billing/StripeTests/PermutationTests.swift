@@ -2,7 +2,7 @@ import Stripe
 import Subscriptions
 import Testing
 
-/// Every order, not a sample of them.
+/// Every order, not only a sample.
 struct PermutationTests {
   static let stories: [Story] = [
     Story([
@@ -46,7 +46,7 @@ struct PermutationTests {
 }
 
 extension Array {
-  /// Its elements in every order.
+  /// The elements in every order.
   var permutations: [[Element]] {
     guard !isEmpty else { return [[]] }
     return indices.flatMap { index in

@@ -6,7 +6,7 @@ import Testing
 import Tiers
 
 /// Items that change within a paid period and are billed with the next one (`proration_behavior`
-/// `create_prorations` or `none`): what was chosen holds until it is chosen otherwise or paid for.
+/// `create_prorations` or `none`): a choice holds until another choice or a payment.
 struct PlanChoiceTests {
   /// A change on day 10 of a month that was paid.
   struct Change: CustomTestStringConvertible {
@@ -38,12 +38,12 @@ struct PlanChoiceTests {
       cap: 1000),
   ]
 
-  /// What is heard of the renewal before it is paid.
+  /// What is known of the renewal before it is paid.
   enum Renewal: CaseIterable {
     case told, draftFirst, draftAlone, lost, failed, readLate
   }
 
-  /// Whether the next invoice tells of the change, and whether its lines name their items.
+  /// Whether the next invoice shows the change, and whether its lines name their items.
   enum Prorations: CaseIterable { case none, named, unnamed }
 
   private static func lines(

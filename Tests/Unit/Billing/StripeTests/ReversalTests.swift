@@ -5,9 +5,9 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// Money that goes back, and what it takes with it.
+/// Money that goes back, and the coverage that ends with it.
 struct ReversalTests {
-  /// Two paid months, each by a payment of its own.
+  /// Two paid months, each with its own payment.
   private static let twoMonths = [
     subscription(0, .active), invoice(0, "in_1", .paid, from: 0, to: 30),
     invoicePayment(0, "inpay_1", of: "in_1", by: "pi_1"), subscription(30, .active),
@@ -243,7 +243,7 @@ struct ReversalTests {
 }
 
 extension Policy {
-  /// Suspends while a dispute is open.
+  /// Suspends access while a dispute is open.
   fileprivate static let strict = with(
     ReversalTable([
       .disputeOpened: ReversalTable.Row(past: .flag, current: .suspend, unbound: .flag)

@@ -4,7 +4,7 @@ import Stripe
 import Subscriptions
 import Tiers
 
-/// What a provider tells of one subscription, in the order it happened there.
+/// A provider's deliveries about one subscription, in the order in which things happened there.
 struct Story {
   struct Delivery {
     let object: StripeObject
@@ -17,7 +17,7 @@ struct Story {
 
   init(_ deliveries: [Delivery]) { self.deliveries = deliveries }
 
-  /// The record after the deliveries in that order; a delivery's index is its number.
+  /// The record after the deliveries in that order. A delivery's index is its number.
   func record(order: [Int]) -> Subscription {
     var subscription = Subscription(subscriptionKey, StripeRecord(id: subscriptionKey.id))
     for index in order {
@@ -43,7 +43,7 @@ struct Story {
     }
   }
 
-  /// The same with the cap: `day 0 1050 premium subscribed`.
+  /// The schedule with the caps: `day 0 1050 premium subscribed`.
   var caps: [String] {
     Schedule([coverage], catalogue: catalogue).boundaries.dropFirst().map { step in
       "\(dayText(step.from)) \(step.capByteCount) \(step.planID) \(step.reason.rawValue)"
@@ -116,7 +116,7 @@ func invoice(
     isCycle: isCycle, isAttempted: isAttempted, made: made, payments: payments)
 }
 
-/// The same of items that are named, and sent with a due date or written off.
+/// An invoice with named items, which may have a due date or be written off.
 func invoice(
   _ created: Double, _ id: String, _ status: StripeInvoice.Status,
   billing lines: [StripeInvoice.Line], isCycle: Bool = true, isAttempted: Bool = true,
@@ -134,7 +134,7 @@ func invoice(
     id: id, created: at(created))
 }
 
-/// Since basil a proration names no item.
+/// Since basil, a proration names no item.
 func line(
   _ price: String, _ amount: Int64, from: Double, to: Double, item: String?
 ) -> StripeInvoice.Line {
@@ -143,7 +143,7 @@ func line(
     to: at(to))
 }
 
-/// The common one: a month of premium.
+/// The common invoice: a month of premium.
 func invoice(
   _ created: Double, _ id: String, _ status: StripeInvoice.Status, from: Double, to: Double,
   isCycle: Bool = true, isAttempted: Bool = true, payments: [String] = []

@@ -5,7 +5,7 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// Stories as a customer lives them; each expectation is the whole schedule.
+/// Stories as a customer experiences them; each test expects the whole schedule.
 struct StoryTests {
   @Test func `a paid month gives that month, and a day of leeway for the renewal`() {
     let story = Story([subscription(0, .active), invoice(0, "in_1", .paid, from: 0, to: 30)])

@@ -5,7 +5,7 @@ import Subscriptions
 import Testing
 import Tiers
 
-/// How long access goes on while a store does not answer, and where it does not.
+/// How long access continues while a store does not answer, and when it does not continue.
 struct OutageRuleTests {
   private typealias F = StoreFacts
 

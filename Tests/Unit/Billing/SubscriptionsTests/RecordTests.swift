@@ -5,7 +5,7 @@ import StoreFacts
 import Subscriptions
 import Testing
 
-/// What holds for the record of any store.
+/// Rules for the records of every store.
 struct RecordTests {
   private typealias F = StoreFacts
 

@@ -4,7 +4,7 @@ import StoreFacts
 import Subscriptions
 import Testing
 
-/// What money that goes back takes, by the table alone.
+/// The effect of money that goes back, by the table alone.
 struct ReversalTableTests {
   private typealias F = StoreFacts
 

@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: [
-    // From a peer that is trusted (127.0.0.1) or not, with these fields: address and scheme.
+    // Whether the peer (127.0.0.1) is trusted, its header fields, and the resulting address and scheme.
     (true, "", "127.0.0.1 http"),
     (true, "X-Forwarded-For: 203.0.113.7\r\nX-Forwarded-Proto: https\r\n", "203.0.113.7 https"),
     (true, "X-Forwarded-For: 198.51.100.1, 203.0.113.7\r\n", "203.0.113.7 http"),

@@ -5,7 +5,7 @@ import RawClient
 import SeededRandom
 import Testing
 
-/// Counts what one admission's functions were called with.
+/// Counts the bytes and calls that one admission's functions receive.
 final class Witness: BodySink {
   struct Counts {
     var bytes: [UInt8] = []
@@ -16,7 +16,7 @@ final class Witness: BodySink {
   private let counts = Locked(Counts())
   private let byteCountMax: Int
 
-  /// The sink is full after that many bytes.
+  /// The sink is full after this number of bytes.
   init(byteCountMax: Int = .max) { self.byteCountMax = byteCountMax }
 
   struct Full: Error {}
@@ -30,7 +30,7 @@ final class Witness: BodySink {
 
   var seen: Counts { counts.withLock { $0 } }
 
-  /// Waits until what is counted is as it should be; false after 10 seconds.
+  /// Waits until the counts are as expected; false after 10 seconds.
   func becomes(_ isRight: (Counts) -> Bool) -> Bool {
     counts.wait(until: .now() + .seconds(3)) { isRight($0) ? true : nil } ?? false
   }
@@ -82,7 +82,7 @@ private func put(_ byteCount: Int) -> String {
     client.send(put(body.count))
     client.send(body)
     #expect(client.receiveResponse()?.text == "0 2000000")
-    // Compared here: of two long arrays `#expect` would look for the shortest difference.
+    // Compared outside of `#expect`, which would look for the shortest difference of two long arrays.
     let isWhole = witness.seen.bytes == body
     #expect(isWhole)
     #expect(witness.seen.abandoned == 0)
@@ -151,7 +151,7 @@ private func put(_ byteCount: Int) -> String {
   }
 }
 
-/// Waits until something holds; false after 10 seconds.
+/// Waits until a condition holds; false after 10 seconds.
 func poll(_ condition: () -> Bool) -> Bool {
   let deadline = MonotonicTime.now() + .seconds(10)
   while MonotonicTime.now() < deadline {

@@ -57,7 +57,7 @@ import Testing
     #expect(poll { RawClient(server).exchange(getHello)?.status == 200 })
   }
 
-  /// A server with room for two connections of an address, and a route that holds its worker.
+  /// A server with room for two connections of an address, and a route that blocks its worker.
   private struct Crowded {
     let server: HTTPServer
     let heldCount = Locked(0)
@@ -82,7 +82,7 @@ import Testing
   @Test func `a new connection of an address at its limit closes the one that is idle the longest`()
     throws
   {
-    // By one worker, so that the first is idle before the second asks.
+    // With one worker, so that the first client is idle before the second sends its request.
     let server = try Crowded(workerCount: 1).server
     let (first, second) = (RawClient(server), RawClient(server))
     #expect(first.exchange(getHello)?.status == 200)

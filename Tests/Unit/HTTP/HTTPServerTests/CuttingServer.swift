@@ -1,7 +1,8 @@
 import Base
 import Glibc
 
-/// A server that answers every GET and keeps its connection, and ends that of anything else unanswered.
+/// A server that answers every GET and keeps its connection, and closes that of any other request without an
+/// answer.
 final class CuttingServer: Sendable {
   let port: UInt16
   private let listener: Int32
@@ -33,7 +34,7 @@ final class CuttingServer: Sendable {
     close(listener)
   }
 
-  /// Of every request that came so far.
+  /// The methods of all requests so far.
   var methods: [String] { seen.withLock { $0 } }
 
   private static func serve(_ listener: Int32, _ seen: Locked<[String]>) {
@@ -52,7 +53,7 @@ final class CuttingServer: Sendable {
     }
   }
 
-  /// Whether the client is kept for more.
+  /// Handles one request; false if the client is dropped.
   private static func answers(_ client: Int32, _ seen: Locked<[String]>) -> Bool {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = unsafe recv(client, &bytes, bytes.count, 0)

@@ -6,7 +6,8 @@ import Testing
 
 /// Slow clients against the short limits of `quickLimits`.
 @Suite struct DeadlineTests {
-  /// Sends one byte every 50 ms until the server closes; the seconds that took, nil beyond 3.
+  /// Sends one byte every 50 ms until the server closes. Returns the seconds that this took; nil if more than
+  /// 3.
   private static func drip(_ text: String, to client: RawClient) -> Double? {
     let start = MonotonicTime.now()
     for byte in text.utf8 {

@@ -21,7 +21,7 @@ import Testing
     #expect(MonotonicTime.now().seconds(since: start) < 1)
     #expect(client.receiveAll() == [])
     #expect(server.port == 0)
-    // Nobody listens any more.
+    // No server listens on the port any more.
     let other = HTTPServer(
       listen: SocketAddress("127.0.0.1:\(port)")!, routes: [], name: "test"
     ) { _, _ in nil }

@@ -9,7 +9,7 @@ import Testing
   private static let content = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7 >> 2) }
   private static let tag = EntityTag(version: 7)
 
-  /// An open file that has no name any more.
+  /// An open file that no longer has a name.
   private static func makeFile() throws -> OpenFile {
     var path = Array("/tmp/coffer-http-XXXXXX".utf8CString)
     let descriptor = unsafe mkstemp(&path)
@@ -104,7 +104,7 @@ import Testing
     #expect(poll { Self.descriptorCount(of: file) == 1 })
   }
 
-  /// How many descriptors of this process are open on the same file.
+  /// The number of descriptors of this process that are open on the same file.
   private static func descriptorCount(of file: OpenFile) -> Int {
     var wanted = stat()
     unsafe fstat(file.descriptor, &wanted)

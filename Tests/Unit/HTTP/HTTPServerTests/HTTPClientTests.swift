@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  /// As a proxy does that restarts between an order and its answer.
+  /// As with a proxy that restarts between a request and its answer.
   @Test(arguments: ["POST", "PUT", "PATCH", "DELETE"])
   func `what changes something is sent once, also where no answer comes`(
     _ method: String

@@ -5,9 +5,9 @@ import LocalServer
 import RawClient
 import Testing
 
-/// What the server holds in memory for clients that are slow, and for how many of them.
+/// The memory that the server holds for slow clients, and for how many of them.
 @Suite struct HeldBytesTests {
-  /// A server whose clients are told apart by what they say of themselves, and its gauge.
+  /// A server that distinguishes clients by their `X-Forwarded-For`, and its gauge.
   private struct Scene {
     let server: HTTPServer
     let name: String
@@ -28,14 +28,14 @@ import Testing
         ], name: name, limits: limits, proxies: [AddressRange("127.0.0.0/8")!])
     }
 
-    /// What the gauge says is held.
+    /// The held bytes, according to the gauge.
     var held: Int {
       let gauge = "coffer_\(name)_http_held_bytes "
       let line = Metrics.shared.render().split(separator: "\n").first { $0.hasPrefix(gauge) }
       return line.flatMap { Int($0.dropFirst(gauge.count)) } ?? -1
     }
 
-    /// A client that has sent so much of a body of 50,000 bytes.
+    /// A client that has sent `count` bytes of a body of 50,000.
     func half(_ count: Int, from address: String) -> RawClient {
       let client = RawClient(server)
       client.send(

@@ -36,7 +36,7 @@ import Testing
       #expect(server.port == socket.port)
       pause(milliseconds: 50)
       server.drain(within: .seconds(5))
-      // Nobody serves; whoever comes waits.
+      // No server is running; new connections wait.
       pause(milliseconds: 20)
     }
     let last = Self.server(at: address)
@@ -82,7 +82,7 @@ import Testing
   }
 }
 
-/// A socket that somebody else holds open.
+/// A listening socket that something other than a server holds open.
 private final class ListeningSocket: Sendable {
   let port: UInt16
   private let descriptor: Int32
@@ -105,6 +105,6 @@ private final class ListeningSocket: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Another descriptor of it, for a server to keep.
+  /// Another descriptor of the socket, for a server to keep.
   func copy() -> Int32 { fcntl(descriptor, F_DUPFD_CLOEXEC, 100) }
 }

@@ -5,7 +5,7 @@ import RawClient
 import SeededRandom
 import Testing
 
-/// Each case is a request that libmicrohttpd lets through, or nearly, and that we must not.
+/// A request that libmicrohttpd lets through, or nearly, and that the server must refuse.
 struct Malformed: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let request: String
@@ -103,7 +103,7 @@ struct Malformed: Sendable, CustomTestStringConvertible {
       String(repeating: "M", count: 33) + " /hello HTTP/1.1\r\nHost: a\r\n\r\n"),
   ]
 
-  /// Those that libmicrohttpd itself refuses, in HTML, or by closing, before it asks us.
+  /// The cases that libmicrohttpd itself refuses, with HTML or by closing, before it calls us.
   static let refusedBelow: Set<String> = [
     "no Host", "a signed length", "a negative length", "an empty length", "a length in hex",
     "a list of lengths", "a NUL in a name", "two spaces before the version",
@@ -128,7 +128,7 @@ struct Malformed: Sendable, CustomTestStringConvertible {
     let bytes = try #require(client.receiveAll(), "the connection stays open")
     #expect(!reached.withLock { $0 })
     guard let response = RawResponse(bytes, toHead: false) else {
-      // Closed without a word: only where libmicrohttpd never asked us.
+      // Closed without an answer, which happens only if libmicrohttpd never called us.
       #expect(bytes.isEmpty)
       #expect(Malformed.refusedBelow.contains(malformed.testDescription))
       return
@@ -182,7 +182,7 @@ struct Malformed: Sendable, CustomTestStringConvertible {
       let answer = client.receiveResponse()
       let isHarmless =
         answer == nil || answer?.status != 200 || answer?.text == "clean"
-        // A character of the damage that a value or a name may hold.
+        // The inserted character is one that a value or a name may contain.
         || answer?.text.contains("localhost") == true
       #expect(
         isHarmless, "seed \(seed): \(String(decoding: bytes, as: UTF8.self).debugDescription)")

@@ -4,7 +4,7 @@ import HTTPServer
 import RawClient
 import Testing
 
-/// Answers that are held back from who asks too often.
+/// Delayed answers to clients that send too many requests.
 @Suite struct PauseTests {
   private static let tooMany = Problem(
     429, "too_many", "Too many", "Come back later.", retryAfterSeconds: 1)

@@ -12,14 +12,14 @@ final class Desk<Value: Sendable>: Sendable {
     .pending { completion in self.waiting.signal { $0.append(completion) } }
   }
 
-  /// Completes the next step; false where none comes within 3 seconds.
+  /// Completes the next step; false if there is none within 3 seconds.
   func complete(_ result: Result<Value, any Error>) -> Bool {
     guard let complete = next() else { return false }
     complete(result)
     return true
   }
 
-  /// The next step's completion; nil where none comes in time.
+  /// The next step's completion; nil if there is none in time.
   func next(
     within span: Instant.Span = .seconds(3)
   ) -> (@Sendable (Result<Value, any Error>) -> Void)? {

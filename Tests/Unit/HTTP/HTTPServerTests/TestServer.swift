@@ -13,7 +13,7 @@ func startServer(
   try LocalServer.startServer(routes, limits: limits, proxies: proxies, problem: problem)
 }
 
-/// Limits short enough to be waited for.
+/// Limits short enough to wait for.
 let quickLimits: ServerLimits = {
   var limits = ServerLimits()
   limits.headSpan = .milliseconds(400)
@@ -27,7 +27,7 @@ let quickLimits: ServerLimits = {
 }()
 
 extension Route {
-  /// Answers at once with what the body makes of the head and the bytes.
+  /// Answers at once with what `answer` makes of the head and the bytes.
   static func plain(
     _ method: String, _ pattern: String, body: Admission.Body = .none,
     _ answer: @escaping @Sendable (RequestHead, [UInt8]) throws -> Response

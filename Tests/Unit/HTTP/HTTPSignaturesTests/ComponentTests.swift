@@ -3,7 +3,7 @@ import HTTPMessages
 import HTTPSignatures
 import Testing
 
-/// The examples of RFC 9421, section 2, and what no request signature may cover.
+/// The examples of RFC 9421, section 2, and components that no request signature may cover.
 @Suite struct ComponentTests {
   private func request(
     _ method: String = "POST", _ target: String = "/path?param=value",
@@ -15,7 +15,7 @@ import Testing
       scheme: scheme)
   }
 
-  /// The line that one component gives in the signature base.
+  /// The line of one component in the signature base.
   private func line(_ component: String, of request: RequestHead) throws -> String {
     let item = try StructuredFieldParser.item(Array(component.utf8))
     let base = try SignatureBase(

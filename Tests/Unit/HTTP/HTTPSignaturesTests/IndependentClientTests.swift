@@ -6,7 +6,7 @@ import JSON
 import TestFiles
 import Testing
 
-/// What the PyPI library http-message-signatures signs must be accepted.
+/// Checks that requests signed by the PyPI library http-message-signatures are accepted.
 ///
 /// The environment variable COFFER_PYTHON names a Python that has the library; `ops/test` sets it.
 @Suite(.enabled(if: Shell.python != nil, "COFFER_PYTHON is not set"))
@@ -89,7 +89,7 @@ struct IndependentClientTests {
   }
 }
 
-/// What a command prints, which must end well.
+/// The output of a command that must succeed.
 private func output(of arguments: [String]) throws -> [UInt8] {
   let command = arguments.map { "'" + $0.replacing("'", with: #"'\''"#) + "'" }
     .joined(separator: " ")

@@ -3,7 +3,7 @@ import HTTPMessages
 import HTTPSignatures
 import Testing
 
-/// Headers that are no signature, each altered by hand from one that is accepted.
+/// Malformed signature headers, each altered by hand from one that is accepted.
 @Suite struct MalformedSignatureTests {
   private let request = TestRequest()
 

@@ -27,7 +27,7 @@ import Testing
 
   private static let zeros = [UInt8](repeating: 0, count: 64)
 
-  /// What proxies sign with, none of it a client's.
+  /// The parameters of proxies' signatures, none of which is a client's.
   private static let proxies = [
     #"("@method" "@path" "signature";key="sig1");created=1;keyid="proxy";alg="hmac-sha256""#,
     #"("signature";key="sig1");created=1;keyid="proxy";alg="rsa-v1_5-sha256""#,

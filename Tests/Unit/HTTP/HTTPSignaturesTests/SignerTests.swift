@@ -62,7 +62,7 @@ import Testing
         var value = field.value
         let index = value.indices.randomElement(using: &random)!
         value[index] ^= 1 << UInt8.random(in: 0...7, using: &random)
-        // A label is not signed; altered in one header only, it is refused for that.
+        // A label is not signed, but one that is altered in one header only is refused.
         var headers = Headers()
         for other in head.headers.fields {
           headers.append(other.name, other.name == field.name ? value : other.value)
@@ -85,7 +85,7 @@ import Testing
       let altered = RequestHead(
         method: head.method, target: target, headers: head.headers, authority: head.authority,
         scheme: head.scheme)
-      // RFC 9421, section 2.2.7, gives no query and an empty query one value.
+      // RFC 9421, section 2.2.7, gives a missing query and an empty one the same value.
       #expect((refusal(altered) == nil) == isSameQuery, "seed \(seed), \(target)")
     }
     let method = head.method == "PUT" ? "POST" : "PUT"

@@ -3,7 +3,7 @@ import Crypto
 import HTTPMessages
 import HTTPSignatures
 
-/// A request under test: what is signed can be spelled by hand, and altered after signing.
+/// A request under test. Its signed parts can be spelled by hand, and altered after signing.
 struct TestRequest {
   static let now = Instant(seconds: 1_767_600_000)
   static let host = "sync.example.com"
@@ -25,7 +25,7 @@ struct TestRequest {
   var more = ""
   var label = "sig1"
 
-  /// A request whose body has its digest covered.
+  /// A request with a body, whose digest the signature covers.
   static func withBody(_ body: String = "hello") -> TestRequest {
     var request = TestRequest()
     request.headers = [
@@ -52,7 +52,7 @@ struct TestRequest {
       scheme: scheme)
   }
 
-  /// The signature over what the parameters list, if that can be built at all.
+  /// The signature over what the parameters list; zeros if its base cannot be built.
   func signature(by key: Ed25519PrivateKey = TestRequest.key) -> [UInt8] {
     guard let entries = try? StructuredFieldParser.dictionary(Array("s=\(parameters)".utf8)),
       case .innerList(let list)? = entries.first?.member,
@@ -69,7 +69,7 @@ struct TestRequest {
   }
 }
 
-/// The refusal of a request, nil where it is accepted.
+/// The refusal of a request; nil if it is accepted.
 func refusal(
   _ head: RequestHead, policy: SignaturePolicy = TestRequest.policy,
   now: Instant = TestRequest.now

@@ -3,7 +3,7 @@ import SQLite
 import Storage
 import TestEngines
 
-/// Batches on a connection that the test holds, so that it can do what production never does.
+/// Batches on a connection that the test owns, so that it can do things that production never does.
 struct BatchBench {
   let scratch: ScratchDatabase
   let connection: SQLiteConnection
@@ -36,7 +36,7 @@ struct BatchBench {
     }
   }
 
-  /// Runs the writes as one batch, beginning another where one of them ends it, as the writer does.
+  /// Runs the writes as one batch. If a write ends the batch, begins another, as the writer does.
   func run(_ requests: [WriteRequest], usingSavepoints: Bool = false) throws {
     var needsSavepoints = usingSavepoints
     var open: SQLiteBatch?
@@ -61,7 +61,7 @@ struct BatchBench {
     outcomes.current.first { $0.0 == number }?.1
   }
 
-  /// What a later reader finds.
+  /// The items that a later reader finds.
   func stored() throws -> [Int] {
     let database = try scratch.open()
     defer { database.close() }

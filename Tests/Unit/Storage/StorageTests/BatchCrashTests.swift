@@ -5,19 +5,18 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// What `kill -9` in the middle of a batch leaves of it: nothing, whether it is run for the first time
-/// or again.
+/// The effect of `kill -9` in the middle of a batch: nothing of it remains, in its first run or in a repeat.
 @Suite struct BatchCrashTests {
-  /// Where the process of a batch ends: behind the statements of a member's n-th run.
+  /// The place at which a batch's process ends: after the statements of a member's n-th run.
   struct Death: Codable, Sendable {
     let member: Int
     let run: Int
   }
 
   private static let members = 1...20
-  /// It refuses after its writes, so that the batch runs again.
+  /// This member refuses after its writes, so that the batch runs again.
   private static let refusing = 12
-  /// Together more than the writer's cache, so that the log holds what was never committed.
+  /// Together the bodies exceed the writer's cache, so that the log contains uncommitted pages.
   private static let byteCount = 2 << 20
 
   @Test(arguments: [
@@ -33,7 +32,7 @@ import Testing
       [directory = directory as String, death] in
       try Self.writeAndDie(in: directory, death)
     }
-    // The twentieth came after the batch was run again, into the same transaction.
+    // Member 20 joined the same transaction after the batch had run again.
     #expect(try Self.answers(in: directory) == (1...3).map { "before \($0)" })
     let database = try scratch.open { $0.batchTime = .seconds(60) }
     defer { database.close() }
@@ -67,7 +66,7 @@ import Testing
     }
   }
 
-  /// Runs all members as one batch and notes who was answered; `written` is told after each member's
+  /// Runs all members as one batch and records which were answered. Calls `written` after each member's
   /// statements.
   private static func runBatch(
     on database: Database, in directory: String, written: @escaping @Sendable (Int) -> Void
@@ -106,7 +105,7 @@ import Testing
     return answers == ["ok"]
   }
 
-  /// Outlives the process: the kernel has the line when the call returns.
+  /// The line survives the process, because the kernel has it when the call returns.
   private static func note(_ line: String, in directory: String) {
     let file = unsafe open("\(directory)/answers", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     defer { close(file) }

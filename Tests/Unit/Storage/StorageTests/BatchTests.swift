@@ -4,7 +4,7 @@ import Storage
 import TestEngines
 import Testing
 
-/// What one failing write does to the others of its batch: nothing.
+/// The effect of one failing write on the others of its batch: none.
 @Suite struct BatchTests {
   @Test func `a refusal, a violation and a wrong statement fail alone`() throws {
     let bench = try BatchBench()
@@ -44,7 +44,7 @@ import Testing
   @Test func `an interrupted write takes the transaction but not its neighbours' writes`() throws {
     let bench = try BatchBench()
     let attempts = Locked(0)
-    // The statement interrupts itself: SQLite looks at the flag while it runs.
+    // The statement interrupts itself: SQLite checks the flag while it runs.
     try bench.run([
       bench.insertion(1), bench.insertion(2),
       bench.request(3) { [interrupter = bench.interrupter] transaction in
@@ -92,8 +92,8 @@ import Testing
 
   @Test func `a commit that fails is repeated for each write alone`() throws {
     let bench = try BatchBench()
-    // A deferred constraint passes its savepoint and fails the commit; the schema forbids them, so
-    // that this stands in for a disk that fails at the commit.
+    // A deferred constraint passes its savepoint and fails the commit. The schema forbids such constraints,
+    // so this simulates a disk that fails at the commit.
     try bench.connection.execute("PRAGMA defer_foreign_keys = ON")
     try bench.run([
       bench.insertion(1),
@@ -173,7 +173,7 @@ import Testing
     let runCounts = Locked([Int](repeating: 0, count: 16))
     let outcomes = Collector<(Int, Outcome)>()
     let repeatedBefore = repeatedBatchCount()
-    // Each third of four refuses after it wrote, in the first, second and fourth batch.
+    // In the first, second and fourth batch of four, the third member refuses after its write.
     for member in 0..<16 {
       database.submitWrite(for: nil) { transaction in
         if member == 0 { gate.pass() }
@@ -189,7 +189,7 @@ import Testing
     #expect(outcomes.wait(16).map(\.0) == Array(0..<16))
     #expect(runCounts.withLock { $0 } == [2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 1])
     #expect(try database.itemIDs() == (0..<16).filter { ![2, 6, 14].contains($0) })
-    // Others may run batches again meanwhile.
+    // Other tests may repeat batches at the same time.
     #expect(repeatedBatchCount() >= repeatedBefore + 2)
   }
 

@@ -26,7 +26,8 @@ import Testing
     for writer in writers { writer.join() }
     isOver.withLock { $0 = true }
     reader.join()
-    // 1,600 items are at least 8,000 pages of log; restarted in time, the file stays far below.
+    // 1,600 items are at least 8,000 pages of log. Because the log is restarted in time, the file stays far
+    // smaller.
     #expect(try database.itemIDs().count == 1600)
     #expect(fileSize("\(scratch.directory.path)/database/sync.db-wal") < 3000 * 4120)
   }

@@ -1,13 +1,13 @@
 import Base
 import Storage
 
-/// Gathers what completions report on other threads.
+/// Collects what completions report on other threads.
 final class Collector<Value: Sendable>: Sendable {
   private let values = Locked<[Value]>([])
 
   func add(_ value: Value) { values.signal { $0.append(value) } }
 
-  /// The first `count` values in order of arrival; fewer when the deadline passes before.
+  /// The first `count` values in order of arrival; fewer if the deadline passes first.
   func wait(_ count: Int, within span: Instant.Span = .seconds(60)) -> [Value] {
     values.wait(until: .now() + span) { $0.count >= count ? $0 : nil }
       ?? values.withLock { $0 }
@@ -18,7 +18,7 @@ final class Collector<Value: Sendable>: Sendable {
   func clear() { values.withLock { $0.removeAll() } }
 }
 
-/// What became of a write, without its value.
+/// The outcome of a write, without its value.
 enum Outcome: Equatable, Sendable {
   case success
   case failure(DatabaseError)
@@ -34,7 +34,7 @@ enum Outcome: Equatable, Sendable {
   }
 }
 
-/// What a body throws when it decides against its own write.
+/// The error of a body that refuses its own write.
 struct Refusal: Error, Equatable, Sendable {
   let reason: String
 }
@@ -49,7 +49,7 @@ final class Gate: Sendable {
     _ = state.wait(until: .now() + .seconds(60)) { $0.isOpen ? true : nil }
   }
 
-  /// Waits until somebody has come to `pass`.
+  /// Waits until a thread has reached `pass`.
   func waitForArrival() {
     _ = state.wait(until: .now() + .seconds(60)) { $0.arrivals > 0 ? true : nil }
   }

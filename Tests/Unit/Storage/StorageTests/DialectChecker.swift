@@ -2,7 +2,7 @@ import Glibc
 import Storage
 import TestEngines
 
-/// What in a statement or migration the two engines would read differently, by short names.
+/// The short names of everything in a statement or migration that the two engines would read differently.
 func dialectViolations(_ sql: String) -> [String] {
   let tokens = Dialect.tokens(of: sql)
   let words = tokens.words
@@ -15,7 +15,7 @@ func dialectViolations(_ sql: String) -> [String] {
     "CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "NOW", "BEGIN", "COMMIT", "ROLLBACK",
     "ILIKE", "GLOB",
   ] {
-    // `WHERE true` before ON CONFLICT is the one boolean both engines need.
+    // `WHERE true` before ON CONFLICT is the only boolean that both engines need.
     let isNeeded = word == "TRUE" && has("WHERE", "TRUE", "ON", "CONFLICT")
     report(word, if: has(word) && !isNeeded)
   }
@@ -45,8 +45,8 @@ func dialectViolations(_ sql: String) -> [String] {
   return found
 }
 
-/// True for `INSERT … SELECT … ON CONFLICT` whose SELECT does not end in a WHERE: SQLite takes the
-/// ON for a join's (https://sqlite.org/lang_UPSERT.html, "Parsing Ambiguity").
+/// True for `INSERT … SELECT … ON CONFLICT` if the SELECT does not end in a WHERE. SQLite would read the ON
+/// as a join's (https://sqlite.org/lang_UPSERT.html, "Parsing Ambiguity").
 private func selectsIntoConflict(_ words: [String]) -> Bool {
   guard words.first == "INSERT", let conflict = words.firstIndex(sequence: ["ON", "CONFLICT"]),
     let select = words[..<conflict].firstIndex(of: "SELECT")

@@ -78,7 +78,7 @@ import Testing
     let sources = Files.paths(under: Files.repository + "/Sources")
       .filter { $0.hasSuffix(".swift") }.map { "\(Files.repository)/Sources/\($0)" }
     #expect(!sources.isEmpty)
-    // What only one engine runs may be in that engine's own words.
+    // Statements that only one engine runs may use that engine's own dialect.
     let shared = sources.filter { !$0.contains("/Storage/Storage/") }
     for path in shared {
       for statement in statements(in: try #require(Files.text(path))) {
@@ -88,7 +88,7 @@ import Testing
   }
 }
 
-/// The statements among a Swift source's string literals: those that begin with a verb of SQL.
+/// The statements among a Swift source's string literals: those that begin with an SQL verb.
 private func statements(in source: String) -> [String] {
   var statements: [String] = []
   let blocks = source.split(separator: "\"\"\"", omittingEmptySubsequences: false)

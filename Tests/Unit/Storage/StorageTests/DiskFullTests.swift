@@ -23,7 +23,7 @@ struct DiskFullTests {
         return
       }
     }
-    // Exactly what was answered with success is there, whole.
+    // Exactly the items that were answered with success are there, complete.
     #expect(try database.itemIDs() == succeeded)
     #expect(try bodyLengths(database) == Array(repeating: 20_000, count: succeeded.count))
 

@@ -4,20 +4,20 @@ import SeededRandom
 import Storage
 import Testing
 
-/// A batch in which members fail, each at each of its statements: what is stored and what everybody
-/// hears is exactly as if those that succeed had run one after the other, without the others.
+/// A batch in which members fail, each at each of its statements. The stored rows and all answers are exactly
+/// as if only the successful members had run, one after the other.
 @Suite struct FailingMemberTests {
   /// How a member fails at one of its three statements.
   enum Fault: CaseIterable {
-    /// The body refuses before the statement, or, at the place after the last, behind all of them.
+    /// The body refuses before the statement or, at the last place, after all of them.
     case refusal
     /// The statement violates a constraint.
     case constraint
-    /// The statement violates one after it has changed other rows.
+    /// The statement violates a constraint after it has changed other rows.
     case midway
-    /// The statement violates one, and the body makes a success of it.
+    /// The statement violates a constraint, and the body catches the error and succeeds.
     case caught
-    /// The body refuses while it reads what the statement returns.
+    /// The body refuses while it reads the rows that the statement returns.
     case inRow
     /// SQLite rolls the transaction back by itself.
     case rollback
@@ -32,11 +32,11 @@ import Testing
     var description: String { "\(fault) at \(place)" }
   }
 
-  /// What became of a batch, of members counted from 1.
+  /// The result of a batch whose members are counted from 1.
   private struct Trial {
     let bench: BatchBench
     let runCounts: [Int: Int]
-    /// What each member's last run found that others had counted before it.
+    /// The count that each member's last run read.
     let found: [Int: Int64]
 
     init(_ bench: BatchBench, _ members: [Failing?], usingSavepoints: Bool) throws {
@@ -73,7 +73,7 @@ import Testing
       }
       let items = try stored("SELECT id, amount FROM sync.items ORDER BY id")
       var expected: [[Int64]] = [[0, Int64(survivors.count)]]
-      // Each item counted those that were there before it.
+      // Each item holds the number of items before it.
       expected += survivors.enumerated().map { [Int64($0.element), Int64($0.offset + 1)] }
       #expect(items == expected, comment)
       let parts = try stored("SELECT id, item FROM sync.parts ORDER BY id")
@@ -95,7 +95,7 @@ import Testing
     let failing: Failing?
     let interrupter: BatchBench.Interrupter
 
-    /// Its three writes, each of which would show in the others' if it were not undone; answers how
+    /// Runs three writes, each of which would show in the other members' if it were not undone. Returns how
     /// many members were counted.
     func run(in transaction: Transaction) throws -> Int64 {
       var counted: Int64 = 0
@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  /// Thousands of commits need not wait for the disk.
+  /// Without waiting for the disk, because there are thousands of commits.
   private static func bench() throws -> BatchBench {
     let bench = try BatchBench()
     try bench.connection.execute("PRAGMA sync.synchronous = OFF")
@@ -188,14 +188,14 @@ import Testing
       }
       let trial = try Trial(bench, members, usingSavepoints: Bool.random(using: &random))
       try trial.expectOnlySurvivors(of: members, "round \(round): \(members)")
-      // In vain, again with savepoints, and alone where SQLite took that away too.
+      // Once without savepoints, once with them, and once alone if SQLite rolled that back too.
       #expect(trial.runCounts.values.max() ?? 0 <= 3)
     }
   }
 }
 
 extension FailingMemberTests.Failing {
-  /// Nothing was written, and no statement failed.
+  /// True if nothing was written and no statement failed.
   fileprivate var isBeforeChanges: Bool { fault == .refusal && place == 0 }
 
   fileprivate func explains(_ outcome: Outcome, of number: Int) -> Bool {

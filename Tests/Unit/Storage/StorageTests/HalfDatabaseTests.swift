@@ -28,7 +28,7 @@ struct HalfDatabaseTests {
       remedy: "restore both from one backup")
   }
 
-  /// What a restore leaves that a full disk cut off, or that was one of one schema.
+  /// Empties a schema, as after a restore that a full disk cut off or that was of one schema only.
   private func empty(_ schema: Schema, of scratch: ScratchDatabase) throws {
     switch scratch.location {
     case .sqlite(let directory):
@@ -39,7 +39,7 @@ struct HalfDatabaseTests {
     }
   }
 
-  /// The first row that a server writes into its schema.
+  /// Writes the first row that a server writes into its schema.
   private func use(_ schema: Schema, of scratch: ScratchDatabase) throws {
     let database = try Database.open(scratch.location, owning: schema)
     defer { database.close() }
@@ -60,7 +60,7 @@ struct HalfDatabaseTests {
     }
   }
 
-  /// Of whoever opens it, in every way.
+  /// Expects that every way of opening the database is refused.
   private func expectRefusal(of scratch: ScratchDatabase, without lost: Schema) {
     for preparation in Self.preparations {
       #expect(throws: refusal(scratch, without: lost)) { try open(scratch, preparation) }
@@ -77,7 +77,7 @@ struct HalfDatabaseTests {
     expectRefusal(of: scratch, without: lost)
   }
 
-  /// Sync is made first, so no start that was cut off leaves that.
+  /// Sync is created first, so an interrupted start cannot leave this state.
   @Test(arguments: TestEngine.available)
   func `an empty half of accounts is refused though nobody has worked with the other`(
     engine: TestEngine

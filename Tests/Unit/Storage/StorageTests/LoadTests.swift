@@ -3,7 +3,7 @@ import Storage
 import TestEngines
 import Testing
 
-/// What waits, for how long, and what happens when it is too much.
+/// Which work waits, for how long, and what happens if there is too much.
 @Suite struct LoadTests {
   @Test(arguments: TestEngine.available)
   func `an account that floods does not delay another's write`(engine: TestEngine) throws {
@@ -62,10 +62,10 @@ import Testing
       } completion: { result in
         counts.add((try? result.get()) ?? .max)
       }
-      // Read once it waits: how long this thread is kept from going on says nothing.
+      // Read after the write is queued, so that a delay of this thread does not count.
       let before = flooded.withLock { $0 }
       let atItsTurn = try #require(counts.wait(1).first)
-      // The batch that runs, the one after it, and threads that had not counted themselves yet.
+      // The running batch, the one after it, and threads that had not counted their writes yet.
       #expect(atItsTurn - before <= 3 * 8 + 64)
     }
   }
@@ -185,7 +185,7 @@ import Testing
     }
     gate.open()
     #expect(outcomes.wait(101) == Array(repeating: .success, count: 101))
-    // One page of 100 small rows and its neighbours, not a page for each of 100 commits.
+    // One page of 100 small rows and its neighbours, not one page for each of 100 commits.
     #expect(logFrameCount(scratch) - framesBefore < 10)
   }
 

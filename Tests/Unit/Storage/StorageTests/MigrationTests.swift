@@ -98,7 +98,7 @@ import Testing
     let older = try scratch.open(preparation: preparation) { $0.syncMigrations = [first] }
     try older.write(for: nil) { try $0.execute("INSERT INTO sync.a (id, t) VALUES (1, 'x')") }
     older.close()
-    // What it left is as the newer one takes it.
+    // The newer program accepts what the older one left.
     try scratch.open { $0.syncMigrations = [first, added, more] }.close()
   }
 
@@ -179,7 +179,7 @@ import Testing
       Issue.record("\(String(describing: error))")
       return
     }
-    // The first stays, the second can be applied once it is right.
+    // The first migration stays. The second can be applied once it is correct.
     let database = try scratch.open { $0.syncMigrations = [first, second] }
     defer { database.close() }
     let count = try database.read {

@@ -4,8 +4,8 @@ import Storage
 import TestEngines
 import Testing
 
-/// Concurrent writers that meet at owner rows, by the rule: lock each owner in ascending id with an
-/// UPDATE of its row, then read again what is decided on.
+/// Concurrent writers that meet at owner rows and follow the rule: lock each owner in ascending id with an
+/// UPDATE of its row, then read again what the decision depends on.
 @Suite struct OwnerRowTests {
   private static let lock =
     "UPDATE sync.owners SET seq = seq + 1 WHERE id = $1 RETURNING usage"
@@ -25,7 +25,7 @@ import Testing
           outcomes.add(
             Outcome(
               Result {
-                // Without an account, so that the database alone keeps the writers apart.
+                // Without an account, so that only the database keeps the writers apart.
                 try database.write(for: nil) { transaction in
                   let usage = try transaction.first(Self.lock, .id(owner)) { try $0.integer(0) }
                   guard let usage, usage + 1 <= cap else { throw Refusal(reason: "over the cap") }

@@ -2,7 +2,7 @@ import Base
 import Postgres
 import Testing
 
-/// Whether a server must prove who it is, where nobody has said.
+/// Whether a server must prove its identity by default.
 @Suite struct PostgresSecurityTests {
   private func mode(_ url: String, _ environment: [String: String] = [:]) -> String? {
     PostgresSecurity.mode(of: Secret(url)) { environment[$0] }

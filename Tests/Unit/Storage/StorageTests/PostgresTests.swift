@@ -4,7 +4,7 @@ import Storage
 import TestEngines
 import Testing
 
-/// What only PostgreSQL can do to us.
+/// Cases that only PostgreSQL can cause.
 @Suite(.enabled(if: TestEngine.postgresURL != nil, "COFFER_TEST_POSTGRES is not set"))
 struct PostgresTests {
   @Test func `connections that the server ended are replaced unnoticed`() throws {
@@ -105,7 +105,7 @@ struct PostgresTests {
       database.submitWrite(for: nil) { transaction in
         let sql = "UPDATE sync.items SET amount = coalesce(amount, 0) + 1 WHERE id = $1"
         try transaction.execute(sql, .integer(pair[0]))
-        // Both hold their first row before either asks for its second.
+        // Both hold their first row before either locks its second.
         arrivals.signal { $0 += 1 }
         _ = arrivals.wait(until: .now() + .seconds(10)) { $0 >= 2 ? true : nil }
         try transaction.execute(sql, .integer(pair[1]))
@@ -165,7 +165,7 @@ struct PostgresTests {
     }
   }
 
-  /// Ends every connection to the scratch database but its own.
+  /// Ends every connection to the scratch database except its own.
   private func endConnections(of scratch: ScratchDatabase) throws {
     try scratch.connectPostgres().execute(
       """
@@ -175,7 +175,8 @@ struct PostgresTests {
   }
 }
 
-/// What an unreachable server or a wrong URL gives away: host, port and reason, for who has to mend it.
+/// Errors about an unreachable server or a wrong URL: they name host, port and reason for the person who has
+/// to fix it.
 @Suite struct PostgresAddressTests {
   @Test func `an address that does not answer is named with its port`() throws {
     let location = try #require(DatabaseLocation("postgres://hugo:hunter2@127.0.0.1:1/vault"))

@@ -9,13 +9,13 @@ func migration(_ number: Int, _ sql: String, isAdditive: Bool = false) -> Migrat
   Migration(number: number, name: "test\(number)", isAdditive: isAdditive, sql: Array(sql.utf8))
 }
 
-/// The bytes of a file, 0 when there is none.
+/// The size of a file in bytes; 0 if there is none.
 func fileSize(_ path: String) -> Int {
   var status = stat()
   return unsafe stat(path, &status) == 0 ? Int(status.st_size) : 0
 }
 
-/// How many locks of this process the kernel knows on a file.
+/// The number of locks on a file that the kernel lists for this process.
 func ownLockCount(_ path: String) -> Int {
   var status = stat()
   guard unsafe stat(path, &status) == 0, let locks = Files.text("/proc/locks") else { return 0 }
@@ -29,7 +29,7 @@ func ownLockCount(_ path: String) -> Int {
   return count
 }
 
-/// A file locked as another program would.
+/// A file locked as another program would lock it.
 final class LockedFile: Sendable {
   private let descriptor: Int32
 

@@ -2,7 +2,7 @@ import SQLite
 import Storage
 import Testing
 
-/// Statements of a connection are kept by their text.
+/// A connection keeps its statements by their text.
 @Suite struct StatementTests {
   private let connection: SQLiteConnection
 
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test func `texts of one length that differ in one byte, wherever, are two statements`() throws {
-    // More of them than are kept.
+    // More statements than are kept.
     let plain = [UInt8](repeating: UInt8(ascii: "a"), count: 600)
     for _ in 1...2 {
       for place in plain.indices {

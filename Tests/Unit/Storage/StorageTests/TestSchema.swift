@@ -14,7 +14,7 @@ extension ScratchDatabase {
     return try Database.open(location, owning: schema, preparation, options: options)
   }
 
-  /// With the tests' own schema, for a process that knows no more than where the database is.
+  /// Options with the tests' own schema, for a process that knows only where the database is.
   static var options: DatabaseOptions {
     var options = DatabaseOptions()
     options.syncMigrations = [migration(1, syncSchema)]
@@ -22,7 +22,7 @@ extension ScratchDatabase {
     return options
   }
 
-  /// A connection of its own to a PostgreSQL scratch database.
+  /// A separate connection to a PostgreSQL scratch database.
   func connectPostgres() throws -> PostgresConnection {
     guard case .postgres(let url) = location else { throw Refusal(reason: "no PostgreSQL") }
     return try PostgresConnection(url: url, connectSeconds: 5, answerWait: .seconds(30))
@@ -55,7 +55,7 @@ extension ScratchDatabase {
 }
 
 extension Database {
-  /// Inserts one item in a transaction of its own.
+  /// Inserts one item in its own transaction.
   func insertItem(_ id: Int, body: [UInt8]? = nil, for account: Identifier? = nil) throws {
     try write(for: account) { transaction in
       try transaction.execute(

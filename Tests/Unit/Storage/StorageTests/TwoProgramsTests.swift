@@ -34,7 +34,7 @@ import Testing
     let second = try scratch.open(.billing)
     second.close()
     #expect(before.allSatisfy { $0 > 0 })
-    // The first may have taken more meanwhile.
+    // The first database may have taken more locks meanwhile.
     #expect(zip(paths.map(ownLockCount), before).allSatisfy { $0 >= $1 })
   }
 
@@ -153,7 +153,7 @@ import Testing
     let locked = DatabaseError.unavailable(reason: "the database is locked by another process")
     #expect(outcomes.wait(1) == [.failure(locked)])
     #expect(MonotonicTime.now().seconds(since: began) < 5)
-    // Readers do not care.
+    // Readers are not affected.
     #expect(try database.itemIDs() == [1])
     try intruder.execute("COMMIT")
     let all = outcomes.wait(10)
@@ -192,7 +192,7 @@ import Testing
 
   @Test(arguments: TestEngine.available, [Schema.sync, .billing])
   func `a snapshot of both schemas is one moment`(engine: TestEngine, reading: Schema) throws {
-    // In memory commits are so fast that several fall between two snapshots begun in turn.
+    // In memory, commits are so fast that several fall between two snapshots begun one after the other.
     let scratch = try ScratchDatabase(engine, in: "/dev/shm")
     let sync = try scratch.open(.sync)
     defer { sync.close() }
@@ -204,7 +204,7 @@ import Testing
       try $0.execute("INSERT INTO billing.counters (id, value) VALUES (1, 0)")
     }
     let isOver = Locked(false)
-    // At every moment sync is level with billing or one ahead.
+    // At every moment sync is equal to billing or one ahead.
     let writer = Thread {
       while !isOver.withLock({ $0 }) {
         _ = Result {

@@ -202,7 +202,7 @@ import Testing
     #expect(counts == [2, 0, 0, 3])
   }
 
-  /// Names get the ids 1, 2, ….
+  /// Inserts the names under the ids 1, 2, ….
   private func insert(_ names: [String], into database: Database) throws {
     for (index, name) in names.enumerated() {
       try database.write(for: nil) { transaction in

@@ -3,7 +3,7 @@ import Storage
 import TestEngines
 import Testing
 
-/// What transactions cost is counted, so that tests can bound it.
+/// The cost of transactions, which is counted so that tests can bound it.
 @Suite struct WorkTests {
   @Test(arguments: TestEngine.available)
   func `a write counts its statements, the rows they return and the rows they change`(

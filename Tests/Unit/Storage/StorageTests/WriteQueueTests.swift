@@ -93,7 +93,7 @@ import Testing
     let accounts = (0..<5).map { Identifier(high: 9, low: UInt64($0)) }
     var appended: [Identifier: Int] = [:]
     var served: [Identifier: Int] = [:]
-    /// How often others were served since an account with waiting work had its turn.
+    /// How often others were served since an account with waiting work was served last.
     var passedOver: [Identifier: Int] = [:]
     for _ in 0..<2000 {
       let account = accounts[Int.random(in: 0..<5, using: &random)]

@@ -3,7 +3,7 @@ import Sync
 import Testing
 import Tiers
 
-/// The rules of shares and links over every small case, beside tables. See `BatchRulesTests`.
+/// Checks the rules of shares and links in every small case against tables. See `BatchRulesTests`.
 @Suite struct BatchRulesOfSharesTests {
   typealias World = SmallWorld
 
@@ -27,7 +27,8 @@ import Tiers
 
   // MARK: Shares
 
-  /// Which of Alice's files are deleted, and whether a link of hers lies in the folder.
+  /// Worlds that differ in which of Alice's files is deleted, and in whether the folder contains a link of
+  /// hers.
   private static var worlds: [SmallWorld] {
     [nil, 1, 2].flatMap { deleted in
       [false, true].map { hasLink in
@@ -191,7 +192,7 @@ import Tiers
 
   // MARK: Links
 
-  /// What else a batch does that makes a link.
+  /// Other changes in a batch that makes a link.
   private enum Beside: CaseIterable { case nothing, deletesLink, endsShare, grantsShare }
 
   @Test func `a new link, in every place, to every target, whatever stands in its way`() throws {

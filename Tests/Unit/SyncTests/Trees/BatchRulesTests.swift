@@ -2,15 +2,15 @@ import Base
 import Sync
 import Testing
 
-/// The rules of batches over every small tree, without a database, beside tables that are plain enough
-/// to be believed. Each test tells how many cases there are.
+/// Checks the rules of batches over every small tree, without a database, against tables that are simple
+/// enough to trust. Each test states the number of cases.
 @Suite struct BatchRulesTests {
   typealias World = SmallWorld
 
   // MARK: Trees
 
-  /// Every tree of so many files beneath Alice's root: each a folder or a document, live or deleted,
-  /// in the root or in a folder before it.
+  /// Every tree of `count` files below Alice's root. Each file is a folder or a document, live or deleted, in
+  /// the root or in a folder before it.
   private static func trees(_ count: Int) -> [SmallWorld] {
     guard count > 0 else { return [SmallWorld()] }
     return trees(count - 1).flatMap { tree in
@@ -95,7 +95,7 @@ import Testing
 
   // MARK: Single changes
 
-  /// Judges every change by the rules and by the table; answers how many there were.
+  /// Judges every change by the rules and by the table. Returns the number of changes.
   private func compare(
     _ world: SmallWorld, caller: Int, _ changes: [SmallChange], _ seen: inout Set<Rule>
   ) throws -> Int {
@@ -149,7 +149,7 @@ import Testing
 
   // MARK: Two changes
 
-  /// Makes, moves, renames and deletes: what is there, and what another change makes.
+  /// Creates, moves, renames and deletes existing files, and files that another change creates.
   private static func moves(_ world: SmallWorld) -> [SmallChange] {
     let own = world.files.values.filter { $0.id < World.aliceRoot }.sorted { $0.id < $1.id }
     let places = own.map(\.id) + [World.aliceRoot, 8, 9]

@@ -1,7 +1,7 @@
 import Base
 import Sync
 
-/// What the rules are to say, as tables: the first line that holds names the rule.
+/// The expected results of the rules, as tables: the first line that holds names the rule.
 ///
 /// Written from `docs/sync-api.md` and the rules' own sentences, over `SmallWorld` alone.
 struct RuleTable {
@@ -14,7 +14,7 @@ struct RuleTable {
 
   // MARK: Files
 
-  /// What is wrong with a batch of one file that is no link.
+  /// The rule that a batch of one file, not a link, breaks.
   func rule(_ change: SmallChange) -> Rule? {
     let file = change.file
     if let rule = expectation(change) { return rule }
@@ -68,13 +68,13 @@ struct RuleTable {
 
   // MARK: Links
 
-  /// What an account has that is not in the world: there are too many to tell.
+  /// An account's links and owners outside of the world, as numbers, because there are too many to list.
   struct Bounds {
     var links = 0
     var seenOwners = 0
   }
 
-  /// What is wrong with a new link; `after` is the world when the rest of the batch is done.
+  /// The rule that a new link breaks. `after` is the world after the rest of the batch.
   func rule(newLink file: SmallWorld.File, after: SmallWorld, _ bounds: Bounds) -> Rule? {
     guard let target = file.target else { return nil }
     if let rule = parents(file) { return rule }
@@ -133,8 +133,8 @@ struct RuleTable {
 
   // MARK: Batches
 
-  /// Whether a batch of files of one owner is taken: each change names what is there, and in the world
-  /// that is left every changed file that lives is in a live folder, under a name of its own.
+  /// Whether a batch of one owner's files is accepted. Each change must expect the file as it is. Afterwards
+  /// every changed live file must be in a live folder, under a name of its own.
   func isLegal(_ changes: [SmallChange]) -> Bool {
     guard Set(changes.map(\.file.id)).count == changes.count else { return false }
     guard changes.allSatisfy({ expectation($0) == nil }) else { return false }
@@ -142,7 +142,7 @@ struct RuleTable {
     for change in changes { after.add(change.file) }
     return changes.map(\.file).filter { !$0.isDeleted }.allSatisfy { file in
       let chain = after.chain(file.id)
-      // A root has no name; who moved into itself has one.
+      // A root has no name; a file that moved into itself has one.
       return chain.last?.name == 0 && !after.isDead(file.id)
         && chain.dropFirst().allSatisfy { $0.kind == .folder }
         && !after.holds(file.parent, file.name, but: file.id)

@@ -1,12 +1,12 @@
 import Base
 import Sync
 
-/// A world of a few files and accounts, told by small numbers, as plain as can be.
+/// A world of a few files and accounts, identified by small numbers, as simple as possible.
 struct SmallWorld {
   struct File {
     var id: Int
     var owner: Int
-    /// A root's is itself.
+    /// A root is its own parent.
     var parent: Int
     var kind: FileRecord.Kind
     /// 0 for a root.
@@ -27,12 +27,12 @@ struct SmallWorld {
 
   static let (alice, bob, carol, nobody) = (1, 2, 3, 99)
   static let (aliceRoot, bobRoot, carolRoot) = (100, 200, 300)
-  /// A file that there is not.
+  /// The id of a file that does not exist.
   static let missing = 999
 
   private(set) var files: [Int: File] = [:]
   var shares: [Pair: Access] = [:]
-  /// Ids that forgotten files had.
+  /// The ids of forgotten files.
   var remembered: Set<Int> = []
 
   init() {
@@ -47,7 +47,7 @@ struct SmallWorld {
 
   // MARK: What is true of it
 
-  /// The file and all above it, nearest first; nothing of a file that there is not.
+  /// The file and all above it, nearest first; empty if the file does not exist.
   func chain(_ id: Int) -> [File] {
     var chain: [File] = []
     var next = files[id]
@@ -87,7 +87,7 @@ struct SmallWorld {
     }
   }
 
-  /// Whether a live link lies beneath a folder.
+  /// Whether a live link is below a folder.
   func hasLink(beneath folder: Int) -> Bool {
     files.values.contains { file in
       file.kind == .link && !isDead(file.id)
@@ -95,7 +95,7 @@ struct SmallWorld {
     }
   }
 
-  /// A live share of the file or of a folder above it, whoever has it.
+  /// Whether the file or a folder above it has a live share, with any account.
   func isShared(_ id: Int) -> Bool {
     let above = Set(chain(id).map(\.id))
     return shares.contains { above.contains($0.key.file) && $0.value.state.isLive }
@@ -111,8 +111,8 @@ struct SmallWorld {
     FileRecord.Name(ciphertext: hmac(name), hmac: hmac(name))
   }
 
-  /// All of it, as the account sees it; the rules may ask for less. `heights` are what
-  /// folders are said to hold beneath them.
+  /// The whole world as the account sees it; the rules may ask for less. `heights` are the heights that
+  /// folders claim to have.
   func snapshot(seenBy caller: Int, heights: [Int: Int64] = [:]) -> BatchSnapshot {
     var snapshot = BatchSnapshot(seenBy: Self.id(caller))
     for file in files.values {
@@ -149,7 +149,7 @@ struct SmallWorld {
   }
 }
 
-/// One change of a file, told by small numbers.
+/// One change of a file, given by small numbers.
 struct SmallChange {
   enum Expectation { case new, at(parent: Int, name: Int) }
 
@@ -199,7 +199,7 @@ struct SmallGrant {
   }
 }
 
-/// The rules that a batch breaks, in the order in which they are told; none for one that is planned.
+/// The rules that a batch breaks, in the order in which they are reported; none if the batch is accepted.
 func broken(
   _ snapshot: BatchSnapshot, files: [SmallChange] = [], shares: [SmallGrant] = []
 ) throws -> [Rule] {
