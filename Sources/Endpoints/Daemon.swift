@@ -1,6 +1,6 @@
 package import Base
-package import HTTPServer
 internal import Glibc
+package import HTTPServer
 
 /// Runs a server program: starts its listeners, waits for a signal, drains.
 package struct Daemon: Sendable {

@@ -1,8 +1,8 @@
 package import Base
 internal import Crypto
 internal import HTTPMessages
-internal import JSON
 package import HTTPServer
+internal import JSON
 package import Storage
 
 /// The endpoints of a program for an operator's tools.

@@ -1,7 +1,7 @@
+package import Base
 package import Endpoints
 package import HTTPMessages
 internal import HTTPServer
-package import Base
 package import Storage
 
 /// An endpoint that only reads. The headers identify the caller, and the rows that it reads are charged.

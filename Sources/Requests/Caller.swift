@@ -1,5 +1,5 @@
-internal import Crypto
 package import Base
+internal import Crypto
 internal import HTTPSignatures
 package import Storage
 

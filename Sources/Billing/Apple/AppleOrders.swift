@@ -1,5 +1,5 @@
-internal import Configuration
 internal import Base
+internal import Configuration
 internal import Configuration
 internal import Crypto
 internal import HTTPMessages

@@ -1,5 +1,4 @@
 internal import Answers
-internal import Tiers
 package import Base
 internal import Configuration
 internal import Crypto
@@ -9,6 +8,7 @@ internal import Jobs
 internal import Ledger
 package import ProviderAPI
 internal import Storage
+internal import Tiers
 
 /// Notifies an app's server whenever the answer of `GET /v1/subscription` has changed.
 ///

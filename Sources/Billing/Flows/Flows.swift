@@ -2,12 +2,12 @@ internal import Answers
 package import Base
 internal import Crypto
 internal import JSON
-internal import Stripe
 internal import Jobs
 package import Ledger
 internal import Requests
 package import Storage
 package import Stores
+internal import Stripe
 internal import Subscriptions
 internal import Tiers
 

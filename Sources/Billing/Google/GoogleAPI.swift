@@ -1,5 +1,5 @@
-internal import Configuration
 package import Base
+internal import Configuration
 internal import Configuration
 internal import HTTPMessages
 internal import JSON

@@ -1,8 +1,8 @@
-internal import Tiers
 package import Base
 package import JSON
 internal import Stores
 package import Subscriptions
+internal import Tiers
 
 /// A decoded real-time developer notification: that something happened to a purchase, not what.
 package struct GoogleNotification: Hashable, Sendable {

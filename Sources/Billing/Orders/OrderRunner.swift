@@ -1,9 +1,9 @@
 internal import Audit
 package import Base
 package import Crypto
+internal import JSON
 package import Jobs
 package import Ledger
-internal import JSON
 internal import ProviderAPI
 package import Storage
 package import Stores

@@ -1,5 +1,5 @@
-package import JSON
 internal import Base
+package import JSON
 internal import Tiers
 
 /// The exact sums so far as text, for a report that continues on another day.

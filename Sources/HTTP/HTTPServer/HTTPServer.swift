@@ -1,6 +1,6 @@
 package import Base
-package import HTTPMessages
 internal import Glibc
+package import HTTPMessages
 
 /// An HTTP/1.1 server on libmicrohttpd with strict rules for the requests that it accepts.
 ///

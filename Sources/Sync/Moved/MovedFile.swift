@@ -1,7 +1,7 @@
-internal import Requests
 package import Base
 internal import Crypto
 package import JSON
+internal import Requests
 package import Storage
 
 /// A record of a tree that moves from one Coffer to another.

@@ -1,7 +1,7 @@
-internal import Requests
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
+internal import Requests
 internal import Storage
 
 /// `GET /v1/files/{id}`: the record of one file.

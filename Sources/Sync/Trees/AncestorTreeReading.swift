@@ -1,5 +1,5 @@
-internal import Requests
 internal import Base
+internal import Requests
 internal import Storage
 
 /// Reads chains of parents.

@@ -1,7 +1,7 @@
-internal import Requests
 package import Base
 internal import Crypto
 internal import JSON
+internal import Requests
 
 /// Changes of files and shares that take effect together or not at all.
 package struct Batch: Sendable {

@@ -1,6 +1,6 @@
-internal import Requests
 internal import Base
 internal import JSON
+internal import Requests
 internal import Storage
 
 /// An account's access to another owner's file and, once accepted, to everything below it.

@@ -1,6 +1,6 @@
-internal import Requests
 package import Base
 internal import Crypto
+internal import Requests
 package import Storage
 
 /// The history that this database's sequence numbers belong to, and the key that proves its cursors.

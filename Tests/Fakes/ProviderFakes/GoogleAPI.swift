@@ -1,12 +1,12 @@
 package import Base
-package import HTTPServer
 internal import Crypto
+package import HTTPServer
 internal import JSON
 internal import JWS
 
 /// The HTTP side: the publisher's API, the token endpoint and the key set.
 extension FakePlayStore {
-  /// One request to any of the three; nil: no answer ever comes.
+  /// Answers one request to any of the three; nil: no answer ever comes.
   package func answer(_ request: FakeRequest) -> FakeAnswer? {
     let path = GoogleTarget(request.path)
     switch path.segments {
@@ -108,9 +108,9 @@ extension FakePlayStore {
     return read(token, asOf: clock.now - faults.replicaLag)
   }
 
-  /// What `purchases.subscriptionsv2.get` answered at a moment that has passed, without faults.
+  /// The answer of `purchases.subscriptionsv2.get` at a past moment, without faults.
   ///
-  /// So a simulation can let reads and deliveries of a story that was told meet in any order.
+  /// With it, a simulation can mix the reads and deliveries of a finished story in any order.
   package func read(_ token: String, asOf moment: Instant) -> FakeAnswer {
     act { state in
       guard let sale = state.play.sale(token, asOf: moment) else { return Self.refusal(404) }
@@ -127,7 +127,7 @@ extension FakePlayStore {
       : error(status, "purchaseTokenNotFound", "The purchase token was not found.")
   }
 
-  /// What `orders.get` answered at a moment that has passed, without faults.
+  /// The answer of `orders.get` at a past moment, without faults.
   package func readOrder(_ id: String, asOf moment: Instant) -> FakeAnswer {
     act { state in
       guard let order = state.play.order(id, asOf: moment) else {
@@ -137,7 +137,7 @@ extension FakePlayStore {
     }
   }
 
-  /// What `orders.batchGet` answered at a moment that has passed, without faults.
+  /// The answer of `orders.batchGet` at a past moment, without faults.
   package func orders(_ target: String, asOf moment: Instant) -> FakeAnswer {
     orders(GoogleTarget(target).values("orderIds"), asOf: moment)
   }
@@ -180,7 +180,7 @@ extension FakePlayStore {
     }
   }
 
-  /// What the seller orders about a subscription: `cancel`, `revoke`, `defer`.
+  /// The seller's orders about a subscription: `cancel`, `revoke`, `defer`.
   private func order(_ name: String, _ body: [UInt8]) -> FakeAnswer {
     let parts = name.split(separator: ":", maxSplits: 1).map(String.init)
     guard parts.count == 2, let fields = try? JSON.parse(body) else {
@@ -221,7 +221,7 @@ extension FakePlayStore {
     }
   }
 
-  /// What the seller says before a refund, by the token that asked for it.
+  /// The seller's review before a refund, by the token that requested it.
   private func review(_ name: String, _ body: [UInt8]) -> FakeAnswer {
     let id = String(name.dropLast(":reviewrefund".utf8.count))
     guard let fields = try? JSON.parse(body),
@@ -240,7 +240,7 @@ extension FakePlayStore {
     }
   }
 
-  /// What `purchases.voidedpurchases.list` answered at a moment that has passed, without faults.
+  /// The answer of `purchases.voidedpurchases.list` at a past moment, without faults.
   package func voided(_ target: String, asOf moment: Instant) -> FakeAnswer {
     voided(GoogleTarget(target), asOf: moment)
   }

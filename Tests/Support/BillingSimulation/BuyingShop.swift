@@ -1,7 +1,7 @@
-import JSON
 package import Base
 package import Configuration
 package import Flows
+import JSON
 internal import Jobs
 internal import KnownStores
 internal import Ledger
@@ -13,7 +13,7 @@ package import Stripe
 package import TestEngines
 package import Tiers
 
-/// An account that buys at a fake Stripe, over a rough way, from an installation that can die.
+/// An account that buys at a fake Stripe, over an unreliable connection, from an installation that can crash.
 package final class BuyingShop {
   package struct Wrong: Error, CustomStringConvertible {
     package let description: String
@@ -23,9 +23,9 @@ package final class BuyingShop {
   package let way: RoughWay
   package let installation: Installation
   package let account = Identifier(high: 7, low: 9)
-  /// Whether Stripe's deliveries reach us; without them everything comes by what flows do.
+  /// Whether Stripe's deliveries reach us. Without them, all knowledge comes from flows.
   package var delivers = false
-  /// What the account's client does when it is asked.
+  /// The client's reaction when a flow asks it to act.
   package var client = Client.confirms
   private var deliveredCount = 0
 
@@ -33,8 +33,8 @@ package final class BuyingShop {
 
   package static let start = Instant(seconds: 1_790_000_000)
 
-  /// `others` are the stores beside Stripe that it has, `migratable` those that may be left for it,
-  /// `deleting` what becomes of what an account that leaves has paid for.
+  /// `others`: the stores besides Stripe; `migratable`: those that may be left for Stripe; `deleting`: the
+  /// policy for the paid plans of an account that leaves.
   package init(
     _ engine: TestEngine, migratable: Set<String> = [], extras: Set<StripeBuying.Extra> = [],
     deleting: DeletionPolicy = .periodEnd,
@@ -100,7 +100,7 @@ package final class BuyingShop {
 
   // MARK: what happens
 
-  /// Does what is due until the flow is over, as long as it takes; its client does its part.
+  /// Runs what is due until the flow is over, however long it takes. The client does its part.
   package func finish(_ id: Identifier) throws -> Flow {
     for _ in 0..<400 {
       let flow = try flow(id)
@@ -111,14 +111,14 @@ package final class BuyingShop {
     throw Wrong(description: "the flow never ends: \(try flow(id)), calls \(way.calls.suffix(8))")
   }
 
-  /// Lets time pass to what is due next, and does that.
+  /// Advances time to the next due job and runs it.
   package func step() throws {
     let due = try installation.nextDue ?? installation.now
     installation.now = max(installation.now + .milliseconds(500), due)
     try runDue()
   }
 
-  /// Lets everything that waits for no client be done.
+  /// Runs everything that waits for no client.
   package func settle() throws {
     for _ in 0..<200 {
       guard let due = try installation.nextDue, due < installation.now + .minutes(10) else {
@@ -128,7 +128,7 @@ package final class BuyingShop {
     }
   }
 
-  /// Lets time pass at Stripe and here: what is delivered and due meanwhile is done.
+  /// Advances time at Stripe and here. Deliveries and due jobs are handled on the way.
   package func pass(_ span: Instant.Span) throws {
     let end = installation.now + span
     let step = Instant.Span.milliseconds(max(600_000, span.milliseconds / 300))
@@ -136,7 +136,7 @@ package final class BuyingShop {
       installation.now = min(installation.now + step, end)
       catchUp()
       if delivers { try deliver() }
-      // Each job apart, and what it makes due at once.
+      // Each job separately, and then the jobs that it makes due at once.
       for _ in 0..<8 {
         try runDue()
         guard let due = try installation.nextDue, due <= installation.now else { break }
@@ -144,7 +144,7 @@ package final class BuyingShop {
     }
   }
 
-  /// One job each time, so that a death takes nothing with it but what it interrupts.
+  /// Runs one job at a time, so that a crash loses only the job that it interrupts.
   package func runDue() throws {
     let readings = try installation.beginReads()
     if way.isCrashed {
@@ -204,7 +204,7 @@ package final class BuyingShop {
     }
   }
 
-  /// What the account is told that it can do, of its subscriptions or else without one.
+  /// The actions offered to the account, for its subscriptions or without one.
   package var actions: [String] {
     get throws {
       let overview = try installation.overview(of: account)
@@ -213,7 +213,7 @@ package final class BuyingShop {
     }
   }
 
-  /// The subscriptions at Stripe that are not over.
+  /// The subscriptions at Stripe that have not ended.
   package var current: [String] {
     stripe.subscriptions.filter { id in
       !["canceled", "incomplete_expired"].contains(stripe.status(of: id))
@@ -221,7 +221,7 @@ package final class BuyingShop {
   }
 }
 
-/// Tells the fake what time it is.
+/// Passes the time on to the fake.
 private struct ClockedWay: ProviderTransport {
   let way: RoughWay
   let clock: Clock

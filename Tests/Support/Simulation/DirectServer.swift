@@ -1,9 +1,9 @@
 internal import Base
+internal import Glibc
 package import HTTPMessages
 package import HTTPServer
-internal import Glibc
 
-/// Answers requests by a program's routes, one at a time and without a socket.
+/// Answers requests with a program's routes, one at a time and without a socket.
 package struct DirectServer: Sendable {
   private let router: Router
   private let authority: String
@@ -18,7 +18,7 @@ package struct DirectServer: Sendable {
     self.problem = problem
   }
 
-  /// `headers` are those that the client sets; the body's length is added, as a client would.
+  /// `headers` are the client's own; the length of the body is added, as by a client.
   package func answer(
     _ method: String, _ target: String, headers: [(String, String)], body: [UInt8]
   ) throws -> Response {
@@ -37,7 +37,7 @@ package struct DirectServer: Sendable {
     }
   }
 
-  /// What is left for `finish`.
+  /// The bytes that remain for `finish`.
   private static func receive(_ body: [UInt8], _ admission: Admission) throws -> [UInt8] {
     guard case .stream(_, let sink) = admission.body else { return body }
     do { try unsafe sink.write(body.span.bytes) } catch {
@@ -48,11 +48,11 @@ package struct DirectServer: Sendable {
   }
 }
 
-/// A step that came to nothing in half a minute.
+/// A step without a result after half a minute.
 package struct NoAnswer: Error {}
 
 extension Step {
-  /// What it comes to. Storage answers on its own threads; nothing else happens meanwhile.
+  /// The result of the step. Storage answers on its own threads; nothing else happens in the meantime.
   package func outcome() throws -> Value {
     switch self {
     case .ready(let value): return value
@@ -68,7 +68,7 @@ extension Step {
 }
 
 extension Response {
-  /// The body, read where it is a file's.
+  /// The body's bytes, read from its file if it has one.
   package var bytes: [UInt8] {
     switch body {
     case .bytes(let bytes): return bytes

@@ -1,11 +1,11 @@
-import TestEngines
 import RecordedStories
+import TestEngines
 import TestFiles
 import Testing
 
-/// Every question of docs/cookbook.md, asked by the command that stands there.
+/// Every question of docs/cookbook.md, answered by the command given there.
 struct CookbookTests {
-  /// What is asked, and what the answer must say.
+  /// A command, and what its answer must contain.
   private struct Answer {
     let words: [String]
     let facts: [String]
@@ -35,7 +35,7 @@ struct CookbookTests {
     }
   }
 
-  /// The sections of the cookbook: `### question` and what stands beneath.
+  /// The sections of the cookbook: `### question` and the text below it.
   private static func questions() throws -> [(name: String, text: String)] {
     let document = try #require(Files.text("\(Files.repository)/docs/cookbook.md"))
     return document.split(separator: "\n### ").dropFirst().map { section in

@@ -1,5 +1,5 @@
-import Configuration
 import Base
+import Configuration
 import Configuration
 import Crypto
 import JSON
@@ -10,7 +10,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// What is left of somebody who left: nothing that says who it was, or what it kept.
+/// An erased account leaves nothing that shows who it was or what it kept.
 @Suite struct ErasureTests {
   @Test(arguments: TestEngine.available)
   func `database, objects and logs hold nothing of an erased account, and its archive everything`(
@@ -38,7 +38,7 @@ import Testing
     #expect(try scene.state() == "waiting")
     try scene.pass(.days(2))
     try scene.waitUntil("erased")
-    // Large contents go ten minutes later.
+    // Large contents are deleted ten minutes later.
     try scene.pass(.days(1))
     try scene.waitUntilAllIsGone()
     let doctor = try scene.run("doctor", "--all", "--objects")
@@ -52,7 +52,7 @@ import Testing
 /// Both programs, and an account that leaves its marks wherever it can.
 private final class Scene {
   static let mail = "quillon.mark@example.com"
-  /// What must be findable before and not after, as it lies there.
+  /// Bytes that must be found before the erasure and not after it.
   static let marks: [String: [UInt8]] = [
     "name": Array("quillon".utf8), "label": Array("phone of quill".utf8),
     "small": Array("SMALL-CONTENT-MARK".utf8), "large": Array("LARGE-CONTENT-MARK".utf8),
@@ -94,7 +94,7 @@ private final class Scene {
     try pay()
   }
 
-  /// Stripe tells of a month, with the mail of who paid.
+  /// Stripe reports a paid month, with the payer's mail address.
   private func pay() throws {
     let from = Instant(seconds: installation.clock.now().seconds - 86_400)
     var subscription = SampleSubscription(from: from, to: from + .days(30))
@@ -121,7 +121,7 @@ private final class Scene {
     return (end, output)
   }
 
-  /// Moves time, and has programs that start then look what is due.
+  /// Advances the time and restarts the programs, which then look for due work.
   func pass(_ span: Instant.Span) throws {
     stop()
     try installation.clock.set(installation.clock.now() + span)
@@ -158,16 +158,16 @@ private final class Scene {
       guard MonotonicTime.now() < deadline else {
         throw ScenarioError("\(trouble): \(servers.map(\.lastWords))")
       }
-      // A job that goes on does so a moment later, and large contents go after ten minutes.
+      // A job continues a moment later, and large contents are deleted after ten minutes.
       try installation.clock.set(installation.clock.now() + .minutes(1))
     }
   }
 
-  /// Where which marks lie: in files of the programs, what they logged among them, and in what
-  /// PostgreSQL would tell.
+  /// The places where each mark is found: the programs' files, including their logs, and a dump of
+  /// PostgreSQL.
   func found() throws -> [String: [String]] {
     let own = installation.directory
-    // What commands answered is the operator's.
+    // The output of commands belongs to the operator.
     var places = Files.paths(under: own).filter { path in
       !path.hasPrefix("command-") && !path.hasSuffix(".tar") && path != "dump.sql"
     }.map { "\(own)/\($0)" }
@@ -192,6 +192,6 @@ private final class Scene {
 }
 
 extension [UInt8] {
-  /// Whether the other bytes stand in these.
+  /// Whether these bytes contain the others.
   fileprivate func holds(_ other: [UInt8]) -> Bool { firstRange(of: other) != nil }
 }

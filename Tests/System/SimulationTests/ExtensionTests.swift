@@ -1,9 +1,8 @@
 import Answers
-import Tiers
-import KnownStores
 import Apple
 import Base
 import BillingSimulation
+import KnownStores
 import KnownStores
 import Ledger
 import ProviderAPI
@@ -14,10 +13,11 @@ import Subscriptions
 import TestEngines
 import Testing
 import Tiers
+import Tiers
 
-/// Days that a store gives because the operator orders it.
+/// Days that a store gives on the operator's order.
 struct ExtensionTests {
-  /// What an order is made of, as it is known now.
+  /// Makes an order from what is known now.
   private static func order(
     _ days: Int64, _ key: ObjectKey, secret: Secret? = nil, at store: any Store,
     _ installation: Installation

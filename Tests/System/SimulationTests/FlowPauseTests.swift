@@ -1,14 +1,14 @@
-import TestEngines
-import JSON
 import Base
 import BillingSimulation
 import Flows
 import JSON
+import JSON
 import ProviderFakes
+import TestEngines
 import TestEngines
 import Testing
 
-/// A subscription that is paused goes on when its customer wants it to, and not before that is paid.
+/// A paused subscription continues when its customer wants it to, and not before it is paid.
 struct FlowPauseTests {
   private func paused(_ reason: StripePause, _ card: StripeCard = .works) throws
     -> (shop: BuyingShop, subscription: String)

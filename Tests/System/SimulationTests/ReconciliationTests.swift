@@ -1,9 +1,9 @@
 import Answers
-import Google
 import Apple
 import Apple
 import Base
 import BillingSimulation
+import Google
 import JSON
 import Jobs
 import Ledger
@@ -13,17 +13,17 @@ import Subscriptions
 import TestEngines
 import Testing
 
-/// What was lost is made up for by what the stores tell again.
+/// A reconciliation repairs losses from what the stores report again.
 struct ReconciliationTests {
   /// How long the App Store remembers its notifications.
   private static let appleMemory = Instant.Span.days(179)
 
-  /// In a short run every second one.
+  /// In a short run every second story.
   private static let stories = LivedStory.all.filter(\.isShort).enumerated().filter { index, _ in
     TestRun.isFull || index.isMultiple(of: 2)
   }.map(\.element)
 
-  /// In a whole run nothing of a story is known before but what its store tells once.
+  /// Before a full run, the only known part of a story is what its store reports once.
   @Test(arguments: stories)
   func `who lost every delivery and reconciles ends where the deliveries lead`(
     story: LivedStory
@@ -36,7 +36,7 @@ struct ReconciliationTests {
     #expect(try lossy.drift().isEmpty)
   }
 
-  /// Of orders that were known, only what differs now is read of each; so that must show.
+  /// Of known orders only the differences are read, so these must show.
   @Test(arguments: LivedStory.all.filter { $0.isShort && $0.name.hasPrefix("google/") })
   func `who lost the last deliveries of what was known reconciles to where they lead`(
     story: LivedStory
@@ -86,11 +86,11 @@ struct ReconciliationTests {
     let runs = try lossy.reconciliations().filter { $0.provider == .google }
     #expect(runs.map(\.counts.examined) == [1], "\(runs.map(\.counts))")
     #expect(runs.map(\.counts.agreed) == [1])
-    // The list of voided purchases, all known orders, the purchase.
+    // The list of voided purchases, all known orders, and the purchase.
     #expect(play.requestCount - before == 3)
   }
 
-  /// As coffer-billing does it day by day: no subscription is read that its lists show.
+  /// A daily run as coffer-billing makes it: no subscription is read if its lists show it.
   @Test(
     arguments: LivedStory.all.filter { $0.isShort && !$0.name.hasPrefix("google/") }.enumerated()
       .filter { $0.offset % 10 == 0 }.map(\.element))
@@ -188,7 +188,7 @@ struct ReconciliationTests {
     #expect(try lossy.reconciliations().allSatisfy { $0.ended != nil })
   }
 
-  /// The App Store remembers half a year, Google Play thirty days; who asks for more is refused.
+  /// The App Store remembers half a year, Google Play thirty days; requests for more are refused.
   @Test(arguments: ["apple/renewal", "google/renewal", "stripe/2026-07-29.dahlia/renewal"])
   func `a run that stood still for longer than its store remembers begins anew`(
     name: String
@@ -211,7 +211,7 @@ struct ReconciliationTests {
     while try lossy.reconciliations().contains(where: { $0.ended == nil }), steps < 200 {
       steps += 1
       let readings = try lossy.beginReads(limit: 3)
-      // What was read and not written dies with the process, every other time.
+      // Every other time, what was read but not written is lost with the process.
       if steps % 2 == 0 { for reading in readings { try lossy.commit(reading) } }
       try lossy.crash()
       lossy.now = lossy.now + JobRules.leaseTime + .seconds(1)
@@ -254,9 +254,10 @@ struct ReconciliationTests {
     #expect(!runs.isEmpty && runs.allSatisfy { $0.ended != nil })
   }
 
-  /// All that happens, in order, but for what is lost. What a store tells once and no list of its shows is
-  /// not: of each purchase the first word of Google Play's, or of its buyer's device; when a BTCPay invoice
-  /// settled; what the App Store has forgotten of somebody it never told of since.
+  /// Replays everything in order, except for lost deliveries. Some messages are never lost, because a store
+  /// sends them once and no list shows them: the first one about each purchase by Google Play, or by its
+  /// buyer's device; when a BTCPay invoice settled; what the App Store has forgotten about a customer whom it
+  /// has not mentioned since.
   private static func lived(
     _ live: Live, _ name: String, _ engine: TestEngine = .sqlite, until end: Instant? = nil,
     losing isLost: (Instant) -> Bool
@@ -292,7 +293,7 @@ struct ReconciliationTests {
     return installation
   }
 
-  /// The purchase that a notification of Google's is about.
+  /// The purchase of a Google notification.
   private static func token(in request: FakeRequest) -> String? {
     guard request.path.hasSuffix("/google"),
       let data = try? JSON.parse(request.body)["message"]["data"].string,

@@ -1,4 +1,3 @@
-import Tiers
 import Apple
 import Base
 import BillingSimulation
@@ -13,11 +12,12 @@ import Subscriptions
 import TestEngines
 import Testing
 import Tiers
+import Tiers
 
-/// What stores ask before they give a customer's money back, and what they are told.
+/// The stores' questions before a refund, and the answers to them.
 struct RefundQuestionTests {
   private static let account = PlayShop.account
-  /// Premium is 30 GB, and 1 MB is for nothing.
+  /// Premium is 30 GB, and 1 MB is free.
   private static let halfUsed: Int64 = 15_000_500_000
 
   /// An App Store that has sold a month, and an installation that knows it.

@@ -1,13 +1,13 @@
+import Base
 import BillingSimulation
 import Crypto
-import Base
 import Glibc
 import SeededOpenSSL
 import Simulation
 import TreeSimulation
 
-/// One seed of one simulation, in a process of its own: what an earlier one left in caches and keys
-/// cannot change it. `ops/simulate` runs many.
+/// Runs one seed of one simulation in its own process, so that an earlier run's caches and keys cannot affect
+/// it. `ops/simulate` runs many.
 
 let arguments = CommandLine.arguments.dropFirst()
 guard arguments.count == 2, let what = arguments.first,

@@ -1,16 +1,16 @@
-import Requests
 import Base
 import Crypto
 import HTTPServer
 import JSON
 import RawClient
+import Requests
 import Storage
 import Sync
 import TestDevices
 import TestEngines
 import Testing
 
-/// Who is not known is refused for the headers alone, before a byte of the body is waited for.
+/// Unknown clients are refused by their headers alone, before the server waits for a byte of the body.
 @Suite struct IdentityFirstTests {
   enum Stranger: String, CaseIterable, Sendable {
     case unknownToken, unknownKey, revokedKey, endedSession
@@ -26,7 +26,7 @@ import Testing
 
   private static let body = [UInt8](repeating: UInt8(ascii: "{"), count: 100)
 
-  /// The head of a request by such a stranger, which announces a body and waits to be asked for it.
+  /// The head of a request by such a stranger, which announces a body and waits for the server to ask for it.
   private func head(
     _ method: String, _ target: String, by stranger: Stranger, _ scene: Scene
   ) -> String {
@@ -59,7 +59,7 @@ import Testing
       endedToken = try session.json["token"].string ?? ""
       let removed = try owner.revoke(key: revoked.key.publicKey.bytes)
       #expect([added, removed].map(\.status) == [201, 204])
-      // A key in use is believed until a transaction finds out; its account was charged for that.
+      // A key in use is trusted until a transaction finds the revocation; its account was charged for that.
       #expect(try revoked.get("/v1/account").status == 401)
     }
 

@@ -1,15 +1,15 @@
-import Requests
 import Base
 import Crypto
 import JSON
+import Requests
 import Storage
 import Sync
 import TestDevices
 import TestEngines
 import Testing
 
-/// What the dearest requests cost the server: statements and rows while locks are held, and
-/// signatures checked; counted, not timed.
+/// The cost of the most expensive requests: statements and rows while locks are held, and signatures checked;
+/// counted, not timed.
 @Suite struct WorstCaseTests {
   @Test(arguments: TestEngine.available)
   func `a page tells no more than 1,024 shares, and the pages together all of them`(
@@ -24,7 +24,7 @@ import Testing
     while hasMore {
       let before = server.database.readWork
       let page = try alice.updates(since: cursor, limit: 1000).json
-      // The shares, and few rows beside them.
+      // The shares, and a few other rows.
       #expect((server.database.readWork - before).returnedRowCount <= 1025 + 100)
       for change in page["changes"].array ?? [] {
         let file = try #require(change["file"]["id"].identifier)

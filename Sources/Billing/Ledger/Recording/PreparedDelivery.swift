@@ -1,10 +1,10 @@
-internal import Tiers
 package import Base
 package import Crypto
-package import Storage
 internal import JSON
+package import Storage
 package import Stores
 package import Subscriptions
+internal import Tiers
 
 /// A verified delivery or answer, after everything that needs no database.
 package struct PreparedDelivery: Sendable {

@@ -1,5 +1,5 @@
-internal import Configuration
 internal import CommandLine
+internal import Configuration
 internal import KnownStores
 
 extension CommandTable {

@@ -1,11 +1,11 @@
 import Answers
-import Billing
-import Stripe
 import Base
+import Billing
 import KnownStores
 import Ledger
 import Storage
 import Stores
+import Stripe
 import StripeSamples
 import Subscriptions
 import TestEngines
@@ -13,7 +13,7 @@ import Testing
 import Tiers
 
 struct DeliveryPageTests {
-  /// Sixty deliveries, a minute apart: every third of another type, every fifth foreign.
+  /// Sixty deliveries, one minute apart: every third is of another type, every fifth is foreign.
   private static func filled(_ engine: TestEngine) throws -> Harness {
     let harness = try Harness(engine)
     try harness.database.write(for: nil) { transaction in

@@ -1,8 +1,8 @@
-import HTTPServer
 import Base
 import Billing
 import ClaimingDevice
 import Crypto
+import HTTPServer
 import JSON
 import RecordedStories
 import Storage
@@ -10,9 +10,9 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// What an account is told of what it pays for.
+/// An account's overview of what it pays for.
 struct OverviewTests {
-  /// What the account of a story reads after each of its steps.
+  /// The overview and payments of a story's account after each of its steps.
   private static func told(_ name: String) throws -> [(at: Instant, overview: JSON, paid: JSON)] {
     let story = try #require(RecordedStory.all.first { $0.name == name })
     let installation = try RecordedInstallation(story, .sqlite)
@@ -140,7 +140,7 @@ struct OverviewTests {
   }
 }
 
-/// The door of `GET /v1/subscription` and `GET /v1/plans`.
+/// The routes `GET /v1/subscription` and `GET /v1/plans`.
 struct ClientRouteTests {
   private let ada = Random.identifier()
 

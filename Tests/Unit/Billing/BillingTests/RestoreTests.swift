@@ -1,4 +1,3 @@
-import Tiers
 import Apple
 import Base
 import Configuration
@@ -8,8 +7,9 @@ import Storage
 import Subscriptions
 import TestEngines
 import Testing
+import Tiers
 
-/// Who gets a purchase that another account owns, by what the operator decided.
+/// The account that gets a purchase that another account owns, by the operator's policy.
 struct RestoreTests {
   private let lost = Random.identifier()
   private let new = Random.identifier()
@@ -19,7 +19,7 @@ struct RestoreTests {
     ObjectKey(provider: .apple, environment: .live, kind: .subscription, id: original)
   }
 
-  /// Of a device that shows it on a later day.
+  /// A claim with a transaction that was signed on that day.
   private func claim(signed: Double = 1) -> JSONValue {
     [
       "provider": "apple",
@@ -27,7 +27,7 @@ struct RestoreTests {
     ]
   }
 
-  /// A purchase that the account owns whose key was lost.
+  /// A shop with a purchase owned by the account that lost its key.
   private func shop(_ policy: RestorePolicy, _ engine: TestEngine = .sqlite) throws -> Shop {
     let shop = try Shop(engine, restoring: policy)
     #expect(try shop.post(claim(), by: shop.device(of: lost)) == (200, "owned"))

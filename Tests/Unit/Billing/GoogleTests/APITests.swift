@@ -1,4 +1,3 @@
-import Tiers
 import Base
 import Configuration
 import Crypto
@@ -10,12 +9,13 @@ import SeededRandom
 import Stores
 import Subscriptions
 import Testing
+import Tiers
 
 /// Reads of purchases over a scripted transport.
 struct APITests {
   private static let token = PurchaseToken("token.AO-J1Oz/0123 +456".filter { $0 != " " })!
 
-  /// Answers by path, and counts.
+  /// Answers requests, and records them.
   private final class Script: ProviderTransport {
     let requests = Locked<[(method: String, url: String, bearer: String?)]>([])
     private let answer: @Sendable (APIRequest, Int) throws(APIFailure) -> (Int, String)
@@ -59,7 +59,7 @@ struct APITests {
       package: "app.coffer", account: account, transport: script, clock: .fixed(now))
   }
 
-  /// An answer with what every purchase has, and these members.
+  /// A purchase with the members that every purchase has, and the given ones.
   private static func answer(_ members: String = "") -> String {
     var text = String(members.dropFirst().dropLast())
     if !text.contains("subscriptionState") {
@@ -279,7 +279,7 @@ struct APITests {
     #expect(answer.notes == [.malformedAccount])
   }
 
-  /// As `now` is 2026-05-28.
+  /// The end that the purchase shows; `now` is 2026-05-28.
   private func ended(_ state: String, _ items: (end: String, renews: Bool)...) throws -> String? {
     let lines = items.map { end, renews in
       #"{"productId":"p","expiryTime":"\#(end)","autoRenewingPlan":{"autoRenewEnabled":\#(renews)}}"#
