@@ -59,7 +59,8 @@ package final class Compressor: Sendable {
     }
     defer { unsafe ZSTD_freeDCtx(context) }
     var isWhole = false
-    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { output, count in
+    // Without room the array would be the one that all empty arrays share, and its count is written.
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: max(1, byteCount)) { output, count in
       let code = unsafe ZSTD_decompress_usingDDict(
         context, output.baseAddress, byteCount, frame, frame.count, dictionary?.decompressing)
       isWhole = code == byteCount

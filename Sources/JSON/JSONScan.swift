@@ -22,7 +22,8 @@ struct JSONScan {
       throw JSONError(code: .tooLarge, message: "more than \(limits.byteCountMax) bytes")
     }
     var scanner = Scanner(limits: limits)
-    text = unsafe [UInt8](unsafeUninitializedCapacity: bytes.count) { output, count in
+    // Without room the array would be the one that all empty arrays share, and its count is written.
+    text = unsafe [UInt8](unsafeUninitializedCapacity: max(1, bytes.count)) { output, count in
       unsafe bytes.withUnsafeBufferPointer { unsafe scanner.scan($0, into: output) }
       count = scanner.writtenCount
     }
