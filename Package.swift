@@ -191,9 +191,16 @@ let package = Package(
       ]),
 
     module(
+      "Accounts",
+      [
+        "Base", "Configuration", "Crypto", "Endpoints", "HTTPMessages", "HTTPSignatures", "JSON",
+        "Requests", "Storage", "Tiers",
+      ]),
+    module(
       "Sync",
       [
-        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "Storage",
+        "Accounts", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer",
+        "Storage",
         "Endpoints", "Tiers", "Configuration", "OpenAPI", "Requests",
       ]),
 
@@ -201,16 +208,17 @@ let package = Package(
     module(
       "Acts",
       [
-        "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine", "Configuration", "Crypto",
-        "HTTPClient", "HTTPMessages", "HTTPServer", "JSON", "KnownStores", "Ledger", "ProviderAPI",
-        "Storage", "Stores", "Stripe", "Subscriptions", "Sync", "Tiers",
+        "Accounts", "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine",
+        "Configuration", "Crypto", "HTTPClient", "HTTPMessages", "HTTPServer", "JSON",
+        "KnownStores", "Ledger", "ProviderAPI", "Storage", "Stores", "Stripe", "Subscriptions",
+        "Sync", "Tiers",
       ]),
     module(
       "Moving",
       [
-        "Acts", "Answers", "Archive", "Base", "CommandLine", "Configuration", "Crypto", "JSON",
-        "KnownStores",
-        "Ledger", "Repair", "Storage", "Stores", "Subscriptions", "Sync", "Tiers",
+        "Accounts", "Acts", "Answers", "Archive", "Base", "CommandLine", "Configuration",
+        "Crypto", "JSON", "KnownStores", "Ledger", "Repair", "Storage", "Stores", "Subscriptions",
+        "Sync", "Tiers",
       ]),
     module(
       "Doctor",
@@ -227,14 +235,11 @@ let package = Package(
     program(
       "Sources/Programs/coffer",
       [
-        "Acts", "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine", "Compression",
-        "Crypto",
-        "JSON",
-        "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient", "Storage", "Tiers",
-        "Configuration", "Doctor", "Flows", "JWS", "Jobs", "Importing", "KnownStores", "Ledger",
-        "Moving", "Orders",
-        "ProviderAPI",
-        "Repair", "Report", "Requests", "Stores", "Subscriptions", "Stripe", "Sync",
+        "Accounts", "Acts", "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine",
+        "Compression", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer",
+        "HTTPClient", "Storage", "Tiers", "Configuration", "Doctor", "Flows", "JWS", "Jobs",
+        "Importing", "KnownStores", "Ledger", "Moving", "Orders", "ProviderAPI", "Repair",
+        "Report", "Requests", "Stores", "Subscriptions", "Stripe", "Sync",
       ]),
 
     // What tests share.
@@ -304,8 +309,9 @@ let package = Package(
     support(
       "Support/TreeSimulation",
       [
-        "Base", "Crypto", "HTTPMessages", "HTTPServer", "HTTPSignatures", "JSON", "SeededRandom",
-        "Requests", "Simulation", "Storage", "Sync", "TestDevices", "TestEngines", "Tiers",
+        "Endpoints", "Accounts", "Base", "Crypto", "HTTPMessages", "HTTPServer", "HTTPSignatures",
+        "JSON", "SeededRandom", "Requests", "Simulation", "Storage", "Sync", "TestDevices",
+        "TestEngines", "Tiers",
       ]),
     program(
       "Tests/System/simulate",
@@ -396,21 +402,20 @@ let package = Package(
     tests(
       "Unit/Billing/BillingTests",
       [
-        "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "Storage", "Endpoints",
-        "Tiers", "Configuration", "HTTPSignatures", "Subscriptions", "Stripe", "Apple", "Google",
-        "ProviderAPI", "ProviderFakes", "Jobs", "Billing", "ClaimingDevice", "RecordedAPI",
-        "RecordedStories", "StripeSamples", "TestCertificates", "TestEngines", "SeededRandom",
-        "Answers", "Ledger", "Repair", "Stores", "KnownStores", "BTCPay", "Compression", "Flows",
-        "Goldens", "Orders", "Report", "Sync",
-        "TestFiles",
+        "Accounts", "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "Storage",
+        "Endpoints", "Tiers", "Configuration", "HTTPSignatures", "Subscriptions", "Stripe",
+        "Apple", "Google", "ProviderAPI", "ProviderFakes", "Jobs", "Billing", "ClaimingDevice",
+        "RecordedAPI", "RecordedStories", "StripeSamples", "TestCertificates", "TestEngines",
+        "SeededRandom", "Answers", "Ledger", "Repair", "Stores", "KnownStores", "BTCPay",
+        "Compression", "Flows", "Goldens", "Orders", "Report", "Sync", "TestFiles",
       ], exclude: ["Goldens"]),
     tests(
       "Unit/SyncTests",
       [
-        "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "HTTPClient",
-        "Endpoints", "Storage", "Tiers", "Configuration", "Requests", "Sync", "TestDevices",
-        "TestEngines", "TestFiles", "Goldens", "LocalServer", "SeededRandom", "RawClient",
-        "KnownStores",
+        "Accounts", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer",
+        "HTTPClient", "Endpoints", "Storage", "Tiers", "Configuration", "Requests", "Sync",
+        "TestDevices", "TestEngines", "TestFiles", "Goldens", "LocalServer", "SeededRandom",
+        "RawClient", "KnownStores",
       ], exclude: ["PermissionMatrix.md"]),
     tests("Unit/TidyTests", ["TestFiles"]),
 

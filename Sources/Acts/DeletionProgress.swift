@@ -1,3 +1,4 @@
+internal import Accounts
 package import Answers
 package import Base
 package import CommandLine

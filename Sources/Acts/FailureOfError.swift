@@ -1,3 +1,4 @@
+internal import Accounts
 internal import Archive
 internal import Backup
 package import CommandLine
@@ -30,8 +31,7 @@ extension CommandFailure {
           "what is kept sealed was sealed by none of the keys in \(BillingSettings.sealingKeys.name)"
         )
       case let error as HTTPClientError: CommandFailure(.unavailable, error.description)
-      case let refusal as Refusal:
-        CommandFailure(.refused, refusal.problem(catalogue: .standard).detail)
+      case let refusal as AccountRefusal: CommandFailure(.refused, refusal.problem.detail)
       default: CommandFailure(.software, "an error nobody expected: \(error)")
       }
   }

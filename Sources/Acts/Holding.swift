@@ -1,3 +1,4 @@
+package import Accounts
 package import Base
 internal import CommandLine
 package import JSON

@@ -1,3 +1,4 @@
+internal import Accounts
 package import Acts
 internal import Archive
 internal import Base

@@ -1,3 +1,4 @@
+package import Accounts
 internal import Acts
 internal import Answers
 package import Archive
@@ -12,7 +13,7 @@ internal import Repair
 package import Storage
 internal import Stores
 internal import Subscriptions
-package import Sync
+internal import Sync
 
 /// Writes one account to an archive.
 package struct AccountExport {

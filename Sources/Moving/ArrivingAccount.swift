@@ -1,3 +1,4 @@
+internal import Accounts
 package import Archive
 package import Base
 internal import CommandLine

@@ -76,6 +76,13 @@ extension JSON {
   }
 }
 
+extension JSONValue {
+  /// Standard base64, or null.
+  package static func base64(_ bytes: [UInt8]?) -> JSONValue {
+    bytes.map { .string(Base64.standard.encode($0)) } ?? .null
+  }
+}
+
 /// The fields of a query in their order; a name without a value has an empty one. Nothing is
 /// percent-decoded, because no known value needs it.
 package func queryFields(_ query: Substring?) -> [(name: Substring, value: String)] {

@@ -42,89 +42,56 @@ package struct BodyError: Equatable, Sendable {
 }
 
 extension RequestRefusal {
-  /// The codes and their HTTP form. A signature that does not hold has the codes of
-  /// `HTTPSignatures`, all of them 400 or 401.
-  package enum Code: String, CaseIterable {
-    case notAuthenticated = "not_authenticated"
-    case unknownKey = "unknown_key"
-    case revokedKey = "revoked_key"
-    case unknownSession = "session_invalid"
-    case rateLimited = "rate_limited"
-    case addressRefused = "too_many_refusals"
-    case replayed = "replayed"
-    case signatureRequired = "signature_required"
-    case digestMismatch = "digest_mismatch"
-    case bodyInvalid = "body_invalid"
-
-    package var row: RefusalRow {
-      switch self {
-      case .notAuthenticated: RefusalRow(401, "Not authenticated")
-      case .unknownKey: RefusalRow(401, "Unknown key")
-      case .revokedKey: RefusalRow(401, "Key revoked")
-      case .unknownSession: RefusalRow(401, "Session invalid")
-      case .rateLimited: RefusalRow(429, "Too many requests", isRetryable: true)
-      case .addressRefused: RefusalRow(429, "Too many refused requests", isRetryable: true)
-      case .replayed: RefusalRow(401, "Nonce already used")
-      case .signatureRequired: RefusalRow(401, "Signature required")
-      case .digestMismatch: RefusalRow(400, "Content-Digest mismatch")
-      case .bodyInvalid: RefusalRow(400, "Body invalid")
-      }
-    }
-  }
-
-  /// The response that a client sees.
+  /// The response to the client. An invalid signature has the codes of `HTTPSignatures`, all of them 400 or
+  /// 401.
   package var problem: Problem {
     switch self {
     case .notAuthenticated:
-      return problem(
-        .notAuthenticated, "Sign the request (RFC 9421) or send the bearer token of a session.")
-    case .signature(let refusal): return refusal.problem
-    case .unknownKey: return problem(.unknownKey, "No account has registered this key.")
-    case .revokedKey: return problem(.revokedKey, "This key was revoked by its account.")
+      Problem(
+        401, "not_authenticated", "Not authenticated",
+        "Sign the request (RFC 9421) or send the bearer token of a session.")
+    case .signature(let refusal): refusal.problem
+    case .unknownKey:
+      Problem(401, "unknown_key", "Unknown key", "No account has registered this key.")
+    case .revokedKey:
+      Problem(401, "revoked_key", "Key revoked", "This key was revoked by its account.")
     case .unknownSession:
-      return problem(
-        .unknownSession,
+      Problem(
+        401, "session_invalid", "Session invalid",
         "The session has expired, was revoked or never existed. Create another one.")
     case .rateLimited(let seconds):
-      return problem(
-        .rateLimited,
+      Problem(
+        429, "rate_limited", "Too many requests",
         "The account has used its requests for now. Nothing was done; RateLimit-Policy says "
           + "how many there are.",
         retryAfterSeconds: seconds)
     case .addressRefused(let seconds):
-      return problem(
-        .addressRefused,
+      Problem(
+        429, "too_many_refusals", "Too many refused requests",
         "Too many unauthenticated requests from this address; try again later. Those of keys "
           + "and sessions that have been used here lately are served.",
         retryAfterSeconds: seconds)
     case .replayed:
-      return problem(.replayed, "This nonce was used before. Sign again with a new one.")
+      Problem(
+        401, "replayed", "Nonce already used",
+        "This nonce was used before. Sign again with a new one.")
     case .signatureRequired:
-      return problem(
-        .signatureRequired,
+      Problem(
+        401, "signature_required", "Signature required",
         "This request must be signed by a device key; a session token is not enough.")
     case .digestMismatch:
-      return problem(
-        .digestMismatch,
+      Problem(
+        400, "digest_mismatch", "Content-Digest mismatch",
         "The body does not match its Content-Digest. Nothing was stored.")
     case .bodyInvalid(let errors):
-      let places = errors.map { error -> JSONValue in
-        ["path": .string(error.path), "rule": .string(error.rule)]
-      }
-      return problem(
-        .bodyInvalid,
+      Problem(
+        400, "body_invalid", "Body invalid",
         errors.first.map { "\($0.path): \($0.rule)" } ?? "The body is not valid.",
         members: [
-          .init("path", .string(errors.first?.path ?? "$")), .init("errors", .array(places)),
+          .init("path", .string(errors.first?.path ?? "$")),
+          .init(
+            "errors", .array(errors.map { ["path": .string($0.path), "rule": .string($0.rule)] })),
         ])
     }
-  }
-
-  private func problem(
-    _ code: Code, _ detail: String, members: [JSONValue.Member] = [],
-    retryAfterSeconds: Int? = nil
-  ) -> Problem {
-    code.row.problem(
-      code.rawValue, detail, members: members, retryAfterSeconds: retryAfterSeconds)
   }
 }

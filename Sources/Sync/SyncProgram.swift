@@ -1,9 +1,10 @@
-internal import Requests
-package import Configuration
+internal import Accounts
 internal import Base
+package import Configuration
 internal import Endpoints
 internal import HTTPServer
 internal import HTTPSignatures
+internal import Requests
 internal import Storage
 
 /// Builds and runs `coffer-sync` from its configuration.
@@ -54,7 +55,7 @@ package enum SyncProgram {
         connectionsPerAddressMax: configuration.connectionsPerAddressMax,
         descriptorCount: Descriptors.raiseLimit()),
       trustedProxies: configuration.trustedProxies,
-      pages: WebPages(origins: configuration.origins), name: "sync", problem: api.problem)
+      pages: WebPages(origins: configuration.origins), name: "sync", problem: Endpoints.problem)
     try Daemon(
       "coffer-sync",
       [server, Health.monitor(configuration.metrics.address, token: configuration.metrics.token)]

@@ -78,25 +78,22 @@ struct ClaimRoute: AccountWrite {
   // MARK: what is claimed
 
   private func purchase(_ body: [UInt8], from head: RequestHead, now: Instant) throws -> Purchase {
-    let json: JSON
-    do { json = try JSON.parse(body).requireObject() } catch { throw invalid(error) }
+    let json = try JSON.body(body)
     let claimable = stores.filter { $0.claimMember != nil }
     let name = json["provider"].string
     guard let store = claimable.first(where: { $0.provider.rawValue == name }),
       let member = store.claimMember
     else {
       let names = claimable.map(\.provider.rawValue).joined(separator: " or ")
-      throw Problem(
-        400, "body_invalid", "Body invalid",
-        "$.provider: must be \(names)" + (name == nil ? ", nothing is there" : ""),
-        members: [.init("path", "$.provider")])
+      throw RequestRefusal.bodyInvalid(
+        path: "$.provider", rule: "must be \(names)" + (name == nil ? ", nothing is there" : ""))
     }
     guard let webhook = store.webhook else { throw AbsentProvider.problem(store.provider) }
     // Checked again, because many heads may have come before the first of their bodies.
     if webhook.isDear { try forgeries.refuseForger(head.remoteAddress) }
     let claimed: ClaimedPurchase
     do { claimed = try store.claimed(json[member], at: now) } catch let error as JSONError {
-      throw invalid(error)
+      throw RequestRefusal.bodyInvalid(path: error.path, rule: error.message)
     } catch let refusal as WebhookRefusal {
       if refusal.isForgery { forgeries.spend(head.remoteAddress) }
       throw refusal.problem
@@ -107,12 +104,6 @@ struct ClaimRoute: AccountWrite {
         claimed.delivery, of: store, received: now, head: [], body: body, sealing: sealing,
         search: search, trace: head.trace),
       isProven: claimed.isProven)
-  }
-
-  private func invalid(_ error: JSONError) -> Problem {
-    Problem(
-      400, "body_invalid", "Body invalid", "\(error.path): \(error.message)",
-      members: [.init("path", .string(error.path))])
   }
 
   // MARK: whose it is

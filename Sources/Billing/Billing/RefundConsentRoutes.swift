@@ -1,4 +1,3 @@
-internal import Subscriptions
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
@@ -7,6 +6,7 @@ internal import JSON
 internal import Ledger
 internal import Requests
 internal import Storage
+internal import Subscriptions
 internal import Subscriptions
 
 /// `GET /v1/refund-consent`: whether a store that asks before a refund may learn the account's
@@ -35,17 +35,7 @@ struct PutRefundConsent: AccountWrite {
   let bodyByteCountMax = 1024
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Bool {
-    do throws(JSONError) {
-      let given = try JSON.parse(body).requireObject()["given"]
-      guard let value = given.bool else {
-        throw JSONError(code: .wrongType, path: given.path, message: "must be true or false")
-      }
-      return value
-    } catch {
-      throw Problem(
-        400, "body_invalid", "Body invalid", "\(error.path): \(error.message)",
-        members: [.init("path", .string(error.path))])
-    }
+    try JSON.body(body)["given"].boolean()
   }
 
   func write(

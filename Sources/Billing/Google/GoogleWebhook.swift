@@ -112,7 +112,6 @@ extension WebhookRefusal {
           "The keys that push tokens are signed with cannot be read now.", retryAfterSeconds: 10)
         : Problem(
           401, code, "Push token refused",
-          "The bearer token does not prove that our push subscription sent this.",
-          headers: [.init("WWW-Authenticate", "Bearer realm=\"coffer\"")]))
+          "The bearer token does not prove that our push subscription sent this."))
   }
 }

@@ -27,6 +27,9 @@ package struct Problem: Error, Sendable, Equatable {
     }
   }
 
+  /// A 401 names at least one scheme (RFC 9110, section 15.5.2).
+  private static let challenge = Header("WWW-Authenticate", "Bearer realm=\"coffer\"")
+
   package init(
     _ status: Int, _ code: String, _ title: String, _ detail: String,
     members: [JSONValue.Member] = [], retryAfterSeconds: Int? = nil, headers: [Header] = []
@@ -37,7 +40,7 @@ package struct Problem: Error, Sendable, Equatable {
     self.detail = detail
     self.members = members
     self.retryAfterSeconds = retryAfterSeconds
-    self.headers = headers
+    self.headers = status == 401 && headers.isEmpty ? [Self.challenge] : headers
   }
 
   /// The response, with the request's id, so that a user's report leads to its log line.

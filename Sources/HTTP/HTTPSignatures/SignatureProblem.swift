@@ -6,55 +6,58 @@ extension SignatureRefusal {
   package var problem: Problem {
     switch self {
     case .missing:
-      unauthorized(
-        "not_authenticated", "Not authenticated", "Signature or Signature-Input is missing.")
+      Problem(
+        401, "not_authenticated", "Not authenticated", "Signature or Signature-Input is missing.")
     case .malformed(let rule):
-      unauthorized("signature_malformed", "Signature malformed", rule)
+      Problem(
+        401, "signature_malformed", "Signature malformed", rule)
     case .unknownAlgorithm:
-      unauthorized("algorithm_unknown", "Algorithm unknown", "alg must be \"ed25519\".")
+      Problem(
+        401, "algorithm_unknown", "Algorithm unknown", "alg must be \"ed25519\".")
     case .componentsMissing(let names):
-      unauthorized(
-        "components_missing", "Components missing",
+      Problem(
+        401, "components_missing", "Components missing",
         "The signature must also cover: \(names.joined(separator: ", ")).")
     case .componentAbsent(let name):
-      unauthorized(
-        "component_absent", "Component absent",
+      Problem(
+        401, "component_absent", "Component absent",
         "The signature covers \(name), which the request does not have.")
     case .componentUnsupported(let name):
-      unauthorized(
-        "component_unsupported", "Component unsupported",
+      Problem(
+        401, "component_unsupported", "Component unsupported",
         "\(name) cannot be covered by a request's signature here.")
     case .wrongAuthority(let expected):
-      unauthorized(
-        "wrong_host", "Wrong host",
+      Problem(
+        401, "wrong_host", "Wrong host",
         "The Host of this request is not one of this server's: \(expected.joined(separator: ", "))."
       )
     case .notYetValid:
-      unauthorized(
-        "signature_not_yet_valid", "Signature from the future",
+      Problem(
+        401, "signature_not_yet_valid", "Signature from the future",
         "created lies in the future. Set the device's clock.")
     case .expired:
-      unauthorized("signature_expired", "Signature expired", "Sign the request again.")
+      Problem(
+        401, "signature_expired", "Signature expired", "Sign the request again.")
     case .lifetimeTooLong:
-      unauthorized(
-        "signature_lifetime", "Signature lifetime",
+      Problem(
+        401, "signature_lifetime", "Signature lifetime",
         "expires must lie 1 to 300 seconds after created.")
     case .nonceMissing:
-      unauthorized(
-        "nonce_missing", "Nonce missing",
+      Problem(
+        401, "nonce_missing", "Nonce missing",
         "A nonce has 8 to 64 characters, and a request that may change something needs one.")
     case .badKey:
-      unauthorized(
-        "key_malformed", "Key malformed", "keyid must be the base64 of an Ed25519 public key.")
+      Problem(
+        401, "key_malformed", "Key malformed", "keyid must be the base64 of an Ed25519 public key.")
     case .badSignature(let authority):
-      unauthorized(
-        "bad_signature", "Bad signature",
+      Problem(
+        401, "bad_signature", "Bad signature",
         "The signature does not match the request. Check what was signed: @authority is "
           + "\"\(authority)\" here, @query begins with \"?\", and Content-Digest is the field as sent."
       )
     case .digestMissing:
-      unauthorized(
-        "digest_missing", "Content-Digest missing",
+      Problem(
+        401, "digest_missing", "Content-Digest missing",
         "A request with a body needs a Content-Digest that its signature covers.")
     case .digestUnsupported:
       Problem(
@@ -64,11 +67,5 @@ extension SignatureRefusal {
       Problem(
         400, "digest_malformed", "Content-Digest malformed", "Content-Digest breaks RFC 9530.")
     }
-  }
-
-  private func unauthorized(_ code: String, _ title: String, _ detail: String) -> Problem {
-    // RFC 9110, section 15.5.2: a 401 names at least one scheme.
-    Problem(
-      401, code, title, detail, headers: [.init("WWW-Authenticate", "Bearer realm=\"coffer\"")])
   }
 }

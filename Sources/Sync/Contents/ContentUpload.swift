@@ -1,10 +1,11 @@
-internal import Requests
+internal import Accounts
 internal import Base
 internal import Crypto
 internal import Endpoints
 internal import HTTPMessages
 internal import HTTPServer
 internal import HTTPSignatures
+internal import Requests
 internal import Storage
 
 /// An upload of large content: reserved, written to an object while it is hashed, then committed.

@@ -1,9 +1,10 @@
-internal import Requests
+internal import Accounts
 internal import Base
 internal import Crypto
 internal import HTTPMessages
 internal import HTTPSignatures
 internal import JSON
+internal import Requests
 internal import Storage
 internal import Tiers
 

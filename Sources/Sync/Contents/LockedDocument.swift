@@ -1,5 +1,6 @@
-internal import Requests
+internal import Accounts
 internal import Base
+internal import Requests
 internal import Storage
 
 /// A document to write, and the rows of the caller, of the owner who is charged, and of everyone

@@ -1,7 +1,8 @@
-internal import Requests
+internal import Accounts
 internal import Base
 internal import Crypto
 internal import HTTPSignatures
+internal import Requests
 internal import Storage
 internal import Tiers
 

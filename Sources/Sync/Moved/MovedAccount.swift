@@ -1,7 +1,8 @@
-internal import Requests
+package import Accounts
 package import Base
 internal import Crypto
 package import JSON
+internal import Requests
 package import Storage
 internal import Tiers
 

@@ -1,7 +1,8 @@
-internal import Requests
+package import Accounts
 package import Base
 internal import Crypto
 internal import JSON
+internal import Requests
 internal import Storage
 
 extension Device {

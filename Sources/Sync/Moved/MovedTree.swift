@@ -1,3 +1,4 @@
+internal import Accounts
 package import Base
 package import Storage
 package import Tiers

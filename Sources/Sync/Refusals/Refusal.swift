@@ -1,33 +1,13 @@
-package import Requests
-package import Base
-package import Tiers
+internal import Base
+internal import Endpoints
+package import HTTPMessages
+internal import JSON
 
-/// The refusals of the sync API besides those of any request (`RequestRefusal`), each for one
-/// reason that a client can act on.
-///
-/// `Problems.swift` turns them into HTTP by the table of `RefusalCode`, the only place that holds
-/// their statuses.
-package enum Refusal: Error, Equatable {
-  case sessionNotFound
-  case registrationClosed
-  case registrationLimited(retryAfterSeconds: Int)
-  case inviteRequired
-  case inviteInvalid
-  case usernameTaken
-  case accountExists
-  case keyRegistered
-  case lastKey
-  case keyNotFound
-  case tooManyKeys(max: Int)
-  case keysUsedUp(max: Int)
-  case tooManyBlocks(max: Int)
-  case accountSuspended(isCallers: Bool)
-  case accountLeaving(Departure, isCallers: Bool)
-  case accountNotFound
-  case queryInvalid
+/// The refusals of the document sync API besides those of any request (`RequestRefusal`) and of any protocol
+/// (`AccountRefusal`), each for one reason that a client can act on.
+package enum Refusal: AnswerableError, Equatable {
   case fileNotFound
   case fileDeleted
-  case fileExists
   case notPermitted
   case notADocument
   case batchTooLarge(max: Int)
@@ -36,31 +16,120 @@ package enum Refusal: Error, Equatable {
   case sharingLimited(retryAfterSeconds: Int)
   case tooManyRecords(max: Int64)
   case tooManyShares(max: Int64)
-  case fileTooLarge(max: Int64)
   case preconditionRequired
   case versionChanged(current: Int64)
-  case overCap(OverCap)
   case tooManyUploads(max: Int)
   case reservationExpired
   case uploadSuperseded
-  case tooMuchReplaced(retryAfterSeconds: Int)
-  case creationLimited(retryAfterSeconds: Int)
   case cursorInvalid
   case historyChanged
   case cursorExpired
   case contentMissing
   case limitInvalid
+
+  package var problem: Problem {
+    switch self {
+    case .fileNotFound: Problem(404, "file_not_found", "File not found", "There is no such file.")
+    case .fileDeleted:
+      Problem(
+        410, "file_deleted", "File deleted",
+        "The file is deleted, by itself or with a folder above it.")
+    case .notPermitted:
+      Problem(
+        403, "not_permitted", "Not permitted", "The caller may see this file but not change it.")
+    case .notADocument:
+      Problem(409, "not_a_document", "Not a document", "Only documents have content.")
+    case .batchTooLarge(let max):
+      Problem(
+        400, "batch_too_large", "Batch too large",
+        "A batch changes at most \(max) files and shares. Nothing was written; send several.")
+    case .batchTooCostly:
+      Problem(
+        422, "batch_too_costly", "Batch too costly",
+        "The changes concern more of the trees than one batch may: deep folders, accounts, folders "
+          + "whose levels have to be counted. Nothing was written; send half of them at a time.")
+    case .batchRefused(let failures): Self.refused(failures)
+    case .sharingLimited(let seconds):
+      Problem(
+        429, "sharing_limited", "Too many invitations today",
+        "A young or free account invites a limited number of strangers a day.",
+        retryAfterSeconds: seconds)
+    case .tooManyRecords(let max):
+      Problem(
+        409, "too_many_records", "Too many files",
+        "The owner's tree holds at most \(max) files. Delete some.")
+    case .tooManyShares(let max):
+      Problem(
+        409, "too_many_shares", "Too many shares",
+        "The owner's plan allows \(max) shares, pending ones included.",
+        members: [.init("max", .integer(max))])
+    case .preconditionRequired:
+      Problem(
+        428, "precondition_required", "Precondition required",
+        "Send If-Match with the content version this write replaces; \"0\" for the first content.")
+    case .versionChanged(let current):
+      Problem(
+        412, "version_changed", "Content changed meanwhile",
+        "The content is at version \(current). Fetch it, merge, and write again.",
+        members: [.init("current_version", .integer(current))])
+    case .tooManyUploads(let max):
+      Problem(
+        429, "too_many_uploads", "Too many uploads",
+        "The account has \(max) uploads under way. Wait for one to end.", retryAfterSeconds: 10)
+    case .reservationExpired:
+      Problem(
+        409, "reservation_expired", "Upload took too long",
+        "The upload's reservation has ended. Nothing was stored; send it again.")
+    case .uploadSuperseded:
+      Problem(
+        409, "upload_superseded", "Sent again meanwhile",
+        "The same upload was sent again, and that attempt goes on. Nothing was stored by this one.")
+    case .cursorInvalid:
+      Problem(
+        400, "cursor_invalid", "Cursor invalid",
+        "The cursor is not valid for this account. Start again without `since`.")
+    case .historyChanged:
+      Problem(
+        410, "history_changed", "Start over",
+        "The server's history has changed. Fetch everything again, without a cursor.")
+    case .cursorExpired:
+      Problem(
+        410, "cursor_expired", "Start over",
+        "Deletions since this cursor are no longer kept. Fetch everything again, without a cursor.")
+    case .contentMissing:
+      Problem(
+        503, "content_unavailable", "Content unavailable",
+        "The content cannot be read at the moment.", retryAfterSeconds: 5)
+    case .limitInvalid:
+      Problem(
+        400, "limit_invalid", "Limit invalid",
+        "limit must be a number from 1 to \(Updates.limitMax).")
+    }
+  }
+
+  /// 409 if pulling and merging may fix it, otherwise 422. Both name every failing change.
+  private static func refused(_ failures: [Failure]) -> Problem {
+    let member = JSONValue.Member("failures", .array(failures.map(\.json)))
+    let stale = failures.filter(\.rule.isCuredByPulling)
+    guard !stale.isEmpty else {
+      return Problem(
+        422, "batch_refused", "Batch refused",
+        "Changes of this batch break rules of the tree. Nothing was written.", members: [member])
+    }
+    let files = stale.map { JSONValue.string($0.file.description) }
+    return Problem(
+      409, "updates_required", "Updates required",
+      "Files changed meanwhile. Nothing was written: pull, merge, and send what is left to do.",
+      members: [.init("files", .array(files)), member])
+  }
 }
 
-/// A write that would leave an account above its cap and higher than before.
-package struct OverCap: Equatable, Sendable {
-  package let owner: Identifier
-  /// Whether the caller is that owner and may see its numbers.
-  package let isCallers: Bool
-  package let usageByteCount: Int64
-  package let capByteCount: Int64
-  /// The owner's usage after this write.
-  package let neededByteCount: Int64
-  package let reason: CapReason
-  package let planID: String
+extension Failure {
+  fileprivate var json: JSONValue {
+    var members: [JSONValue.Member] = [.init("file", .string(file.description))]
+    if let account { members.append(.init("account", .string(account.description))) }
+    members.append(.init("rule", .string(rule.rawValue)))
+    members.append(.init("detail", .string(rule.sentence)))
+    return .object(members)
+  }
 }

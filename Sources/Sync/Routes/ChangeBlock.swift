@@ -1,8 +1,9 @@
-internal import Requests
+internal import Accounts
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
 internal import HTTPServer
+internal import Requests
 internal import Storage
 
 /// `PUT /v1/blocks/{account}`: refuses that account's invitations from now on. Takes no body.
@@ -22,7 +23,9 @@ struct ChangeBlock: SyncWrite {
 
   /// The account to block.
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Identifier {
-    guard let blocked = Identifier(request.captures[0]) else { throw Refusal.accountNotFound }
+    guard let blocked = Identifier(request.captures[0]) else {
+      throw AccountRefusal.accountNotFound
+    }
     return blocked
   }
 

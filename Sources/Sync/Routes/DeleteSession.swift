@@ -1,8 +1,9 @@
-internal import Requests
+internal import Accounts
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
 internal import HTTPServer
+internal import Requests
 internal import Storage
 
 /// `DELETE /v1/sessions/{id}`: ends a session by its id, or the caller's own (`current`).

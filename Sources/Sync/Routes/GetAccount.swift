@@ -1,10 +1,11 @@
-internal import Tiers
-internal import Requests
+internal import Accounts
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
 internal import JSON
+internal import Requests
 internal import Storage
+internal import Tiers
 
 /// `GET /v1/account`: the caller's account, usage, quota and keys, and the transfers of this month
 /// and the last, as of some seconds ago.

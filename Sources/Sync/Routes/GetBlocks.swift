@@ -1,8 +1,9 @@
-internal import Requests
+internal import Accounts
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
 internal import JSON
+internal import Requests
 internal import Storage
 
 /// `GET /v1/blocks`: the accounts whose invitations the caller refuses, at most 1000.

@@ -1,7 +1,8 @@
-internal import Requests
+internal import Accounts
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
+internal import Requests
 internal import Storage
 
 /// `GET /v1/files/{id}/content`: the content or a range of it, with its version as entity tag.

@@ -1,8 +1,9 @@
-internal import Requests
+internal import Accounts
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
 internal import JSON
+internal import Requests
 internal import Storage
 
 /// `GET /v1/directory?username=…`: another account's id and keys, by its name, its id or a key.

@@ -1,4 +1,4 @@
-internal import Requests
+internal import Accounts
 internal import Base
 internal import Configuration
 internal import Crypto
@@ -7,6 +7,7 @@ internal import HTTPMessages
 internal import HTTPServer
 internal import HTTPSignatures
 internal import JSON
+internal import Requests
 internal import Storage
 
 /// `POST /v1/accounts`: registers the key that signs the request, if the operator allows it.
@@ -34,7 +35,7 @@ struct PostAccounts: SyncWrite {
     let json = try JSON.body(body)
     try json.requireMembers(["invite", "root", "username"])
     let code = try json["invite"].optionalText(characterCountMax: Invite.codeCharacterCountMax)
-    if api.registration == .invite, code == nil { throw Refusal.inviteRequired }
+    if api.registration == .invite, code == nil { throw AccountRefusal.inviteRequired }
     let username = try json["username"].optionalText(
       characterCountMax: Username.characterCountMax
     ).map { text throws(RequestRefusal) in
@@ -60,7 +61,7 @@ struct PostAccounts: SyncWrite {
         let invite = try body.code.map { try Invite.use(transaction, $0, now: now) }
         account = try body.account.create(
           transaction, by: invite, catalogue: api.catalogue, now: now)
-      } catch let refusal as Refusal {
+      } catch let refusal as AccountRefusal {
         // The caller had no row to lock, so the refusal may be caused by the request's own effect,
         // which another instance wrote meanwhile.
         if try Nonces.recorded(transaction, request.credentials) != nil {

@@ -1,4 +1,4 @@
-internal import Requests
+internal import Accounts
 internal import Base
 internal import Crypto
 internal import Endpoints
@@ -6,6 +6,7 @@ internal import HTTPMessages
 internal import HTTPServer
 internal import HTTPSignatures
 internal import JSON
+internal import Requests
 internal import Storage
 
 /// `POST /v1/devices`: authorizes another key for the account. Both that key and the key that signs

@@ -1,9 +1,10 @@
-internal import Requests
+internal import Accounts
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
 internal import HTTPServer
 internal import HTTPSignatures
+internal import Requests
 internal import Storage
 
 /// `POST /v1/files`: changes files and shares, all or none.

@@ -1,10 +1,11 @@
-internal import Requests
+internal import Accounts
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
 internal import HTTPServer
 internal import HTTPSignatures
 internal import JSON
+internal import Requests
 internal import Storage
 
 /// `POST /v1/revocations`: revokes a key, as stated by one of the account's keys.

@@ -1,8 +1,9 @@
-internal import Requests
+internal import Accounts
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
 internal import HTTPServer
+internal import Requests
 internal import Storage
 
 /// `POST /v1/sessions`: a bearer token for an hour. Takes no body. Each request is answered once.

@@ -1,8 +1,9 @@
-internal import Requests
+internal import Accounts
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
 internal import HTTPServer
+internal import Requests
 internal import Storage
 
 /// `PUT /v1/files/{id}/content`: replaces a document's content if it is at the version in If-Match.

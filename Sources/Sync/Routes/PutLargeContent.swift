@@ -1,8 +1,9 @@
-internal import Requests
+internal import Accounts
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
 internal import HTTPServer
+internal import Requests
 internal import Storage
 
 /// Content that is reserved, streamed to an object and committed; see `PutContent`.

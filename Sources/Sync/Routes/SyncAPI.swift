@@ -1,7 +1,8 @@
+package import Accounts
 package import Base
 package import Configuration
 internal import Endpoints
-package import HTTPMessages
+internal import HTTPMessages
 package import HTTPServer
 internal import OpenAPI
 package import Requests
@@ -78,14 +79,8 @@ package struct SyncAPI: Sendable {
     ]
   }
 
-  /// Turns refusals into responses. Storage errors and bugs are answered alike in every program.
-  package func problem(for error: any Error, _ head: RequestHead) -> Problem {
-    guard let refusal = error as? Refusal else { return Endpoints.problem(for: error, head) }
-    return refusal.problem(catalogue: catalogue)
-  }
-
   /// Refuses a request to open an account before computing anything, if no signer could open it.
-  func refuseRegistration(_ head: RequestHead) throws(Refusal) {
+  func refuseRegistration(_ head: RequestHead) throws(AccountRefusal) {
     guard registration != .closed else { throw .registrationClosed }
     guard let seconds = registrations.secondsToWait(head.remoteAddress) else { return }
     throw .registrationLimited(retryAfterSeconds: seconds)
@@ -94,7 +89,7 @@ package struct SyncAPI: Sendable {
   /// Counts a signed request to open an account against its address, because accounts are free and
   /// limits for one account do not stop someone who opens a thousand. An unsigned request uses up
   /// nothing of its neighbours'.
-  func countRegistration(_ head: RequestHead) throws(Refusal) {
+  func countRegistration(_ head: RequestHead) throws(AccountRefusal) {
     guard !registrations.spend(head.remoteAddress) else { return }
     throw .registrationLimited(
       retryAfterSeconds: registrations.secondsToWait(head.remoteAddress) ?? 1)

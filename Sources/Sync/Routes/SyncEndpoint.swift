@@ -1,7 +1,8 @@
-internal import Endpoints
+internal import Accounts
 internal import Base
-internal import HTTPServer
+internal import Endpoints
 internal import HTTPMessages
+internal import HTTPServer
 internal import Requests
 
 /// An endpoint of the sync API that only reads.

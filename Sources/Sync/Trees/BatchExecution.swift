@@ -1,6 +1,7 @@
-internal import Requests
+internal import Accounts
 internal import Base
 internal import Endpoints
+internal import Requests
 internal import Storage
 internal import Tiers
 

@@ -1,6 +1,6 @@
-internal import Requests
 package import Base
 internal import JSON
+internal import Requests
 internal import Storage
 
 /// The server's record of one file: structure and sizes, never a plaintext name or content.
@@ -172,12 +172,5 @@ extension FileRecord {
       "SELECT id FROM sync.files WHERE owner_id = $1 AND target_id = $2 AND deleted = 0",
       .id(account), .id(target)
     ) { row in try row.id(0) }
-  }
-}
-
-extension JSONValue {
-  /// Standard base64, or null.
-  static func base64(_ bytes: [UInt8]?) -> JSONValue {
-    bytes.map { .string(Base64.standard.encode($0)) } ?? .null
   }
 }

@@ -1,6 +1,7 @@
-internal import Requests
+internal import Accounts
 internal import Base
 internal import Crypto
+internal import Requests
 internal import Storage
 
 /// The accounts' views of owners' trees, and when one must be read again.

@@ -1,6 +1,7 @@
-internal import Requests
+internal import Accounts
 internal import Base
 internal import JSON
+internal import Requests
 internal import Storage
 
 /// Sends a client the changes since its last request, in pages, without gaps.

@@ -1,3 +1,4 @@
+package import Accounts
 package import Base
 package import Storage
 package import Tiers

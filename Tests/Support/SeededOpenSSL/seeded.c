@@ -1,4 +1,4 @@
-// OpenSSL 3 calls the way to replace its generator deprecated, and has no other without a provider.
+// OpenSSL 3 deprecates replacing its generator, and has no other way without a provider.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "seeded.h"
 

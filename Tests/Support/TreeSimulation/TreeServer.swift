@@ -1,10 +1,12 @@
-internal import Requests
+internal import Accounts
 package import Base
 internal import Crypto
+internal import Endpoints
 internal import HTTPMessages
 internal import HTTPServer
 internal import HTTPSignatures
 internal import JSON
+internal import Requests
 internal import Simulation
 package import Storage
 package import Sync
@@ -12,8 +14,8 @@ package import TestDevices
 package import TestEngines
 internal import Tiers
 
-/// The sync API over a scratch database, without sockets, its clock and its sweep moved by the test; it
-/// can crash and come back.
+/// The sync API over a scratch database, without sockets. The test moves its clock and its sweep, and can
+/// crash it and start it again.
 package final class TreeServer: Sendable {
   private let running: Locked<Running>
   private let time: Locked<Instant>
@@ -22,7 +24,7 @@ package final class TreeServer: Sendable {
   private let catalogue: Catalogue
   private let limits: SyncLimits
 
-  /// What a crash ends.
+  /// The parts that a crash ends.
   private struct Running {
     let database: Database
     let sweeper: Sweeper
@@ -37,7 +39,7 @@ package final class TreeServer: Sendable {
 
   private static let authority = "sync.test"
 
-  /// Nothing but the cap and the number of records is scarce.
+  /// Only the cap and the number of records are limited.
   package init(
     _ engine: TestEngine, freeByteCount: Int64 = 1_000_000_000, recordCountMax: Int64 = 1_000_000
   ) throws {
@@ -76,7 +78,7 @@ package final class TreeServer: Sendable {
       sweeper: Sweeper(database, objects, catalogue: catalogue, limits: limits, clock: clock),
       pool: pool,
       server: DirectServer(api.routes, authority: authority) { error, head in
-        api.problem(for: error, head)
+        Endpoints.problem(for: error, head)
       })
   }
 
@@ -88,7 +90,7 @@ package final class TreeServer: Sendable {
   package var database: Database { running.withLock { $0.database } }
   package var sweeper: Sweeper { running.withLock { $0.sweeper } }
 
-  /// The process dies: what is committed stays, everything else is gone.
+  /// Crashes the process: committed data stays, everything else is gone.
   package func crash() throws {
     try running.withLock { running in
       running.stop()
@@ -98,7 +100,7 @@ package final class TreeServer: Sendable {
 
   package var now: Instant { time.withLock { $0 } }
 
-  /// Either way: clocks are set back, too.
+  /// In either direction, because clocks are also set back.
   package func advance(_ span: Instant.Span) { time.withLock { $0 = $0 + span } }
 
   /// A device with a key that no account knows yet.
@@ -115,7 +117,7 @@ package final class TreeServer: Sendable {
       })
   }
 
-  /// A device with an account of its own.
+  /// A device with its own account.
   package func register(root: Identifier = Random.identifier()) throws -> TestDevice {
     let device = device(root: root)
     let answer = try device.post("/v1/accounts", ["root": .string(device.root.description)])
@@ -123,7 +125,7 @@ package final class TreeServer: Sendable {
     return device
   }
 
-  /// A further device of an account.
+  /// An additional device of an account.
   package func add(to first: TestDevice) throws -> TestDevice {
     let device = device(root: first.root)
     let answer = try first.admit(device, label: "second")
@@ -131,7 +133,7 @@ package final class TreeServer: Sendable {
     return device
   }
 
-  /// As coffer-billing would.
+  /// Sets an account's cap, as coffer-billing would.
   package func setCap(_ account: Identifier, _ byteCount: Int64) throws {
     try billing.write(for: account) { transaction in
       try transaction.execute(

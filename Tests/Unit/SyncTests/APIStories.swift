@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Configuration
 import Crypto
@@ -7,7 +8,7 @@ import JSON
 import Sync
 import TestDevices
 
-/// Requests that bring about every answer of the API that a test can bring about.
+/// Requests that cause every answer of the API that a test can cause.
 struct APIStories {
   let exchanges = Exchanges()
 
@@ -28,7 +29,7 @@ struct APIStories {
     try pull()
   }
 
-  /// An account has so many requests, and gets none back.
+  /// A server whose accounts have `requests` requests each, and get none back.
   func server(
     freeByteCount: Int64 = 1_000_000, limits: SyncLimits = SyncLimits(),
     requests: Int64 = 1_000_000, registration: SyncConfiguration.Registration = .open,
@@ -128,7 +129,7 @@ struct APIStories {
     _ = try lonely.admit(server.device())
   }
 
-  /// The headers of a session's request.
+  /// The headers of a request in a new session.
   func bearer(_ device: TestDevice) throws -> [(String, String)] {
     let answer = try device.send(device.sign("POST", "/v1/sessions"))
     guard let token = try answer.json["token"].string else { throw UnexpectedAnswer(answer) }

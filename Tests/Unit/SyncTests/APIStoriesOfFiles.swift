@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import JSON
@@ -174,7 +175,7 @@ extension APIStories {
 }
 
 extension TestServer {
-  /// As if the account had as many uploads under way as it may.
+  /// Reserves as many uploads as the account may have under way.
   fileprivate func fillUploads(of device: TestDevice) throws {
     let account = try device.account
     let (key, later) = (device.key.publicKey.bytes, clock.now + .hours(1))

@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import SeededRandom
 import Storage
@@ -6,7 +7,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// Lists of accounts in orders that no index has.
+/// Lists of accounts in orders for which there is no index.
 @Suite struct AccountRankingTests {
   private static let now = Instant(seconds: 1_790_000_000)
   private static let catalogue = Catalogue.standard
@@ -21,7 +22,7 @@ import Tiers
     let traffic: Int64
   }
 
-  /// Accounts whose numbers are often equal, some without a schedule, some with one that begins later.
+  /// Accounts whose numbers are often equal. Some have no schedule, and some have one that begins later.
   private static func fill(
     _ scratch: ScratchDatabase, count: Int, _ random: inout SeededGenerator
   ) throws -> [Known] {

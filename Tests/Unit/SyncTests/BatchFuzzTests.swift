@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import JSON
@@ -8,7 +9,7 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// Bent batches: none makes the server fail, and none changes anything unless it is accepted.
+/// Altered batches: none makes the server fail, and none changes anything unless it is accepted.
 @Suite struct BatchFuzzTests {
   private struct Scene {
     let server: TestServer
@@ -94,7 +95,7 @@ import Testing
     var before = try scene.server.state()
     var seen: [Int: Int] = [:]
     for _ in 0..<200 {
-      // Signed after the bending, so that rules are reached and not just the signature.
+      // Signed after the alteration, so that it reaches the rules and not only the signature check.
       var changes = [
         try scene.alice.creation("folder", parent: scene.folder),
         try scene.alice.record(scene.folder).change { $0.name = .init() },
@@ -115,7 +116,7 @@ import Testing
     #expect(try scene.alice.pulled().troubles.isEmpty)
   }
 
-  /// Puts a value where another stood, leaves one out, or bends the bytes that it holds.
+  /// Replaces a value with another, removes one, or alters the bytes that it holds.
   private func bend(_ body: inout JSONValue, _ random: inout SeededGenerator) {
     let leaves = body.leaves
     let (path, value) = leaves.randomElement(using: &random)!
@@ -147,7 +148,7 @@ import Testing
     }
   }
 
-  /// Puts a token where a value stands: after the next colon, up to the next comma.
+  /// Replaces a value with a token: from the next colon to the next comma.
   private func replaceValue(
     _ bytes: inout [UInt8], from start: Int, _ random: inout SeededGenerator
   ) {

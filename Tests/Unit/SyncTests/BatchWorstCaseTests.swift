@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import JSON
@@ -7,10 +8,10 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// What the dearest batches cost while locks are held, in statements and rows; counted, not timed.
+/// The cost of the most expensive batches while locks are held, in statements and rows; counted, not timed.
 ///
-/// The bounds are those of `WorkBudget`: 40,000 while a batch is judged and nothing is locked, 8,000
-/// where it has to be judged under the locks, 16,000 while it is written.
+/// The bounds are those of `WorkBudget`: 40,000 while a batch is judged and nothing is locked, 8,000 if it
+/// has to be judged under the locks, 16,000 while it is written.
 @Suite struct BatchWorstCaseTests {
   private static let writtenMax: Int64 = 16_000
 
@@ -28,7 +29,7 @@ import Testing
       ShareStatement(file: file, account: account, state: .granted(mode: "read", key: [1])))
   }
 
-  /// What the body did to the database under its locks.
+  /// The work that `body` did in the database under its locks.
   private func work(
     _ server: TestServer, _ body: () throws -> Void
   ) rethrows -> DatabaseWork {
@@ -172,7 +173,7 @@ import Testing
     try server.plant(deep, of: alice)
     var moves: [FileChange] = []
     for _ in 0..<10 {
-      // Once deep, so that its height has to be counted before it moves.
+      // The folder was deep once, so its height has to be counted before it moves.
       let id = Random.identifier()
       try server.plant(
         [PlantedFile(id: id, parent: alice.root, height: 100)]
@@ -204,7 +205,7 @@ import Testing
         "SELECT account_id FROM sync.shares WHERE file_id = $1", .id(deep[119].id)
       ) { try $0.id(0) }
     }
-    // All of them see something else, too, so that each departure has to be found out.
+    // All of them see something else, too, so that each departure has to be determined.
     let other = try alice.add("folder")
     try server.database.write(for: nil) { transaction in
       for account in accounts {

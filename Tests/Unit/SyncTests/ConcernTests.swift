@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Configuration
 import Crypto
@@ -8,11 +9,12 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// Whom a write concerns is asked before the locks are held; on PostgreSQL it may be another then.
+/// The accounts that a write concerns are determined before the locks are held. On PostgreSQL they may change
+/// in between.
 @Suite(.enabled(if: TestEngine.postgresURL != nil, "COFFER_TEST_POSTGRES is not set"))
 struct ConcernTests {
-  /// Runs `change` while Bob is being invited to Alice's file by another instance, which holds her
-  /// row until the change waits for it.
+  /// Runs `change` while another instance invites Bob to Alice's file. That instance holds her row until the
+  /// change waits for it.
   private func answer(
     _ server: TestServer, _ alice: TestDevice, _ file: Identifier, invited bob: Identifier,
     _ change: @escaping @Sendable () throws -> Answer
@@ -77,7 +79,7 @@ struct ConcernTests {
   {
     let server = try TestServer(.postgres)
     var (alice, bob) = (try server.register(), try server.register())
-    // Rows are locked in ascending order, and Alice's is the one that is held up.
+    // Rows are locked in ascending order, and Alice's is the one that is delayed.
     if try bob.account < alice.account { swap(&alice, &bob) }
     let (sender, receiver) = (alice, bob)
     let file = try sender.add()
@@ -128,7 +130,7 @@ struct ConcernTests {
     let threads = [device, twin.device()].map { device in
       Thread {
         _ = isHeld.wait { $0 ? true : nil }
-        // On a busy machine a lock may be waited for in vain; clients send the request again.
+        // On a busy machine the wait for a lock may time out; clients then send the request again.
         var status = 503
         for _ in 0..<20 where status == 503 { status = (try? device.send(request).status) ?? 0 }
         answers.signal { [status] in $0.append(status) }
@@ -147,8 +149,8 @@ struct ConcernTests {
 
   // MARK: Judged again
 
-  /// Holds the table of views, for which a new link is judged after its folder was looked at and
-  /// before the accounts' numbers are.
+  /// Locks the table of views. A new link is judged by it after its folder was read, and before the accounts'
+  /// numbers are.
   private final class Barrier {
     private let instance: Database
     private let state = Locked(State.waits)
@@ -156,7 +158,7 @@ struct ConcernTests {
 
     private enum State { case waits, holds, ends }
 
-    /// Opens what it needs, so that beginning takes no time for which others wait for locks.
+    /// Opens the instance early, so that beginning takes no time while others wait for locks.
     init(_ server: TestServer) throws { instance = try server.anotherInstance() }
 
     deinit { instance.close() }
@@ -185,7 +187,7 @@ struct ConcernTests {
   }
 
   @Test func `what happens while a batch is judged again is not overlooked`() throws {
-    // Whoever waits here does so for the test, which may get few turns on a busy machine.
+    // Transactions that wait here wait for the test, which may run slowly on a busy machine.
     var options = DatabaseOptions()
     (options.lockWait, options.readTime) = (.seconds(60), .seconds(60))
     let server = try TestServer(.postgres, options: options)
@@ -208,7 +210,7 @@ struct ConcernTests {
       answer.withLock { $0 = sent }
     }
     try server.wait(forLocks: 1)
-    // What was judged by the first snapshot is outdated.
+    // Makes the first judgement's snapshot outdated.
     try other.write(for: nil) { transaction in
       _ = try transaction.execute(
         "UPDATE sync.accounts SET seq = seq + 1 WHERE id = $1", .id(account))
@@ -218,7 +220,7 @@ struct ConcernTests {
     first.end()
     try second.waitUntilHeld()
     try server.wait(forLocks: 1)
-    // Now that its folder was seen alive by the second judgement, too, it is deleted.
+    // The second judgement has also seen the folder live; now it is deleted.
     try other.write(for: nil) { transaction in
       try transaction.execute(
         "UPDATE sync.accounts SET seq = seq + 1 WHERE id = $1", .id(account))
@@ -236,13 +238,13 @@ struct ConcernTests {
 }
 
 extension TestServer {
-  /// Returns when so many transactions wait for others' locks.
+  /// Returns when `count` transactions wait for others' locks.
   fileprivate func wait(forLocks count: Int64) throws {
     let deadline = MonotonicTime.now() + .seconds(30)
     while try waitingLockCount() != count { try #require(MonotonicTime.now() < deadline) }
   }
 
-  /// Transactions that wait for another's lock.
+  /// The number of transactions that wait for another's lock.
   private func waitingLockCount() throws -> Int64 {
     try database.read { reader in
       try reader.first(

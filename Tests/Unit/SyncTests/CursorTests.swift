@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import JSON
@@ -8,9 +9,9 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// How clients follow: pages, age, restarts, and cursors that are none of ours.
+/// How clients follow changes: pages, age, restarts, and cursors that the server did not issue.
 @Suite struct CursorTests {
-  /// A tree with some of everything, part of it shared, and a sharee that follows.
+  /// A tree with some of everything, part of it shared, and a sharee that follows it.
   private struct Scene {
     let server: TestServer
     let alice: TestDevice
@@ -27,7 +28,7 @@ import Testing
       try alice.grant(alice.add(), to: bob.account).requireSuccess()
     }
 
-    /// Something of everything that can happen.
+    /// Makes changes of every kind.
     func live() throws {
       let inner = try alice.add("folder", in: folder)
       let outside = try alice.add("folder")
@@ -177,7 +178,8 @@ import Testing
     #expect(try alice.usage() == Int64(after.0.ids.count) * 1000)
   }
 
-  /// Deleted files, and departures: of what moved out, and of what is offered no more.
+  /// The number of deleted files, and of departures: files that moved out, and files that are no longer
+  /// offered.
   private func counts(_ server: TestServer) throws -> [Int] {
     try server.database.read { reader in
       [
@@ -290,7 +292,7 @@ import Testing
       case 1: bent.removeLast(Int.random(in: 1...bent.count, using: &random))
       case 2: bent += random.bytes(count: Int.random(in: 1...40, using: &random))
       case 3:
-        // The history and the account stay, so that what follows is really read.
+        // The history and the account stay, so that the rest is really read.
         bent = Array(bent.prefix(33)) + random.bytes(count: Int.random(in: 0...60, using: &random))
       default: bent = random.bytes(count: Int.random(in: 0...80, using: &random))
       }
@@ -298,7 +300,7 @@ import Testing
       let answer = try scene.bob.updates(since: Base64.url.encode(bent))
       seen[answer.status, default: 0] += 1
     }
-    // 410 where the first byte names an earlier version.
+    // 410 if the first byte names an earlier version.
     #expect(Set(seen.keys).isSubset(of: [400, 410]), "\(seen)")
     #expect(try scene.bob.updates(since: text).status == 200)
   }
@@ -308,7 +310,7 @@ import Testing
     let scene = try Scene(engine)
     let text = try #require(try scene.bob.updates().json["cursor"].string)
     let bytes = try #require(Base64.url.decode(text))
-    // Format, history, account and time; then the numbers, each of which could be a lower one.
+    // Format, history, account and time, followed by the numbers, each of which could be lowered.
     for place in 33..<bytes.count {
       var bent = bytes
       bent[place] &= bent[place] - (bent[place] > 0 ? 1 : 0)
@@ -332,7 +334,7 @@ import Testing
   func `every instance on one database reads the others' cursors`(engine: TestEngine) throws {
     let scene = try Scene(engine)
     let cursor = try scene.bob.updates().json["cursor"].string
-    // What a second program does at its start.
+    // A second program does this at its start.
     try History.establish(scene.server.database)
     #expect(try scene.bob.updates(since: cursor).status == 200)
   }

@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import JSON
@@ -7,11 +8,11 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// How keys come to an account and go, and what others can check of it.
+/// How keys are added to an account and revoked, and what others can check about them.
 @Suite struct DeviceTests {
   private func admission(
     _ device: TestDevice, of other: TestDevice,
-    _ change: (inout KeyStatement) throws -> Void = { _ in },
+    _ change: (inout TestDevices.KeyStatement) throws -> Void = { _ in },
     proofBy proof: Ed25519PrivateKey? = nil, signedBy signer: Ed25519PrivateKey? = nil
   ) throws -> JSONValue {
     var statement = try device.state(.device, other.key.publicKey.bytes)
@@ -65,7 +66,7 @@ import Testing
     let chain = KeyChain { key in try other.get("/v1/directory?key=\(key)").json }
     #expect(try chain.proves(lost.key.publicKey.bytes, of: lost.account))
     #expect(try !chain.proves(found.key.publicKey.bytes, of: lost.account))
-    // It lets the next device in, and that one is as unproven as itself.
+    // It admits the next device, which is as unproven as itself.
     let next = server.device(root: lost.root)
     #expect(try found.admit(next).status == 201)
     #expect(try !chain.proves(next.key.publicKey.bytes, of: lost.account))
@@ -77,7 +78,7 @@ import Testing
     #expect(try alice.admit(phone).status == 201)
     #expect(try alice.revoke(key: phone.key.publicKey.bytes).status == 204)
     for key in [alice.key, phone.key] {
-      #expect(throws: Refusal.self) { try server.addByOperator(key, to: bob.account) }
+      #expect(throws: AccountRefusal.self) { try server.addByOperator(key, to: bob.account) }
     }
   }
 
@@ -137,7 +138,7 @@ import Testing
     let server = try TestServer()
     let device = try server.register()
     #expect(try device.account == KeyChain.account(openedBy: device.key.publicKey.bytes))
-    // SHA-256 of the text and 32 zero bytes, by another program (Python's hashlib).
+    // SHA-256 of the text and 32 zero bytes, computed by another program (Python's hashlib).
     #expect(
       KeyChain.account(openedBy: [UInt8](repeating: 0, count: 32)).description
         == "3c8deb03-0c29-8c7f-a1bc-7098db9e0239")
@@ -171,7 +172,7 @@ import Testing
         ["revocation": statement.json, "signature": statement.signature(by: key)])
     }
     #expect(try revoke(by: bob.key).json["path"].string == "$.signature")
-    // An admission's signature revokes nothing.
+    // The signature of an admission revokes nothing.
     let admitted = try alice.state(.device, phone.key.publicKey.bytes)
     let mixed = try alice.post(
       "/v1/revocations",
@@ -210,7 +211,7 @@ import Testing
     let account = try alice.account
     let before = server.database.readWork
     let whole = try bob.get("/v1/directory?account=\(account)")
-    // Whose key asks, the account, and its one key.
+    // The rows of the requesting key, the account, and its one key.
     #expect((server.database.readWork - before).returnedRowCount <= 3)
     #expect(try whole.json["keys"].array?.count == 1)
     #expect(whole.body.count < 1000)
@@ -224,7 +225,7 @@ import Testing
         $0["public_key"].string == Base64.standard.encode(phone.key.publicKey.bytes)
       })
     #expect(entry["revoked"].string != nil)
-    let statement = KeyStatement(
+    let statement = TestDevices.KeyStatement(
       .revocation, account: try alice.account, key: phone.key.publicKey.bytes,
       created: try #require(entry["revocation"]["created"].integer))
     let signature = try #require(

@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import Glibc
@@ -9,7 +10,7 @@ import TestEngines
 import TestFiles
 import Testing
 
-/// The most that an account can take on disk, whatever it does: counted in real bytes.
+/// The most disk space that an account can take, whatever it does; counted in real bytes.
 @Suite struct DiskTests {
   private struct Scene {
     let server: TestServer
@@ -139,7 +140,7 @@ import Testing
 
   // MARK: Records
 
-  /// 500 records that fit the cap once, made and deleted again and again.
+  /// 500 records, which fit the cap once, are created and deleted again and again.
   @Test func `records that are made and deleted come to an end, and may be made again by and by`()
     throws
   {
@@ -163,7 +164,7 @@ import Testing
     let rows = try scene.server.database.read { reader in
       try reader.first("SELECT count(*) FROM sync.files") { row in try row.integer(0) }
     }
-    // Twice what the cap holds, and 5,000.
+    // Twice as many as the cap holds, and 5,000.
     #expect(try #require(rows) <= 1 + 2 * 501 + 5000)
     let wait = try #require(answer?.header("Retry-After").flatMap { Int64($0) })
     scene.server.clock.advance(.seconds(wait))

@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import Glibc
@@ -7,7 +8,8 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// No queue of coffer-sync stops at an item that fails: it waits, is told of, and is done once it can be.
+/// No queue of coffer-sync stops at an item that fails. The item waits, is reported, and is done once that is
+/// possible.
 @Suite struct FailingItemTests {
   private struct Failing: Equatable {
     let queue: String
@@ -31,7 +33,7 @@ import Testing
     } ?? -1
   }
 
-  /// A row that points to another, which therefore cannot be deleted.
+  /// Adds rows that refer to others, so that those cannot be deleted.
   private func hold(
     _ server: TestServer, _ engine: TestEngine, _ table: String, _ column: String,
     _ values: [[UInt8]]
@@ -83,7 +85,7 @@ import Testing
     try server.sweepDeletions()
     #expect(try failing(server).map(\.count) == [2])
     try setUsage(server, ada.account, usage)
-    // It waits longer now.
+    // The item now waits longer.
     server.clock.advance(.seconds(1))
     try server.sweepDeletions()
     #expect(try failing(server).map(\.count) == [2])
@@ -166,7 +168,7 @@ import Testing
 
   // MARK: the sweep
 
-  /// Two objects that nothing points to, the older first.
+  /// Two objects that nothing refers to, the older first.
   private func objects(_ server: TestServer, _ device: TestDevice) throws -> [Identifier] {
     for _ in 0..<2 {
       let document = try device.add()

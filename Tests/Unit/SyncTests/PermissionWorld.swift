@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import JSON
@@ -7,10 +8,10 @@ import TestEngines
 
 /// One owner's tree and five accounts with different access to it.
 ///
-/// The files are made anew as often as needed. Attempts are made with full knowledge, so that what
-/// refuses them is a rule and not ignorance: a stranger knows every id, name and key.
+/// The files are created again as often as needed. Attempts are made with full knowledge, so that a rule
+/// refuses them and not ignorance: a stranger knows every id, name and key.
 final class PermissionWorld {
-  /// What an account is to the shared folder. The invited one may write once it accepts, and is also
+  /// An account's relation to the shared folder. The invited account may write once it accepts, and is also
   /// invited to the document inside.
   enum Role: String, CaseIterable {
     case owner, writer, reader, invited, stranger
@@ -26,7 +27,7 @@ final class PermissionWorld {
   private(set) var document = Identifier(high: 0, low: 0)
   private(set) var innerFolder = Identifier(high: 0, low: 0)
   private(set) var innerDocument = Identifier(high: 0, low: 0)
-  /// In the owner's root, and nobody else's business.
+  /// In the owner's root, and not shared with anyone.
   private(set) var privateFolder = Identifier(high: 0, low: 0)
   private(set) var privateDocument = Identifier(high: 0, low: 0)
   /// The writer's and the reader's link to the shared folder.
@@ -53,7 +54,7 @@ final class PermissionWorld {
 
   func account(_ role: Role) throws -> Identifier { try self[role].account }
 
-  /// Makes all files and shares anew.
+  /// Creates all files and shares again.
   func renew() throws {
     let owner = self[.owner]
     statements = [:]
@@ -96,7 +97,7 @@ final class PermissionWorld {
 
   // MARK: Changes
 
-  /// A change of a file that was made here, by somebody who knows it.
+  /// A change of a file that was created here, by someone who knows it.
   func change(_ id: Identifier, _ body: (inout FileStatement) throws -> Void) throws -> FileChange {
     guard var statement = statements[id] else { throw MissingFile(id: id) }
     let expectation = FileChange.Expectation.at(

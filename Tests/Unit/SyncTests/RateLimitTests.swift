@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import JSON
@@ -7,7 +8,7 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// An account's requests are limited by a token bucket, whoever asks for it and whatever is asked.
+/// A token bucket limits an account's requests, whichever device sends them and whatever they ask for.
 @Suite struct RateLimitTests {
   /// Monotonic time that stands still until the test moves it.
   private final class Uptime: Sendable {
@@ -28,14 +29,14 @@ import Testing
     }
   }
 
-  /// What is left after an answer, as its header says.
+  /// The requests left after an answer, according to its header.
   private func left(_ answer: Answer) throws -> Int {
     let field = try #require(answer.header("RateLimit"))
     let part = try #require(field.split(separator: ";").first { $0.hasPrefix("r=") })
     return try #require(Int(part.dropFirst(2)))
   }
 
-  /// Another device of the same account, which has asked for nothing yet.
+  /// Another device of the same account, which has not sent a request yet.
   private func secondDevice(of device: TestDevice, _ server: TestServer) throws -> TestDevice {
     let second = server.device(root: device.root)
     let answer = try device.admit(second)

@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import JSON
@@ -7,7 +8,7 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// What somebody who is written to by strangers has to bear, and can do about it.
+/// Messages of strangers that an account has to accept, and its ways to refuse them.
 @Suite struct ReceiverTests {
   private func server(_ engine: TestEngine = .sqlite, max: Int64) throws -> TestServer {
     var limits = SyncLimits()
@@ -80,7 +81,7 @@ import Testing
       try strangers[2].grant(files[2], to: bob.account).rules == ["invitation_not_taken"])
     server.clock.advance(.days(1))
     #expect(try strangers[2].grant(files[2], to: bob.account).status == 200)
-    // Another day, but two are waiting.
+    // Another day has passed, but two invitations are waiting.
     server.clock.advance(.days(1))
     #expect(
       try strangers[3].grant(files[3], to: bob.account).rules == ["invitation_not_taken"])
@@ -151,7 +152,7 @@ import Testing
     #expect(refused.status == 422)
     #expect(try refused.rules == ["invitation_not_taken"])
     #expect(try bob.pulled().shares.isEmpty)
-    // Whoever is blocked may be invited.
+    // A blocked account may be invited.
     #expect(try bob.grant(bob.add(), to: alice.account).status == 200)
     #expect(try bob.send(bob.sign("DELETE", path)).status == 204)
     #expect(try alice.grant(file, to: bob.account).status == 200)
@@ -198,7 +199,7 @@ import Testing
 }
 
 extension TestServer {
-  /// Shares of files that are waiting for an answer.
+  /// Adds shares of files that wait for an answer.
   func plantOffers(_ count: Int64, of owner: Identifier, to account: Identifier) throws {
     try database.write(for: nil) { transaction in
       for index in 0..<count {
@@ -212,7 +213,7 @@ extension TestServer {
     }
   }
 
-  /// Has an account block as many others as it may.
+  /// Makes an account block as many others as it may.
   func fillBlocks(of account: Identifier) throws {
     let (now, catalogue) = (clock.now, catalogue)
     try database.write(for: nil) { transaction in

@@ -1,16 +1,17 @@
-import Requests
+import Accounts
 import Base
 import Configuration
 import Crypto
 import HTTPServer
 import JSON
+import Requests
 import Storage
 import Sync
 import TestDevices
 import TestEngines
 import Testing
 
-/// Who may open an account, and how many one address may.
+/// Which clients may open an account, and how many accounts one address may open.
 @Suite struct RegistrationTests {
   private func open(
     _ server: TestServer, invite: String? = nil, from address: String? = nil,

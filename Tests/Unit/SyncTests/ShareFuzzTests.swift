@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import JSON
@@ -14,7 +15,7 @@ import Testing
     let server: TestServer
     let devices: [TestDevice]
     var random: SeededGenerator
-    /// Every file that was ever made, with its owner's place among the devices.
+    /// Every file that was ever created, with its owner's index among the devices.
     var files: [(id: Identifier, owner: Int)] = []
     var seen: [Int: Int] = [:]
 
@@ -33,7 +34,7 @@ import Testing
       }
     }
 
-    /// One request of anybody; whatever is not accepted must leave all as it was.
+    /// Sends one request of a random account. If it is not accepted, everything must stay as it was.
     mutating func act() throws {
       let actor = Int.random(in: 0..<3, using: &random)
       let before = try server.state()
@@ -43,7 +44,7 @@ import Testing
       #expect(try server.state() == before)
     }
 
-    /// Forgets what is deleted, for the most part, and never runs out of folders.
+    /// Forgets deleted files now and then, and never runs out of folders.
     private mutating func keepLive() throws {
       guard Int.random(in: 0..<5, using: &random) == 0 else { return }
       files = try files.filter { try !devices[$0.owner].record($0.id).deleted }
@@ -196,7 +197,8 @@ import Testing
     return lines.joined(separator: "; ")
   }
 
-  /// But for the version: a file may get another number for others' sake, which is no change of it.
+  /// Compares everything but the version: a file may get another number for others' sake, without being
+  /// changed.
   private func isSame(_ one: SeenRecord, _ two: SeenRecord) -> Bool {
     one.statement == two.statement && one.signature == two.signature && one.deleted == two.deleted
       && one.contentVersion == two.contentVersion && one.shares == two.shares

@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import JSON
 import SeededRandom
@@ -6,9 +7,10 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// Both sides of a share learn of all that happens to it, whatever lies beneath the file.
+/// Both sides of a share learn of everything that happens to it, whatever is below the file.
 @Suite struct ShareNewsTests {
-  /// Alice's folder with so many files beneath, two who are invited, and what everybody's client holds.
+  /// Alice's folder with `fileCount` files below it, two invited accounts, and the state of all their
+  /// clients.
   private struct Scene {
     private let server: TestServer
     let alice: TestDevice
@@ -35,7 +37,7 @@ import Testing
       others = try sharees.map { try $0.pulled() }
     }
 
-    /// Pulls everywhere; answers the states as the owner's client and as the sharees' know them.
+    /// Pulls on every client. Returns the states that the owner's client and the sharees' clients know.
     mutating func told() throws -> (owner: [String], sharees: [String]) {
       try owner.pull()
       for index in others.indices { try others[index].pull() }
@@ -99,7 +101,7 @@ import Testing
         try scene.alice.grant(folder, to: sharee.account, expect: state).requireSuccess()
         states[index] = links[index] == nil ? "pending" : "accepted"
       }
-      // Clients that follow by and by, and some that skip a few changes.
+      // Some clients follow each change, and some skip a few.
       guard Int.random(in: 0...2, using: &random) > 0 || step == 15 else { continue }
       let told = try scene.told()
       try #require(told.owner == states, "seed \(seed), step \(step)")
@@ -151,7 +153,7 @@ import Testing
 
   // MARK: Many invitations
 
-  /// So many new documents of Alice's, each with an invitation of Bob's.
+  /// Creates `count` documents of Alice's, each with an invitation for Bob.
   private func offer(
     _ count: Int, by alice: TestDevice, to bob: TestDevice
   ) throws -> Set<Identifier> {
@@ -193,7 +195,7 @@ import Testing
     try alice.share(folder, with: bob)
     try whole.pull()
     #expect(offered.isSubset(of: whole.ids))
-    // One that has begun to read the view again when it ends.
+    // A client that has begun to read the view again when the view ends.
     try half.pullPage(limit: 10)
     try alice.revoke(folder, from: bob.account, expect: "accepted").requireSuccess()
     try half.pull(limit: 100)
@@ -216,7 +218,7 @@ import Testing
     try alice.grant(two[1], to: carol.account).requireSuccess()
     try alice.revoke(offered[0], from: account, expect: "pending").requireSuccess()
     try alice.grant(two[1], to: account).requireSuccess()
-    // One that lives already may get another key.
+    // A live share may get another key.
     try alice.grant(offered[1], to: account, mode: "write", expect: "pending").requireSuccess()
   }
 
@@ -229,7 +231,7 @@ import Testing
     try alice.share(shared, with: bob)
     var replicas = [try alice.pulled(), try bob.pulled()]
     let before = replicas[1].shares[offered]
-    // The view ends, and with it the invitation is told anew; then as its file changes.
+    // The end of the view reports the invitation again; then a change of its file does.
     try alice.revoke(shared, from: bob.account, expect: "accepted").requireSuccess()
     for step in 0..<2 {
       for index in replicas.indices {

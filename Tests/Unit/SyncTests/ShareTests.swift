@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import JSON
@@ -7,7 +8,7 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// How shares begin, are answered and end, and what each side is told of it.
+/// How shares begin, are answered and end, and what each side learns of it.
 @Suite struct ShareTests {
   // MARK: The life of a share
 
@@ -387,7 +388,7 @@ import Testing
     let (one, two) = (try alice.add(), try alice.add())
     try alice.grant(one, to: bob.account).requireSuccess()
     try alice.grant(two, to: bob.account).requireSuccess()
-    // Made there, moved there, taken there by its folder, and shared with its folder.
+    // A link is created there, moved there, moved there with its folder, and shared with its folder.
     #expect(try bob.accept(one, parent: inner).answer.rules == ["link_in_shared_folder"])
     let folder = try bob.add("folder")
     let link = try bob.accept(one, parent: folder).link
@@ -460,7 +461,7 @@ import Testing
     #expect(try bob.updates(since: full.json["cursor"].string).status == 200)
   }
 
-  /// Accounts that nobody has a key of.
+  /// Adds accounts for which no one has a key.
   private func addAccounts(_ accounts: [Identifier], _ server: TestServer) throws {
     try server.database.write(for: nil) { transaction in
       for account in accounts {

@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import JSON
@@ -7,7 +8,7 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// What a young or free account may send to people it has nothing to do with.
+/// Limits on what a young or free account may send to people with whom it has no contact.
 @Suite struct SpamTests {
   private func server(
     _ engine: TestEngine = .sqlite, open: Int64 = 100, perDay: Int64 = 100
@@ -18,7 +19,7 @@ import Testing
     return try TestServer(engine, limits: limits)
   }
 
-  /// One invitation of each of the strangers, in one batch.
+  /// Invites each of the strangers, in one batch.
   private func invite(
     _ strangers: [TestDevice], to file: Identifier, by device: TestDevice
   ) throws -> Answer {

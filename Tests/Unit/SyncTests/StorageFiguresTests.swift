@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import JSON
 import Storage
@@ -9,12 +10,12 @@ import Tiers
 struct StorageFiguresTests {
   private static let now = Instant(seconds: 1_800_000_000)
 
-  /// 2,500 accounts, more than are read at once: each fifth has paid for 30 GB, each tenth no longer, and
-  /// every third holds more than the free plan allows.
+  /// 2,500 accounts, more than are read at once. Every fifth has paid for 30 GB, but for every tenth this has
+  /// ended. Every third holds more than the free plan allows.
   @Test(arguments: TestEngine.available)
   func `every account counts once, under the plan that holds now`(engine: TestEngine) throws {
     let scratch = try ScratchDatabase(engine, with: .schemas)
-    // Each program's schema is written by itself.
+    // Each program writes its own schema.
     let billing = try Database.open(scratch.location, owning: .billing)
     try billing.write(for: nil) { transaction in
       for index in stride(from: 0, to: 2500, by: 5) {
@@ -53,13 +54,13 @@ struct StorageFiguresTests {
     #expect(figures.plans["premium"]?.accountCount == 250)
     #expect(figures.plans["premium"]?.overCapAccountCount == 0)
     #expect(figures.plans["free"]?.accountCount == 2250)
-    // Of 834 that hold so much, 83 have paid for it.
+    // Of 834 accounts that hold so much, 83 have paid for it.
     #expect(figures.total.overCapAccountCount == 751)
     #expect(figures.total.overCapByteCount == 751 * 500_000)
     #expect(figures.total.usageByteCount == 834 * 1_500_000 + 1666 * 1000)
   }
 
-  /// The same, broken off after each page and gone on with from what was written of it.
+  /// The same figures, interrupted after each page and continued from what was saved.
   private static func interrupted(_ reader: Reader) throws -> StorageFigures {
     func begin() -> StorageFigures {
       StorageFigures(at: now, opened: (now - .days(30))..<now, .standard)

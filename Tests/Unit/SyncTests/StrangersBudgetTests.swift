@@ -1,13 +1,14 @@
-import Requests
 import Base
 import Crypto
+import Endpoints
 import HTTPMessages
 import HTTPServer
+import Requests
 import Sync
 import TestDevices
 import Testing
 
-/// What an address may have refused as nobody's before it has to wait.
+/// How many unauthenticated requests of an address are refused before it has to wait.
 @Suite struct StrangersBudgetTests {
   /// Monotonic time that stands still until the test moves it.
   private let uptime = Locked(MonotonicTime.now())
@@ -30,7 +31,7 @@ import Testing
       else { throw Suspended() }
       return (response.status, nil)
     } catch  where !(error is Suspended) {
-      let problem = server.api.problem(for: error, head)
+      let problem = Endpoints.problem(for: error, head)
       return (problem.status, problem)
     }
   }

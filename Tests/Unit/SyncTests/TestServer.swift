@@ -1,20 +1,22 @@
-import Requests
+import Accounts
 import Base
 import Configuration
 import Crypto
+import Endpoints
 import HTTPClient
 import HTTPMessages
 import HTTPServer
 import HTTPSignatures
 import JSON
 import LocalServer
+import Requests
 import Storage
 import Sync
 import TestDevices
 import TestEngines
 import Tiers
 
-/// The sync API over a real socket and a real database, with a clock the test moves.
+/// The sync API over a real socket and a real database, with a clock that the test moves.
 final class TestServer: Sendable {
   let database: Database
   let objects: ObjectStore
@@ -30,8 +32,8 @@ final class TestServer: Sendable {
 
   static let authority = "sync.test"
 
-  /// Tests ask for more at once than people do, so the limit on requests is out of their way. With
-  /// another it is a second instance of the program, over the same database.
+  /// The limit on requests is high, because tests send more at once than people do. With `other` this is a
+  /// second instance of the program, on the same database.
   init(
     _ engine: TestEngine = .sqlite, beside other: TestServer? = nil,
     freeByteCount: Int64 = 1_000_000, freeLimits: Plan.Limits = Plan.Limits(),
@@ -65,11 +67,11 @@ final class TestServer: Sendable {
       catalogue: catalogue, limits: limits, registration: registration,
       trustsProxies: !trustedProxies.isEmpty, clock: reader, uptime: uptime)
     let api = api
-    // Tests ask on and on.
+    // Tests send many requests, so no answer is delayed.
     var edge = ServerLimits()
     edge.pauseCountMax = 0
     server = try startServer(api.routes, name: "sync-test", limits: edge, proxies: trustedProxies) {
-      error, head in api.problem(for: error, head)
+      error, head in Endpoints.problem(for: error, head)
     }
   }
 
@@ -81,12 +83,12 @@ final class TestServer: Sendable {
 
   var port: UInt16 { server.port }
 
-  /// Where the database's files are, and the objects.
+  /// The directory of the database's files and of the objects.
   var directory: String { scratch.directory.path }
 
   var objectsDirectory: String { scratch.directory.path + "/objects" }
 
-  /// One that runs only when told to.
+  /// A sweeper that runs only when called.
   func sweeper() -> Sweeper {
     Sweeper(database, objects, catalogue: catalogue, limits: limits, clock: clock.clock)
   }
@@ -113,7 +115,7 @@ final class TestServer: Sendable {
     return device
   }
 
-  /// The same database as another instance of the program has it.
+  /// The same database, opened as by another instance of the program.
   func anotherInstance() throws -> Database {
     try Database.open(scratch.location, owning: .sync, options: options)
   }

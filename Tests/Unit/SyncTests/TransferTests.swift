@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import JSON
@@ -8,9 +9,9 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// What content moved is counted for the owner of the file, by month.
+/// Transferred content is counted for the owner of the file, by month.
 @Suite struct TransferTests {
-  /// What the account is told, flushed before: month, sent, received.
+  /// The account's transfers after a flush: month, sent, received.
   private func told(_ device: TestDevice, _ server: TestServer) throws -> [String] {
     try server.api.transfers.flush()
     return try device.get("/v1/account").json["transfer"].requireArray().map { month in

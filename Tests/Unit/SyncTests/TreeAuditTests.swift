@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import JSON
@@ -8,7 +9,7 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// Rows that break one rule each, as no request can: the audit names the rule.
+/// Rows that each break one rule, which no request can do. The audit names the rule.
 @Suite struct TreeAuditTests {
   private let server: TestServer
   private let ada: TestDevice
@@ -18,7 +19,7 @@ import Testing
   private let note: Identifier
   private let large: Identifier
 
-  /// Ada's folder with a folder, a small and a large document; Bob sees it by a link.
+  /// Ada's folder with a folder, a small and a large document. Bob sees it through a link.
   init() throws { try self.init(.sqlite) }
 
   private init(_ engine: TestEngine) throws {
@@ -59,7 +60,7 @@ import Testing
     return laws
   }
 
-  /// Erases an account, and looks at both trees after every slice.
+  /// Erases an account, and checks both trees after every slice.
   private func lawsWhileErasing(_ device: TestDevice) throws -> Set<TreeFinding.Law> {
     let (account, now) = (try device.account, server.clock.now)
     _ = try server.database.write(for: nil) { transaction in
@@ -116,7 +117,7 @@ import Testing
     #expect(try harm(damage) == laws())
   }
 
-  /// Breaks a rule; answers those that are broken then.
+  /// Breaks a rule. Returns all rules that are broken then.
   @discardableResult
   private func harm(_ damage: Damage) throws -> Set<TreeFinding.Law> {
     let account = SQLValue.id(try ada.account)
@@ -185,7 +186,7 @@ import Testing
     case height, weight, mark, share, view, strayView
   }
 
-  /// Repairs all that is found, over and over while something is.
+  /// Repairs all findings, again and again while there are any.
   private func repairAll() throws -> [TreeRepair.Outcome] {
     var outcomes: [TreeRepair.Outcome] = []
     for device in [ada, bob] {
@@ -262,7 +263,7 @@ import Testing
     #expect(try files() == rows)
   }
 
-  /// All that clients are told of records.
+  /// Everything about records that clients receive.
   private func files() throws -> [String] {
     try server.database.read { reader in
       try reader.rows(

@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import JSON
@@ -111,7 +112,7 @@ import Testing
     #expect(Set(after.records.keys) == [device.root])
   }
 
-  /// The deletions were told to nobody while the folder was away, and what is deleted is not told anew
+  /// The deletions were reported to no one while the folder was away. Deleted files are not reported again
   /// when the folder comes back.
   @Test(arguments: TestEngine.available, [false, true])
   func `whoever read half of a folder's leaving when it came back knows what is deleted in it`(
@@ -129,7 +130,7 @@ import Testing
     for file in [document, inner] { try alice.delete(file).requireSuccess() }
     if isSwept { try server.sweepDeletions() }
     try alice.move(folder, to: alice.root).requireSuccess()
-    // Past the deletions, and up to the first of what left.
+    // Past the deletions, and up to the first file that left.
     try replica.pullPage(limit: 1)
     #expect(replica.records[folder] == nil)
     #expect(!replica.isComplete)

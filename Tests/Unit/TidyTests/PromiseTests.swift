@@ -1,13 +1,14 @@
 import TestFiles
 import Testing
 
-/// What comments, tests and the manifest promise, held to it.
+/// Checks what comments, tests and the manifest promise.
 @Suite struct PromiseTests {
   private static let sources =
     SourceFile.all(under: "Sources") + SourceFile.all(under: "Benchmarks")
   private static let tests = SourceFile.all(under: "Tests")
 
-  /// Declared for those who look from outside: tests, and documents, which are held to the programs.
+  /// Declarations for use from outside the programs: by tests, and by documents that are checked against the
+  /// programs.
   private static let doors: Set<Substring> = [
     "fixed",  // a clock that stands still
     "interrupt",  // a statement cut off, as by a signal
@@ -113,14 +114,11 @@ import Testing
     for question in questions { #expect(bench.contains("\"\(question)\""), "\(question)") }
   }
 
-  @Test func `a refusal of the sync API gets its status in one table`() {
-    for file in Self.sources where file.path.hasPrefix("Sources/Sync/") {
-      let isTable = file.path == "Sources/Sync/Refusals/RefusalCode.swift"
-      let isWorded = file.path == "Sources/Sync/Refusals/Problems.swift"
-      let lines = file.codeLines
-      #expect(isTable || !lines.contains { $0.contains(": Row(") }, "\(file.path)")
-      #expect(isWorded || !lines.contains { $0.contains("Problem(") }, "\(file.path)")
-      #expect(!isWorded || !lines.contains { $0.contains(#/ [45]\d\d,/#) }, "\(file.path)")
+  @Test func `a refusal of the sync API gets its status in its room of refusals`() {
+    for file in Self.sources
+    where file.path.hasPrefix("Sources/Sync/") || file.path.hasPrefix("Sources/Accounts/") {
+      guard !file.path.contains("/Refusals/") else { continue }
+      #expect(!file.codeLines.contains { $0.contains("Problem(") }, "\(file.path)")
     }
   }
 

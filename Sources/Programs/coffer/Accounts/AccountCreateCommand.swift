@@ -1,3 +1,4 @@
+internal import Accounts
 internal import Acts
 internal import Base
 internal import CommandLine
@@ -55,7 +56,7 @@ extension Command {
                 .init("public_key", .string(key))
               ])
           }
-        } catch let refusal as Refusal {
+        } catch let refusal as AccountRefusal {
           // No account has the key that was made for it, and another attempt must find the path free.
           if case .fresh(let path) = source { OutputFile.remove(path) }
           throw refusal

@@ -1,3 +1,4 @@
+internal import Accounts
 internal import Acts
 internal import Backup
 internal import Base

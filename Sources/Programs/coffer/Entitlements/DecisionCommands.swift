@@ -1,3 +1,4 @@
+internal import Accounts
 internal import Acts
 internal import Base
 internal import CommandLine

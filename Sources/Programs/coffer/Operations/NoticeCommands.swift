@@ -1,11 +1,12 @@
+internal import Accounts
 internal import Acts
-internal import CommandLine
-internal import Sync
 internal import Base
+internal import CommandLine
 internal import Configuration
 internal import JSON
 internal import Ledger
 internal import Storage
+internal import Sync
 
 extension Command {
   private static let limit = Parameter<Int>.limit()

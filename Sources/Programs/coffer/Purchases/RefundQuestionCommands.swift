@@ -1,12 +1,13 @@
+internal import Accounts
 internal import Acts
-internal import CommandLine
-internal import Sync
 internal import Base
+internal import CommandLine
 internal import Configuration
 internal import JSON
 internal import Ledger
 internal import Storage
 internal import Subscriptions
+internal import Sync
 internal import Sync
 
 extension Command {

@@ -1,3 +1,4 @@
+internal import Accounts
 internal import Base
 internal import CommandLine
 internal import Configuration

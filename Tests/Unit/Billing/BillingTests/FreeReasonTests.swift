@@ -1,3 +1,4 @@
+import Accounts
 import Answers
 import Base
 import Billing
@@ -10,7 +11,7 @@ import TestEngines
 import Testing
 import Tiers
 
-/// Why an account is on the free plan follows from facts, whatever order they came in.
+/// The reason why an account is on the free plan follows from the facts, in whatever order they arrive.
 struct FreeReasonTests {
   private static let stories:
     [(name: String, reason: CapReason, events: @Sendable (Customer) -> [SampleEvent])] = [

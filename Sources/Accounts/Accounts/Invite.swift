@@ -1,6 +1,6 @@
-internal import Requests
 package import Base
 internal import Crypto
+internal import Requests
 package import Storage
 
 /// A code that opens accounts on a server with `COFFER_REGISTRATION=invite`.
@@ -19,7 +19,7 @@ package struct Invite: Sendable {
   package let revoked: Instant?
 
   /// The longest text that is looked up.
-  static let codeCharacterCountMax = 64
+  package static let codeCharacterCountMax = 64
 
   private static let columns = """
     id, note, use_count, use_count_max, created_ms, expires_ms, revoked_ms
@@ -95,7 +95,7 @@ package struct Invite: Sendable {
   }
 
   /// Uses a code once. The refusal does not say why, so that a guesser learns nothing.
-  static func use(
+  package static func use(
     _ transaction: Transaction, _ code: String, now: Instant
   ) throws -> Identifier {
     let id = try transaction.first(
@@ -106,7 +106,7 @@ package struct Invite: Sendable {
       RETURNING id
       """, .blob(hash(code)), .instant(now)
     ) { row in try row.id(0) }
-    guard let id else { throw Refusal.inviteInvalid }
+    guard let id else { throw AccountRefusal.inviteInvalid }
     return id
   }
 

@@ -1,23 +1,22 @@
-internal import Requests
-internal import Base
+package import Base
 internal import HTTPMessages
-internal import HTTPServer
-internal import JSON
-internal import Storage
+package import JSON
+internal import Requests
+package import Storage
 
 /// What other accounts can see of an account: its username and the keys that sign for it.
 ///
 /// A user needs it to invite another, and a reader to check who signed a record. Revoked keys are
 /// included, because what they signed before stays signed. Each key comes with its statements, so
 /// that a reader can follow the chain to the account's first key.
-enum Directory {
-  enum Question: Sendable {
+package enum Directory {
+  package enum Question: Sendable {
     case username(Username)
     case account(Identifier)
     case key([UInt8])
 
     /// Reads one of `username`, `account` and `key` (in URL-safe base64); other names are ignored.
-    init(query: Substring?) throws(Refusal) {
+    package init(query: Substring?) throws(AccountRefusal) {
       var questions: [Question] = []
       for (name, value) in queryFields(query) {
         guard ["username", "account", "key"].contains(name) else { continue }
@@ -39,7 +38,7 @@ enum Directory {
     }
   }
 
-  static func answer(_ reader: Reader, _ question: Question) throws -> JSONValue {
+  package static func answer(_ reader: Reader, _ question: Question) throws -> JSONValue {
     let account: Account?
     var revoked: [Device] = []
     switch question {
@@ -50,7 +49,7 @@ enum Directory {
       account = try found.flatMap { try Account.find(reader, $0.account) }
       if let device = found?.device, device.revoked != nil { revoked = [device] }
     }
-    guard let account else { throw Refusal.accountNotFound }
+    guard let account else { throw AccountRefusal.accountNotFound }
     let devices = try Device.list(reader, of: account.id) + revoked
     return [
       "account": .string(account.id.description),

@@ -1,28 +1,28 @@
-internal import Requests
-internal import Base
+package import Base
 internal import Crypto
-internal import JSON
-internal import Storage
+package import JSON
+package import Requests
+package import Storage
 
 /// Short-lived bearer tokens, so that clients that sync often need not sign every request.
 ///
 /// Only a token's hash is stored; it also identifies the session. The response that holds a token
 /// is never repeated: someone who captured the request and replays it gets none, and a client that
 /// lost the response signs another request.
-enum Sessions {
-  static let lifetime = Instant.Span.hours(1)
+package enum Sessions {
+  package static let lifetime = Instant.Span.hours(1)
   /// The most live sessions of an account. A new one ends the oldest.
-  static let countMax: Int64 = 64
+  package static let countMax: Int64 = 64
 
   /// How late a key's row may be about its last session, which avoids a write in every hour.
   private static let notedAfter = Instant.Span.days(1)
 
   /// A new session, with the only copy of its token.
-  struct New: Sendable {
-    let token: Secret
-    let expires: Instant
+  package struct New: Sendable {
+    package let token: Secret
+    package let expires: Instant
 
-    var json: JSONValue {
+    package var json: JSONValue {
       [
         "token": .string(String(decoding: token.exposed, as: UTF8.self)),
         "id": .string(Sessions.id(Credentials.hash(token: token.exposed))),
@@ -31,7 +31,7 @@ enum Sessions {
     }
   }
 
-  static func create(
+  package static func create(
     _ transaction: Transaction, _ credentials: Credentials, now: Instant
   ) throws -> New {
     let signature = try credentials.requireSignature()
@@ -66,7 +66,7 @@ enum Sessions {
   }
 
   /// The account's live sessions, newest first.
-  static func list(
+  package static func list(
     _ reader: Reader, of account: Identifier, askedBy proof: Credentials.Proof, now: Instant
   ) throws -> JSONValue {
     let sessions = try reader.rows(
@@ -87,13 +87,13 @@ enum Sessions {
   }
 
   /// The session that a path names: `current`, or an id.
-  enum Name: Sendable {
+  package enum Name: Sendable {
     case current
     case hash([UInt8])
 
     private static let hashByteCount = 32
 
-    init(_ text: String) throws(Refusal) {
+    package init(_ text: String) throws(AccountRefusal) {
       if text == "current" {
         self = .current
       } else if let hash = Base64.url.decode(text), hash.count == Self.hashByteCount {
@@ -105,7 +105,7 @@ enum Sessions {
   }
 
   /// Ends the session of the request. A key may end any session of its account.
-  static func end(
+  package static func end(
     _ transaction: Transaction, _ name: Name, _ credentials: Credentials, now: Instant
   ) throws -> Outcome {
     let account = try LockedCaller(transaction, credentials, now: now).caller.account
@@ -114,7 +114,7 @@ enum Sessions {
       let hash: [UInt8]
       switch name {
       case .current:
-        guard let own else { throw Refusal.sessionNotFound }
+        guard let own else { throw AccountRefusal.sessionNotFound }
         hash = own
       case .hash(let named):
         if let own, own != named { throw RequestRefusal.signatureRequired }
@@ -123,7 +123,7 @@ enum Sessions {
       let count = try transaction.execute(
         "DELETE FROM sync.sessions WHERE token_hash = $1 AND account_id = $2",
         .blob(hash), .id(account))
-      guard count == 1 else { throw Refusal.sessionNotFound }
+      guard count == 1 else { throw AccountRefusal.sessionNotFound }
       return Outcome(status: 204, body: [])
     }
   }

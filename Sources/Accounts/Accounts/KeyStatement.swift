@@ -1,29 +1,29 @@
-internal import Requests
-internal import Base
-internal import Crypto
-internal import JSON
+package import Base
+package import Crypto
+package import JSON
+package import Requests
 
 /// A device's statement about a key: that it belongs to the account, or no longer does.
 ///
 /// Statements are stored as they were signed and shown to anyone who asks, so that readers can
 /// follow a key to the account's first key without trusting the server.
-struct KeyStatement: Sendable {
-  enum Subject: String, Sendable { case device, revocation }
+package struct KeyStatement: Sendable {
+  package enum Subject: String, Sendable { case device, revocation }
 
-  let subject: Subject
-  let account: Identifier
-  let key: [UInt8]
+  package let subject: Subject
+  package let account: Identifier
+  package let key: [UInt8]
   /// Seconds since 1970, by the clock of the device that signs the statement.
-  let created: Int64
+  package let created: Int64
 
   /// The oldest a statement may be on arrival. A new device's may have waited to be carried over.
-  static let ageMax = Instant.Span.days(1)
+  package static let ageMax = Instant.Span.days(1)
   /// The end of the year 9999; canonical JSON has no integers beyond 2^53.
   private static let createdMax: Int64 = 253_402_300_799
   /// How far a device's clock may be ahead.
   private static let futureSkew = Instant.Span.minutes(5)
 
-  init(_ subject: Subject, account: Identifier, key: [UInt8], created: Int64) {
+  package init(_ subject: Subject, account: Identifier, key: [UInt8], created: Int64) {
     self.subject = subject
     self.account = account
     self.key = key
@@ -31,7 +31,7 @@ struct KeyStatement: Sendable {
   }
 
   /// Reads the statement from the body's member that is named after its subject.
-  init(_ subject: Subject, of body: JSON) throws(RequestRefusal) {
+  package init(_ subject: Subject, of body: JSON) throws(RequestRefusal) {
     let json = body[subject.rawValue]
     try json.requireMembers(["account", "created", "key"])
     self.subject = subject
@@ -45,7 +45,7 @@ struct KeyStatement: Sendable {
   }
 
   /// The bytes that are signed: RFC 8785 (JCS) of `{"device": …}` or `{"revocation": …}`.
-  var signed: [UInt8] {
+  package var signed: [UInt8] {
     let members: JSONValue = [
       "account": .string(account.description), "created": .integer(created), "key": .base64(key),
     ]
@@ -53,7 +53,7 @@ struct KeyStatement: Sendable {
   }
 
   /// Reads the signature of this statement from the member `name`.
-  func signature(
+  package func signature(
     _ member: String, of body: JSON, by key: Ed25519PublicKey
   ) throws(RequestRefusal) -> [UInt8] {
     let count = Ed25519PublicKey.signatureByteCount
@@ -67,7 +67,7 @@ struct KeyStatement: Sendable {
   }
 
   /// Reads the member `signature`, made by the key that also signed the request.
-  func keySignature(
+  package func keySignature(
     of body: JSON, by author: Ed25519PublicKey
   ) throws(RequestRefusal) -> KeySignature {
     KeySignature(
@@ -76,7 +76,7 @@ struct KeyStatement: Sendable {
   }
 
   /// Refuses a statement about another account, and one that is too old or in the future.
-  func require(account caller: Identifier, now: Instant) throws(RequestRefusal) {
+  package func require(account caller: Identifier, now: Instant) throws(RequestRefusal) {
     guard account == caller else {
       throw .bodyInvalid(
         path: "$.\(subject.rawValue).account",
@@ -91,13 +91,13 @@ struct KeyStatement: Sendable {
 }
 
 /// A key's signature of a statement.
-struct KeySignature: Sendable {
+package struct KeySignature: Sendable {
   /// The statement's time. The statement itself is made of it, the account and the key.
-  let created: Int64
-  let author: [UInt8]
-  let signature: [UInt8]
+  package let created: Int64
+  package let author: [UInt8]
+  package let signature: [UInt8]
 
-  var members: [JSONValue.Member] {
+  package var members: [JSONValue.Member] {
     [
       .init("created", .integer(created)), .init("author", .base64(author)),
       .init("signature", .base64(signature)),

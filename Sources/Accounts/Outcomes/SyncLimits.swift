@@ -17,8 +17,7 @@ package struct SyncLimits: Sendable, Equatable {
   package var youngAge = Instant.Span.days(7)
   package var openInvitationCountMax: Int64 = 20
   package var invitationsPerDay: Int64 = 20
-  /// Invitations from such accounts that one account may receive: unanswered at one time, and in a
-  /// day.
+  /// Invitations from such accounts that one account may receive: unanswered at one time, and in a day.
   package var receivedInvitationCountMax: Int64 = 30
   /// Accounts that one address may open at once on one instance, and then each day.
   package var accountsPerAddress: Int64 = 30

@@ -1,11 +1,10 @@
-internal import Base
-internal import Storage
+package import Base
+package import Storage
 
 /// Objects that nothing refers to any more, and their total size for each owner.
-enum Garbage {
-  /// Hands an unused object to the sweeper. `since` is when it was last visible; nil if it never
-  /// was.
-  static func add(
+package enum Garbage {
+  /// Hands an unused object to the sweeper. `since` is when it was last visible; nil if it never was.
+  package static func add(
     _ transaction: Transaction, _ id: Identifier, of owner: Identifier, byteCount: Int64,
     since: Instant?
   ) throws {
@@ -19,7 +18,7 @@ enum Garbage {
   }
 
   /// Adds to, or subtracts from, the size of an account's garbage.
-  static func keep(
+  package static func keep(
     _ transaction: Transaction, _ delta: Int64, of owner: Identifier
   ) throws {
     try transaction.execute(

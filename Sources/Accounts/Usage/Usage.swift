@@ -43,8 +43,7 @@ package struct Cap: Sendable, Equatable {
     }
     self.byteCount = byteCount
     self.planID = planID
-    // A newer coffer-billing may write a reason that this program does not know. The cap still
-    // applies.
+    // A newer coffer-billing may write a reason that this program does not know. The cap still applies.
     self.reason = CapReason(rawValue: reason) ?? .subscribed
   }
 
@@ -74,20 +73,22 @@ extension Cap {
 extension LockedOwner {
   /// Refuses content that is both above the plan's limit for one document and larger than the
   /// content it replaces.
-  func requireSize(
+  package func requireSize(
     _ byteCount: Int64, insteadOf before: Int64, _ queryable: some Queryable, catalogue: Catalogue,
     now: Instant
   ) throws {
     guard catalogue.limitsMore, byteCount > before else { return }
     let limits = try Cap(queryable, account, catalogue: catalogue, now: now).limits(catalogue)
-    if let max = limits.fileByteCount, byteCount > max { throw Refusal.fileTooLarge(max: max) }
+    if let max = limits.fileByteCount, byteCount > max {
+      throw AccountRefusal.fileTooLarge(max: max)
+    }
   }
 
   /// Refuses a write that would leave usage above the cap and higher than before.
   ///
   /// `reserved` is the room promised to the owner's uploads under way. The refusal tells `caller`
   /// the owner's numbers only if it is the owner.
-  func requireRoom(
+  package func requireRoom(
     for delta: Int64, reserved: Int64 = 0, askedBy caller: Identifier,
     _ queryable: some Queryable, catalogue: Catalogue, now: Instant
   ) throws {
@@ -97,10 +98,11 @@ extension LockedOwner {
     guard
       case .exceeded(let needed) = Quota.admission(usage: usage, delta: delta, cap: cap.byteCount)
     else { return }
-    throw Refusal.overCap(
+    throw AccountRefusal.overCap(
       OverCap(
         owner: account, isCallers: account == caller, usageByteCount: usageByteCount,
         capByteCount: cap.byteCount,
-        neededByteCount: needed, reason: cap.reason, planID: cap.planID))
+        neededByteCount: needed, reason: cap.reason, planID: cap.planID,
+        fitting: catalogue.plansThatFit(needed, beside: cap.byteCount)))
   }
 }

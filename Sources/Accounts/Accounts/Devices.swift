@@ -1,6 +1,6 @@
-internal import Requests
 package import Base
-internal import JSON
+package import JSON
+internal import Requests
 package import Storage
 
 /// A key that may act for an account, or once could.
@@ -11,24 +11,29 @@ package struct Device: Sendable {
   package let revoked: Instant?
   /// The statement that brought the key to the account. It is nil for the first key, which the
   /// account's id is made of, and for a key that an operator added.
-  let statement: Statement?
+  package let statement: Statement?
   /// Whether an operator added the key, so that no key of the account signed for it.
   package let isByOperator: Bool
   /// The key that revoked this one, and its signature.
-  let revocation: KeySignature?
+  package let revocation: KeySignature?
 
   /// The signatures of both keys when one authorized the other.
-  struct Statement: Sendable {
-    let author: KeySignature
+  package struct Statement: Sendable {
+    package let author: KeySignature
     /// The new key's own signature of the same statement, so that no one registers another's key.
-    let proof: [UInt8]
+    package let proof: [UInt8]
+
+    package init(author: KeySignature, proof: [UInt8]) {
+      self.author = author
+      self.proof = proof
+    }
   }
 
   package static let labelCharacterCountMax = 64
   /// The most keys that an account may hold at once, revoked ones not counted.
-  static let countMax = 64
+  package static let countMax = 64
   /// The most keys that an account may ever have. Revoked keys stay on record.
-  static let countInAllMax = 1000
+  package static let countInAllMax = 1000
 
   fileprivate static let columns = """
     public_key, label, added_ms, revoked_ms, statement_created_s, statement_author, \
@@ -36,7 +41,7 @@ package struct Device: Sendable {
     revocation_signature, by_operator
     """
 
-  init(
+  package init(
     publicKey: [UInt8], label: String, added: Instant, revoked: Instant?, statement: Statement?,
     isByOperator: Bool, revocation: KeySignature?
   ) {
@@ -107,17 +112,17 @@ package struct Device: Sendable {
   }
 
   /// The caller holds the account's row, or has not committed the account yet.
-  static func add(
+  package static func add(
     _ transaction: Transaction, _ publicKey: [UInt8], to account: Identifier, label: String,
     statement: Statement?, isByOperator: Bool = false, now: Instant
   ) throws {
     let live = try list(transaction, of: account).count
-    guard live < countMax else { throw Refusal.tooManyKeys(max: countMax) }
+    guard live < countMax else { throw AccountRefusal.tooManyKeys(max: countMax) }
     let all = try transaction.rows(
       "SELECT public_key FROM sync.device_keys WHERE account_id = $1 LIMIT $2",
       .id(account), .integer(Int64(countInAllMax))
     ) { row in try row.blob(0) }.count
-    guard all < countInAllMax else { throw Refusal.keysUsedUp(max: countInAllMax) }
+    guard all < countInAllMax else { throw AccountRefusal.keysUsedUp(max: countInAllMax) }
     // A revoked key stays on record and never comes back, for any account.
     let inserted = try transaction.execute(
       """
@@ -131,13 +136,13 @@ package struct Device: Sendable {
       (statement?.author.created).map { .integer($0) } ?? .null,
       .blob(statement?.author.author), .blob(statement?.author.signature),
       .blob(statement?.proof), .integer(isByOperator ? 1 : 0))
-    guard inserted == 1 else { throw Refusal.keyRegistered }
+    guard inserted == 1 else { throw AccountRefusal.keyRegistered }
   }
 
   /// Adds a key for a user who lost every device, on an operator's decision alone. The caller holds
   /// the account's row.
   ///
-  /// - Throws: The `Refusal` that `POST /v1/devices` would answer.
+  /// - Throws: The `AccountRefusal` that `POST /v1/devices` would answer.
   package static func addByOperator(
     _ publicKey: [UInt8], to account: Identifier, label: String, at now: Instant,
     in transaction: Transaction
@@ -148,20 +153,22 @@ package struct Device: Sendable {
   }
 
   /// The account's keys that an operator added and that are not revoked.
-  static func byOperator(
+  package static func byOperator(
     _ queryable: some Queryable, of account: Identifier
   ) throws -> [Device] {
     try list(queryable, of: account).filter(\.isByOperator)
   }
 
   /// Revokes a key and ends its sessions. An account keeps at least one key.
-  static func revoke(
+  package static func revoke(
     _ transaction: Transaction, _ publicKey: [UInt8], of account: Identifier,
     by revocation: KeySignature, now: Instant
   ) throws {
     let live = try list(transaction, of: account)
-    guard live.contains(where: { $0.publicKey == publicKey }) else { throw Refusal.keyNotFound }
-    guard live.count > 1 else { throw Refusal.lastKey }
+    guard live.contains(where: { $0.publicKey == publicKey }) else {
+      throw AccountRefusal.keyNotFound
+    }
+    guard live.count > 1 else { throw AccountRefusal.lastKey }
     try transaction.execute(
       """
       UPDATE sync.device_keys SET revoked_ms = $2, revocation_created_s = $3,
@@ -178,11 +185,11 @@ package struct Device: Sendable {
 
 extension Device {
   /// The key as its own account sees it.
-  var json: JSONValue {
+  package var json: JSONValue {
     Self.json(publicKey, label: label, added: added, isByOperator: isByOperator)
   }
 
-  static func json(
+  package static func json(
     _ publicKey: [UInt8], label: String, added: Instant, isByOperator: Bool = false
   ) -> JSONValue {
     [
@@ -192,7 +199,7 @@ extension Device {
   }
 
   /// The key as other accounts see it: what they need to check that it belongs to the account.
-  var publicJSON: JSONValue {
+  package var publicJSON: JSONValue {
     [
       "public_key": .base64(publicKey), "added": .string(added.description),
       "revoked": revoked.map { .string($0.description) } ?? .null,

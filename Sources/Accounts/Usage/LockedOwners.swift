@@ -1,38 +1,37 @@
-internal import Base
-internal import Requests
-internal import Storage
+package import Base
+package import Requests
+package import Storage
 
 /// The account rows that a transaction holds, so that no other transaction changes these accounts.
 ///
-/// A row's UPDATE is the lock on both engines (there is no shared SELECT … FOR UPDATE). Rows are
-/// locked in ascending order, so that no two transactions wait for each other. Whatever was read
-/// before the lock is read again after it, because it may have changed on PostgreSQL while this
-/// transaction waited.
-struct LockedOwners {
+/// A row's UPDATE is the lock on both engines (there is no shared SELECT … FOR UPDATE). Rows are locked in
+/// ascending order, so that no two transactions wait for each other. Whatever was read before the lock is
+/// read again after it, because it may have changed on PostgreSQL while this transaction waited.
+package struct LockedOwners {
   private var owners: [Identifier: LockedOwner] = [:]
 
   /// Locks the accounts that exist.
-  init(_ transaction: Transaction, _ accounts: Set<Identifier>) throws {
+  package init(_ transaction: Transaction, _ accounts: Set<Identifier>) throws {
     for account in accounts.sorted() {
       owners[account] = try LockedOwner(transaction, account)
     }
   }
 
-  var accounts: Set<Identifier> { Set(owners.keys) }
+  package var accounts: Set<Identifier> { Set(owners.keys) }
 
   /// The current sequence number of each account.
-  var numbers: [Identifier: Int64] { owners.mapValues(\.sequence) }
+  package var numbers: [Identifier: Int64] { owners.mapValues(\.sequence) }
 
   /// An account whose row is not held was not involved when the locks were chosen. The write runs
   /// again and then locks it.
-  func require(_ account: Identifier) throws -> LockedOwner {
+  package func require(_ account: Identifier) throws -> LockedOwner {
     guard let owner = owners[account] else { throw OutdatedDecision() }
     return owner
   }
 
   /// Refuses to write for a suspended account, or into the tree of a suspended one of `accounts`.
   /// An account that is being deleted is suspended, too.
-  func requireWritable(
+  package func requireWritable(
     _ accounts: some Sequence<Identifier>, by caller: Caller, _ transaction: Transaction
   ) throws {
     let suspended =
@@ -40,17 +39,17 @@ struct LockedOwners {
       ? caller.account : accounts.first { owners[$0]?.isSuspended ?? false }
     guard let suspended else { return }
     if let departure = try Departure.find(suspended, reading: transaction) {
-      throw Refusal.accountLeaving(departure, isCallers: suspended == caller.account)
+      throw AccountRefusal.accountLeaving(departure, isCallers: suspended == caller.account)
     }
-    throw Refusal.accountSuspended(isCallers: suspended == caller.account)
+    throw AccountRefusal.accountSuspended(isCallers: suspended == caller.account)
   }
 
   /// The next number of an account's sequence.
-  mutating func nextSequence(of account: Identifier) throws -> Int64 {
+  package mutating func nextSequence(of account: Identifier) throws -> Int64 {
     try change(account) { $0.nextSequence() }
   }
 
-  mutating func change<Value>(
+  package mutating func change<Value>(
     _ account: Identifier, _ body: (inout LockedOwner) throws -> Value
   ) throws -> Value {
     var owner = try require(account)
@@ -60,21 +59,21 @@ struct LockedOwners {
   }
 
   /// Writes totals, sequences and the usage ledger.
-  func save(_ transaction: Transaction, now: Instant) throws {
+  package func save(_ transaction: Transaction, now: Instant) throws {
     for owner in owners.values { try owner.save(transaction, now: now) }
   }
 }
 
 /// A locked account row, with its sequence and usage.
-struct LockedOwner {
-  let account: Identifier
-  private(set) var sequence: Int64
-  private(set) var usageByteCount: Int64
-  private(set) var recordCount: Int64
+package struct LockedOwner {
+  package let account: Identifier
+  package private(set) var sequence: Int64
+  package private(set) var usageByteCount: Int64
+  package private(set) var recordCount: Int64
   /// The size of the objects that wait to be deleted, as of the lock.
-  let keptByteCount: Int64
+  package let keptByteCount: Int64
   /// Whether an operator has blocked the account's writes.
-  let isSuspended: Bool
+  package let isSuspended: Bool
 
   private var isChanged = false
   private var entries: [UsageReason: Entry] = [:]
@@ -88,7 +87,7 @@ struct LockedOwner {
   }
 
   /// Nil if there is no such account.
-  init?(_ transaction: Transaction, _ account: Identifier) throws {
+  package init?(_ transaction: Transaction, _ account: Identifier) throws {
     let row = try transaction.first(
       """
       UPDATE sync.accounts SET seq = seq WHERE id = $1
@@ -107,10 +106,10 @@ struct LockedOwner {
   }
 
   /// The number of the next changed record.
-  mutating func nextSequence() -> Int64 { takeSequences(1) + 1 }
+  package mutating func nextSequence() -> Int64 { takeSequences(1) + 1 }
 
   /// Takes numbers for `count` changed records: those after the returned one.
-  mutating func takeSequences(_ count: Int) -> Int64 {
+  package mutating func takeSequences(_ count: Int) -> Int64 {
     isChanged = true
     defer { sequence += Int64(count) }
     return sequence
@@ -118,7 +117,7 @@ struct LockedOwner {
 
   /// Changes the total and adds to the usage ledger, one entry for each reason, with the first file
   /// and its number. A recount may add a second amount. `save` writes both.
-  mutating func charge(
+  package mutating func charge(
     _ delta: Int64, ledger: Int64? = nil, records: Int64 = 0, reason: UsageReason,
     file: Identifier, sequence: Int64
   ) {

@@ -1,5 +1,5 @@
 package import Base
-internal import JSON
+package import JSON
 package import Storage
 
 /// Content bytes sent to and received from clients, by the charged account and the UTC month.
@@ -17,7 +17,7 @@ package struct Transfers: Sendable {
       return "\(number / 100)-\(month < 10 ? "0" : "")\(month)"
     }
 
-    var json: JSONValue {
+    package var json: JSONValue {
       [
         "month": .string(text), "sent": .integer(sentByteCount),
         "received": .integer(receivedByteCount),
@@ -28,7 +28,7 @@ package struct Transfers: Sendable {
   /// This month and the one before; either may be empty.
   ///
   /// Counts of the last ten seconds that instances have not flushed yet are missing.
-  static func recent(
+  package static func recent(
     _ queryable: some Queryable, _ account: Identifier, now: Instant
   ) throws -> [Month] {
     let this = now.month

@@ -1,15 +1,15 @@
-internal import Base
-internal import JSON
-internal import Storage
+package import Base
+package import JSON
+package import Storage
 
 /// The accounts whose invitations an account refuses.
 ///
 /// A block applies to what is shared from then on. Shares that were accepted before stay: the
 /// account leaves one by deleting its links, and rejects one that still waits for an answer.
-enum Blocks {
-  static let countMax = 1000
+package enum Blocks {
+  package static let countMax = 1000
 
-  static func has(
+  package static func has(
     _ queryable: some Queryable, _ account: Identifier, _ blocked: Identifier
   ) throws -> Bool {
     try queryable.first(
@@ -19,14 +19,16 @@ enum Blocks {
   }
 
   /// Takes a number of the account's sequence, so that no invitation is accepted by an older check.
-  static func add(
+  package static func add(
     _ transaction: Transaction, _ blocked: Identifier, to account: Identifier,
     _ owners: LockedOwners, now: Instant
   ) throws {
-    guard try Account.find(transaction, blocked) != nil else { throw Refusal.accountNotFound }
+    guard try Account.find(transaction, blocked) != nil else {
+      throw AccountRefusal.accountNotFound
+    }
     guard try !has(transaction, account, blocked) else { return }
     guard try ids(transaction, account).count < countMax else {
-      throw Refusal.tooManyBlocks(max: countMax)
+      throw AccountRefusal.tooManyBlocks(max: countMax)
     }
     try transaction.execute(
       "INSERT INTO sync.blocks (account_id, blocked_id, since_ms) VALUES ($1, $2, $3)",
@@ -36,7 +38,7 @@ enum Blocks {
     try owners.save(transaction, now: now)
   }
 
-  static func remove(
+  package static func remove(
     _ transaction: Transaction, _ blocked: Identifier, from account: Identifier
   ) throws {
     try transaction.execute(
@@ -44,7 +46,7 @@ enum Blocks {
       .id(account), .id(blocked))
   }
 
-  static func list(_ reader: Reader, of account: Identifier) throws -> JSONValue {
+  package static func list(_ reader: Reader, of account: Identifier) throws -> JSONValue {
     ["blocks": .array(try ids(reader, account).map { .string($0.description) })]
   }
 

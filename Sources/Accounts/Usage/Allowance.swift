@@ -1,29 +1,27 @@
-internal import Base
-internal import Storage
-internal import Tiers
+package import Base
+package import Storage
+package import Tiers
 
-/// How much an account may keep on disk beyond its charged usage, so that fast writers cannot take
-/// more than their cap accounts for.
+/// How much an account may keep on disk beyond its charged usage, so that fast writers cannot take more than
+/// their cap accounts for.
 ///
-/// Replaced and deleted content stays for downloads that are reading it, and uploads under way take
-/// room next to the content that they will replace. Deleted records stay for clients that have not
-/// seen the deletion.
-enum Allowance {
+/// Replaced and deleted content stays for downloads that are reading it, and uploads under way take room next
+/// to the content that they will replace. Deleted records stay for clients that have not seen the deletion.
+package enum Allowance {
   /// Allowed in addition to twice the cap, so that a small cap still allows frequent saves.
-  static let byteCount: Int64 = 32 << 20
+  package static let byteCount: Int64 = 32 << 20
   /// If an account keeps more than this, its unused objects are deleted as soon as no download can
   /// start with them.
-  static let crowdedByteCount: Int64 = 8 << 20
+  package static let crowdedByteCount: Int64 = 8 << 20
   /// The records that may be created at once, in addition to twice as many as the cap holds.
   private static let recordCount: Int64 = 5000
   /// The time in which the same number may be created again.
   private static let recordSpan = Instant.Span.days(30)
 
-  /// Refuses an upload whose object would be too large beside everything that the owner keeps
-  /// uncharged.
+  /// Refuses an upload whose object would be too large beside everything that the owner keeps uncharged.
   ///
   /// `reserved` is the size of the uploads under way. An account above its cap may still shrink.
-  static func require(
+  package static func require(
     _ byteCount: Int64, reserved: Int64, of owner: LockedOwner, _ transaction: Transaction,
     catalogue: Catalogue, now: Instant
   ) throws {
@@ -32,13 +30,13 @@ enum Allowance {
     let charged = min(max(cap, owner.usageByteCount), .max / 8)
     let kept = owner.keptByteCount + reserved + byteCount
     guard kept <= 2 * charged + Self.byteCount else {
-      throw Refusal.tooMuchReplaced(retryAfterSeconds: 5)
+      throw AccountRefusal.tooMuchReplaced(retryAfterSeconds: 5)
     }
   }
 
   /// Counts new records against the pace that the cap allows. Each takes a part of the span; while
   /// they come faster than that pace, the span ends in the future.
-  static func count(
+  package static func count(
     _ added: Int64, of account: Identifier, _ transaction: Transaction, catalogue: Catalogue,
     now: Instant
   ) throws {
@@ -54,7 +52,7 @@ enum Allowance {
     let until = begin + .milliseconds(added * part)
     guard until <= now + recordSpan else {
       let wait = until.milliseconds - (now + recordSpan).milliseconds
-      throw Refusal.creationLimited(retryAfterSeconds: Int(wait / 1000) + 1)
+      throw AccountRefusal.creationLimited(retryAfterSeconds: Int(wait / 1000) + 1)
     }
     try transaction.execute(
       "UPDATE sync.accounts SET created_until_ms = $2 WHERE id = $1",

@@ -20,8 +20,7 @@ package struct UsageEntry: Sendable, Equatable {
   private static let keptCount: Int64 = 5000
   /// Entries are folded when the sequence passes a multiple of this, so most writes need not look.
   private static let foldSpan: Int64 = 500
-  /// The most entries folded at once: twice as many as can have come since, so that a longer ledger
-  /// shrinks.
+  /// The most entries folded at once: twice as many as can have come since, so that a longer ledger shrinks.
   private static let foldCountMax: Int64 = 2 * foldSpan
 
   private static let columns = "seq, delta_bytes, reason, file_id, at_ms, entry_count"
@@ -35,7 +34,7 @@ package struct UsageEntry: Sendable, Equatable {
     entryCount = try row.integer(5)
   }
 
-  init(
+  package init(
     number: Int64, deltaByteCount: Int64, reason: String, file: Identifier, at: Instant
   ) {
     self.number = number
@@ -65,7 +64,7 @@ package struct UsageEntry: Sendable, Equatable {
     ) { row in try row.integer(0) } ?? 0
   }
 
-  func append(_ transaction: Transaction, of account: Identifier) throws {
+  package func append(_ transaction: Transaction, of account: Identifier) throws {
     try transaction.execute(
       """
       INSERT INTO sync.usage_entries
@@ -77,7 +76,7 @@ package struct UsageEntry: Sendable, Equatable {
   }
 
   /// Folds old entries when due: the account's sequence went on `from` one number `to` another.
-  static func fold(
+  package static func fold(
     _ transaction: Transaction, of account: Identifier, from: Int64, to: Int64
   ) throws {
     guard from / foldSpan != to / foldSpan else { return }

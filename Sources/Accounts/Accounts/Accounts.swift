@@ -1,7 +1,7 @@
-internal import Requests
 package import Base
 internal import Crypto
-internal import JSON
+package import JSON
+internal import Requests
 package import Storage
 package import Tiers
 
@@ -67,8 +67,7 @@ package struct Account: Sendable {
     }
   }
 
-  /// The number of accounts, including those after an id. It counts rows, so only operators may ask
-  /// for it.
+  /// The number of accounts, including those after an id. It counts rows, so only operators may ask for it.
   package static func count(
     _ queryable: some Queryable, after id: Identifier = Identifier(high: 0, low: 0)
   ) throws -> Int64 {
@@ -152,13 +151,15 @@ package struct NewAccount: Sendable {
 
   /// Writes the account, its first key, its root folder, and the invite that opened it.
   ///
-  /// - Throws: A `Refusal` if the username, the key, the account's id or the root's id is taken.
+  /// - Throws: An `AccountRefusal` if the username, the key, the account's id or the root's id is taken.
   package func create(
     _ transaction: Transaction, by invite: Identifier? = nil, catalogue: Catalogue, now: Instant
   ) throws -> Account {
-    if try Device.find(transaction, publicKey) != nil { throw Refusal.keyRegistered }
-    if let username, try Account.find(transaction, username) != nil { throw Refusal.usernameTaken }
-    if try Account.find(transaction, id) != nil { throw Refusal.accountExists }
+    if try Device.find(transaction, publicKey) != nil { throw AccountRefusal.keyRegistered }
+    if let username, try Account.find(transaction, username) != nil {
+      throw AccountRefusal.usernameTaken
+    }
+    if try Account.find(transaction, id) != nil { throw AccountRefusal.accountExists }
     let fee = catalogue.metadataFeeByteCount
     // On PostgreSQL two transactions can pass the checks above together. Here one of them waits.
     let inserted = try transaction.execute(
@@ -172,7 +173,7 @@ package struct NewAccount: Sendable {
       username.map { .text($0.shown) } ?? .null, .id(root), .instant(now),
       invite.map { .id($0) } ?? .null)
     guard inserted == 1 else {
-      throw try Account.find(transaction, id) != nil ? Refusal.accountExists : .usernameTaken
+      throw try Account.find(transaction, id) != nil ? AccountRefusal.accountExists : .usernameTaken
     }
     try Device.add(transaction, publicKey, to: id, label: "first", statement: nil, now: now)
     var owners = try LockedOwners(transaction, [id])
@@ -195,12 +196,12 @@ package struct NewAccount: Sendable {
       VALUES ($1, $2, $1, 'folder', 0, $3, 0, 0, 0)
       ON CONFLICT (id) DO NOTHING
       """, .id(root), .id(id), .integer(sequence))
-    guard count == 1 else { throw Refusal.fileExists }
+    guard count == 1 else { throw AccountRefusal.rootExists }
   }
 }
 
 extension Account {
-  func json(
+  package func json(
     _ cap: Cap, graceEnd: Instant? = nil, devices: [Device]? = nil,
     transfers: [Transfers.Month]? = nil
   ) -> JSONValue {

@@ -1,6 +1,6 @@
-internal import Requests
 package import Base
 package import JSON
+internal import Requests
 package import Storage
 package import Tiers
 
@@ -82,8 +82,7 @@ extension StorageFigures {
     ]
   }
 
-  /// Continues from the sums that `saved` holds. Throws a `JSONError` if it cannot have written
-  /// them.
+  /// Continues from the sums that `saved` holds. Throws a `JSONError` if it cannot have written them.
   package mutating func take(saved: JSON) throws {
     let after = saved["after"]
     last = try after.isNull ? nil : Identifier(after.requireString())

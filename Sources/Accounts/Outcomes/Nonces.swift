@@ -1,8 +1,8 @@
-internal import Requests
 internal import Base
 internal import Crypto
-internal import HTTPSignatures
-internal import Storage
+package import HTTPSignatures
+package import Requests
+package import Storage
 
 /// Records the outcome of each signed request, in the same transaction as its effect.
 ///
@@ -10,9 +10,9 @@ internal import Storage
 /// the recorded outcome. A different request with the same nonce is a replay. A refused request has
 /// no effect and leaves no nonce, so a repeat is judged again. Rows are deleted when their
 /// signature expires, since it is not accepted any more.
-enum Nonces {
+package enum Nonces {
   /// Runs `effect` unless this request was already carried out. The caller's row must be locked.
-  static func once(
+  package static func once(
     _ transaction: Transaction, _ credentials: Credentials, _ effect: () throws -> Outcome
   ) throws -> Outcome {
     guard case .signed(let signature) = credentials.proof, let nonce = signature.nonce else {
@@ -25,12 +25,12 @@ enum Nonces {
   }
 
   /// Uses a nonce for a response that is given once. The same request again is a replay, too.
-  static func spend(_ transaction: Transaction, _ signature: VerifiedSignature) throws {
+  package static func spend(_ transaction: Transaction, _ signature: VerifiedSignature) throws {
     guard let nonce = signature.nonce else { throw RequestRefusal.signature(.nonceMissing) }
     try record(transaction, signature, nonce, Outcome(status: 201, body: []))
   }
 
-  static func recorded(
+  package static func recorded(
     _ queryable: some Queryable, _ credentials: Credentials
   ) throws -> Outcome? {
     guard case .signed(let signature) = credentials.proof, let nonce = signature.nonce else {
