@@ -1,11 +1,9 @@
 package import Base
-package import JSON
-internal import Requests
 package import Storage
 package import Tiers
 
 /// The accounts' usage and caps at one moment, added up account by account.
-package struct StorageFigures: Equatable, Sendable {
+package struct StorageFigures: Sendable {
   package struct Sum: Sendable, Equatable {
     package fileprivate(set) var accountCount: Int64 = 0
     package fileprivate(set) var usageByteCount: Int64 = 0
@@ -68,48 +66,5 @@ package struct StorageFigures: Equatable, Sendable {
     }
     note(&total)
     note(&plans[plan, default: Sum()])
-  }
-}
-
-/// The sums so far as text, for a count that continues on another day.
-extension StorageFigures {
-  package var saved: JSONValue {
-    [
-      "after": last.map { .string($0.description) } ?? .null, "opened": .integer(openedCount),
-      "total": total.saved,
-      "plans": .array(
-        plans.sorted { $0.key < $1.key }.map { [.string($0.key), $0.value.saved] }),
-    ]
-  }
-
-  /// Continues from the sums that `saved` holds. Throws a `JSONError` if it cannot have written them.
-  package mutating func take(saved: JSON) throws {
-    let after = saved["after"]
-    last = try after.isNull ? nil : Identifier(after.requireString())
-    guard last != nil || after.isNull else {
-      throw JSONError(code: .wrongType, path: after.path, message: "must be an account's id")
-    }
-    openedCount = try saved["opened"].requireInteger()
-    total = try Sum(saved: saved["total"])
-    plans = [:]
-    for item in try saved["plans"].requireArray() {
-      plans[try item[0].requireString()] = try Sum(saved: item[1])
-    }
-  }
-}
-
-extension StorageFigures.Sum {
-  fileprivate var saved: JSONValue {
-    [
-      .integer(accountCount), .integer(usageByteCount), .integer(overCapAccountCount),
-      .integer(overCapByteCount),
-    ]
-  }
-
-  fileprivate init(saved: JSON) throws {
-    accountCount = try saved[0].requireInteger()
-    usageByteCount = try saved[1].requireInteger()
-    overCapAccountCount = try saved[2].requireInteger()
-    overCapByteCount = try saved[3].requireInteger()
   }
 }

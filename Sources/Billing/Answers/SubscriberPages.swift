@@ -16,32 +16,18 @@ package struct SubscriberPages {
   private let now: Instant
   private let catalogue: Catalogue
   private let pageCount: Int
-  /// Where the next page begins. A later value can continue from there.
-  package private(set) var place: Place
-
-  package struct Place: Equatable, Sendable {
-    /// The last subscription that was read; nil after the last of all.
-    package let last: String?
-    /// The number of subscriptions that were read.
-    package let readCount: Int64
-
-    package init(last: String?, readCount: Int64) {
-      self.last = last
-      self.readCount = readCount
-    }
-
-    package static let start = Place(last: "", readCount: 0)
-  }
+  /// The last subscription that was read; nil after the last of all.
+  private var last: String? = ""
+  /// The number of subscriptions that were read.
+  package private(set) var readCount: Int64 = 0
 
   /// The longest chain that is followed; no customer has a longer one.
   private static let chainCountMax = 32
 
   package init(
-    of ledger: Ledger, at now: Instant, from place: Place = .start, pageCount: Int = 256,
-    reading reader: Reader
+    of ledger: Ledger, at now: Instant, pageCount: Int = 256, reading reader: Reader
   ) throws {
     self.ledger = ledger
-    self.place = place
     self.pageCount = pageCount
     self.reader = reader
     self.now = now
@@ -55,16 +41,15 @@ package struct SubscriberPages {
 
   /// The subscribers of the next page; nil after the last.
   package mutating func next() throws -> [Subscriber]? {
-    guard let after = place.last else { return nil }
+    guard let after = last else { return nil }
     let page = try reader.rows(
       """
       SELECT \(DerivedRow.columns) FROM billing.subscriptions WHERE object > $1
       ORDER BY object LIMIT $2
       """, .text(after), .integer(pageCount)
     ) { row in try DerivedRow(row) }
-    place = Place(
-      last: page.count == pageCount ? page.last?.object : nil,
-      readCount: place.readCount + Int64(page.count))
+    last = page.count == pageCount ? page.last?.object : nil
+    readCount += Int64(page.count)
     let chains = try chains(page.filter { counts($0) })
     let purchases = try purchases(chains.flatMap { $0 })
     return chains.map { chain in

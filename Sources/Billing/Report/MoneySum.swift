@@ -48,15 +48,6 @@ package struct MoneySum: Hashable, Sendable {
         + padded.suffix(Self.digitCount), currency: currency)
   }
 
-  /// The exact sum as text.
-  var saved: String { String(parts) }
-
-  /// Reads what `saved` wrote; nil for anything else.
-  init?(saved: String) {
-    guard let parts = Int128(saved) else { return nil }
-    self.parts = parts
-  }
-
   /// For a plot, which need not be exact.
   package var approximate: Double { Double(parts) / 1e12 }
 }

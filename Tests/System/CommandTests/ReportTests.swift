@@ -26,7 +26,7 @@ struct ReportTests {
     let again = try shop.coffer("report", "--html", page)
     #expect(again.code == 1)
     #expect(
-      again.errors == "coffer: \(page) cannot be written: it exists and is not overwritten\n")
+      again.errors == "coffer: \(page) cannot be written: it exists and will not be overwritten\n")
     let forced = try shop.coffer("report", "--html", page, "--force")
     #expect(forced.code == 0, "\(forced.errors)")
     #expect(forced.out.hasPrefix("October 2026, as known at 2026-11-15T08:30:00Z\n"))
@@ -36,14 +36,10 @@ struct ReportTests {
     for (words, code, complaint) in [
       (["--month", "2026-12"], 1, "2026-12 has not begun; the running month is 2026-11"),
       (
-        ["--month", "2026-07"], 1, "nothing is known of 2026-07: the first of it all is of 2026-08"
+        ["--month", "2026-07"], 1, "there is no data for 2026-07: the ledger begins in 2026-08"
       ),
       (["--month", "September"], 64, "--month takes a month like 2026-10"),
       (["--force"], 64, "--force is for --html"),
-      (
-        ["--html", "x", "--resume", "./x", "--force"], 64,
-        "--html and --resume take two files: ./x is removed at the end"
-      ),
       (["--html", "-"], 64, "--html takes a file: the tables go to standard output"),
       (
         ["--html", "/nowhere/report.html"], 1,
@@ -77,75 +73,6 @@ struct ReportTests {
     #expect(json.hasPrefix(#"{"month":"2026-11","to_date":"2026-11-15T08:30:00Z","#), "\(json)")
     #expect(json.contains(#"{"month":"2026-10","to_date":null,"#))
     #expect(json.contains(#"{"month":"2026-11","to_date":"2026-11-15T08:30:00Z","subscribers""#))
-
-    let file = shop.scratch.path + "/begun"
-    _ = try shop.coffer(
-      "report", "--month", "2026-11", "--resume", file, "--html", "/nowhere/report.html")
-    try shop.scratch.setClock(Instant(rfc3339: "2026-12-02T09:00:00Z")!)
-    let resumed = try shop.coffer("report", "--month", "2026-11", "--resume", file, "--json")
-    #expect(
-      resumed.out == json.replacing("\"until\":null", with: "\"until\":\"2026-12-02T09:00:00Z\""))
-  }
-
-  @Test func `a report that was interrupted goes on behind what its file has`() throws {
-    let file = shop.scratch.path + "/begun"
-    let whole = try shop.coffer("report", "--month", "2026-09", "--json").out
-    // Everything is read, and then the page cannot be written.
-    let lost = try shop.coffer(
-      "report", "--month", "2026-09", "--resume", file, "--html", "/nowhere/report.html")
-    #expect(lost.code == 1)
-    #expect(Files.permissions(file) == 0o600)
-    let begun = try #require(Files.text(file))
-    let version = String(
-      try shop.coffer("--version").out.dropFirst("coffer ".count).prefix { $0 != "\n" })
-    try shop.scratch.setClock(Instant(rfc3339: "2026-11-16T09:00:00Z")!)
-    for (member, ours, other) in [
-      ("month", "2026-09", "2026-08"), ("environment", "live", "sandbox"),
-      ("version", version, "0.0.1"),
-      ("database", "", "0b5c0a2e-0000-4000-8000-000000000001"),
-    ] {
-      try Files.write(
-        begun.replacing(
-          "\"\(member)\":\"\(ours)\"", with: "\"\(member)\":\"\(other)\"", maxReplacements: 1),
-        to: file)
-      let refused = try shop.coffer("report", "--month", "2026-09", "--resume", file)
-      #expect(refused.code == 1)
-      #expect(
-        refused.errors
-          == "coffer: \(file) was begun with another \(member), \(other): name another file\n")
-    }
-    try Files.write(begun, to: file)
-    let unheard = try Finished(
-      path: "/bin/sh",
-      [
-        "-c", "exec \"$@\" >/dev/full", "sh", Binaries.directory + "/coffer", "report", "--month",
-        "2026-09", "--resume", file,
-      ],
-      environment: shop.environment)
-    #expect(unheard.code == 69)
-    #expect(Files.text(file) != nil)
-    let resumed = try shop.coffer("report", "--month", "2026-09", "--resume", file, "--json")
-    #expect(resumed.code == 0, "\(resumed.errors)")
-    #expect(
-      resumed.out
-        == whole.replacing(
-          "\"until\":null", with: "\"until\":\"2026-11-16T09:00:00Z\""))
-    #expect(Files.text(file) == nil)
-
-    for broken in [
-      "", "{}", "not a report", String(begun.dropLast(9)),
-      begun.replacing("\"read\":", with: "\"raed\":"),
-      begun.replacing(
-        "\"movements\":[[",
-        with: "\"movements\":[["
-          + "0,0,0,0,0,0,0],["),
-    ] {
-      try Files.write(broken, to: file)
-      let refused = try shop.coffer("report", "--month", "2026-09", "--resume", file)
-      #expect(refused.code == 1)
-      #expect(refused.errors == "coffer: \(file) is no report that was begun\n", "\(broken)")
-      #expect(Files.text(file) == broken)
-    }
   }
 
   private func refuseOnFullDisk() throws {

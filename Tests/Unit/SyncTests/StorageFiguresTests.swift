@@ -1,6 +1,5 @@
 import Accounts
 import Base
-import JSON
 import Storage
 import Sync
 import TestEngines
@@ -48,7 +47,6 @@ struct StorageFiguresTests {
     var figures = StorageFigures(
       at: Self.now, opened: (Self.now - .days(30))..<Self.now, .standard)
     try sync.read { reader in while try figures.readPage(reader) {} }
-    #expect(try sync.read { try Self.interrupted($0) } == figures)
     #expect(figures.total.accountCount == 2500)
     #expect(figures.openedCount == 30)
     #expect(figures.plans["premium"]?.accountCount == 250)
@@ -58,20 +56,6 @@ struct StorageFiguresTests {
     #expect(figures.total.overCapAccountCount == 751)
     #expect(figures.total.overCapByteCount == 751 * 500_000)
     #expect(figures.total.usageByteCount == 834 * 1_500_000 + 1666 * 1000)
-  }
-
-  /// The same figures, interrupted after each page and continued from what was saved.
-  private static func interrupted(_ reader: Reader) throws -> StorageFigures {
-    func begin() -> StorageFigures {
-      StorageFigures(at: now, opened: (now - .days(30))..<now, .standard)
-    }
-    var figures = begin()
-    while try figures.readPage(reader) {
-      let saved = figures.saved.encoded()
-      figures = begin()
-      try figures.take(saved: JSON.parse(saved))
-    }
-    return figures
   }
 
   private static func account(_ index: Int) -> Identifier {

@@ -61,7 +61,7 @@ enum Plot {
     }
     let more =
       sorted.count > shown.count
-      ? "<p>\(sorted.count - shown.count) smaller ones stand in the table.</p>\n" : ""
+      ? "<p>\(sorted.count - shown.count) smaller ones are in the table.</p>\n" : ""
     return figure(title, canvas(Double(shown.count) * row + 8, title, svg) + more)
   }
 

@@ -20,10 +20,6 @@ extension Command {
     .month)
   private static let page = Parameter<String?>.optional(
     "--html", "file", text: "also write a self-contained HTML page with plots", .path)
-  private static let resume = Parameter<String?>.optional(
-    "--resume", "file",
-    text: "save progress in this file, and resume an interrupted run from it",
-    .path)
   private static let force = Parameter<Bool>.flag(
     "--force", text: "with --html, overwrite an existing file")
 
@@ -36,16 +32,13 @@ extension Command {
       reported as it is known today, so late deliveries change it. Currencies are not added up. The \
       stores' commissions are not known here. Storage is as of now.
 
-      All subscriptions are read in one snapshot while the servers run, with progress on stderr. With \
-      --resume each page is read in a snapshot of its own, and the answer names both times. Its file is \
-      saved every few seconds and removed at the end. Another month, catalogue, database or version needs \
-      another file.
+      All subscriptions are read in one snapshot while the servers run, with progress on stderr.
       """,
     examples: [
       "coffer report --month 2026-10",
       "coffer report --html report.html",
     ],
-    options: [month, page, force, resume],
+    options: [month, page, force],
     answers: ReportJSON.shape,
     run: { invocation in
       let path = invocation[page]
@@ -55,17 +48,12 @@ extension Command {
       guard path != "-" else {
         throw CommandFailure(.usage, "--html takes a file: the tables go to standard output")
       }
-      if let path, let file = invocation[resume], OutputFile.isSame(path, file) {
-        throw CommandFailure(
-          .usage, "--html and --resume take two files: \(file) is removed at the end")
-      }
       if let path, !invocation[force] { try OutputFile.requireNew(path) }
       return try DatabaseSession.with(invocation, options: DatabaseSession.wholeReads) {
         database, configuration in
         let now = configuration.clock.now()
         let month = try begunMonth(invocation[month], at: now)
-        let figures = try ReportFigures(
-          month, at: now, configuration, of: database, begunIn: invocation[resume])
+        let figures = try ReportFigures(month, at: now, configuration, of: database)
         if let path {
           let bytes = Array(ReportPage(figures).text.utf8)
           if invocation[force] {
@@ -74,11 +62,9 @@ extension Command {
             try OutputFile.write(bytes, to: path)
           }
         }
-        let begun = invocation[resume]
         return Answer(
           text: ReportText(figures).text, json: ReportJSON.value(figures),
-          notice: path.map { "the page is in \($0)" },
-          whenWritten: { if let begun { OutputFile.remove(begun) } })
+          notice: path.map { "the page is in \($0)" })
       }
     })
 
@@ -104,93 +90,40 @@ extension Form where Value == Month {
 
 /// All figures of a report.
 struct ReportFigures {
-  let month: MonthlyReport
-  let storage: StorageFigures
+  private(set) var month: MonthlyReport
+  private(set) var storage: StorageFigures
   let made: Instant
-  /// When its last part was read, if it is not from one snapshot.
-  let until: Instant?
   let catalogue: Catalogue
   let environment: String
 
-  /// Reads the figures in one snapshot or, if the report is begun in a file, page by page.
+  /// Reads the figures in one snapshot.
   init(
-    _ month: Month, at now: Instant, _ configuration: DatabaseConfiguration,
-    of database: Database, begunIn file: String?
+    _ month: Month, at now: Instant, _ configuration: DatabaseConfiguration, of database: Database
   ) throws {
-    let ledger = Ledger(stores: .known, rules: LedgerRules(configuration), for: .command)
-    if let file {
-      let begun = try Self.read(month, at: now, configuration, ledger, of: database, begunIn: file)
-      (self.month, storage) = (begun.report, begun.storage)
-      (made, until) = (begun.began, configuration.clock.now())
-    } else {
-      (self.month, storage) = try Self.read(month, at: now, configuration, ledger, of: database)
-      (made, until) = (now, nil)
-    }
-    if let began = self.month.began, month.end <= began {
-      if let file { OutputFile.remove(file) }
-      throw CommandFailure(
-        .refused, "nothing is known of \(month): the first of it all is of \(Month(of: began))")
-    }
+    made = now
     catalogue = configuration.catalogue
     environment = configuration.grantingEnvironment.rawValue
+    self.month = MonthlyReport(month, at: now)
+    storage = StorageFigures(at: now, opened: month.start..<self.month.end, catalogue)
+    try read(of: Ledger(stores: .known, rules: LedgerRules(configuration), for: .command), database)
+    if let began = self.month.began, month.end <= began {
+      throw CommandFailure(
+        .refused, "there is no data for \(month): the ledger begins in \(Month(of: began))")
+    }
   }
 
-  private static func read(
-    _ month: Month, at now: Instant, _ configuration: DatabaseConfiguration, _ ledger: Ledger,
-    of database: Database
-  ) throws -> (MonthlyReport, StorageFigures) {
-    var report = MonthlyReport(month, at: now)
-    var storage = StorageFigures(
-      at: now, opened: month.start..<report.end, configuration.catalogue)
+  private mutating func read(of ledger: Ledger, _ database: Database) throws {
     try database.read { reader in
       let progress = Progress(
         "reading", .count(of: "subscriptions"), of: try SubscriberPages.count(reader))
-      var pages = try SubscriberPages(of: ledger, at: now, reading: reader)
+      var pages = try SubscriberPages(of: ledger, at: made, reading: reader)
       while let page = try pages.next() {
-        for subscriber in page { report.add(subscriber) }
-        progress.done = pages.place.readCount
+        for subscriber in page { month.add(subscriber) }
+        progress.done = pages.readCount
       }
       let weighed = Progress("weighing", .count(of: "accounts"), of: try Account.count(reader))
       while try storage.readPage(reader) { weighed.done = storage.total.accountCount }
     }
-    return (report, storage)
-  }
-
-  private static func read(
-    _ month: Month, at now: Instant, _ configuration: DatabaseConfiguration, _ ledger: Ledger,
-    of database: Database, begunIn file: String
-  ) throws -> BegunReport {
-    let catalogue = configuration.catalogue
-    let subject = BegunReport.Subject(
-      month: month, catalogue: catalogue.digest,
-      environment: configuration.grantingEnvironment.rawValue,
-      database: try database.read { try History.id(reading: $0) })
-    var begun = try BegunReport(at: file, subject, at: now) { began in
-      StorageFigures(at: began, opened: month.start..<min(month.end, began), catalogue)
-    }
-    let progress = Progress(
-      "reading", .count(of: "subscriptions"),
-      of: try database.read { try SubscriberPages.count($0) }, behind: begun.place.readCount)
-    while begun.place.last != nil {
-      let (from, began) = (begun.place, begun.began)
-      let (subscribers, place) = try database.read { reader in
-        var pages = try SubscriberPages(of: ledger, at: began, from: from, reading: reader)
-        return (try pages.next() ?? [], pages.place)
-      }
-      for subscriber in subscribers { begun.report.add(subscriber) }
-      begun.place = place
-      progress.done = place.readCount
-      try begun.saveIfDue()
-    }
-    let weighed = Progress(
-      "weighing", .count(of: "accounts"), of: try database.read { try Account.count($0) },
-      behind: begun.storage.total.accountCount)
-    while try database.read({ try begun.storage.readPage($0) }) {
-      weighed.done = begun.storage.total.accountCount
-      try begun.saveIfDue()
-    }
-    try begun.save()
-    return begun
   }
 
   /// `November 2026`, with a note if the month is not over.

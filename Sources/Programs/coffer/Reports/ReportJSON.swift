@@ -40,8 +40,7 @@ enum ReportJSON {
   ]
 
   static let shape: JSONShape = [
-    "month": .text, "to_date": .orNull(.time), "made": .time, "until": .orNull(.time),
-    "environment": .text,
+    "month": .text, "to_date": .orNull(.time), "made": .time, "environment": .text,
     "catalogue": ["version": .text, "digest": .text],
     "subscribers": movementShape.adding([
       .init("segments", .list(movementShape.adding(names))),
@@ -71,7 +70,6 @@ enum ReportJSON {
       "month": .string(month.month.description),
       "to_date": month.toDate.map(JSONValue.moment) ?? .null,
       "made": .string(figures.made.description),
-      "until": figures.until.map { .string($0.description) } ?? .null,
       "environment": .string(figures.environment),
       "catalogue": [
         "version": .string(figures.catalogue.version),

@@ -49,7 +49,6 @@ struct ReportPage {
   private var source: String {
     "As known on \(time(figures.made)), "
       + (figures.month.toDate.map { "counted until \(time($0)), " } ?? "")
-      + (figures.until.map { "and until \(time($0)), " } ?? "")
       + "from the ledger of coffer-billing"
   }
 
@@ -104,7 +103,7 @@ struct ReportPage {
     return Tile(
       title: "Net revenue", value: now.money(in: currency).description,
       change: "\(sign)\(difference.money(in: currency)) to \(compared)"
-        + (others.isEmpty ? "" : "; beside it \(others.joined(separator: ", "))"))
+        + (others.isEmpty ? "" : "; also \(others.joined(separator: ", "))"))
   }
 
   /// The period that a figure is compared with.

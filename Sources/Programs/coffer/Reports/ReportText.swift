@@ -13,10 +13,8 @@ struct ReportText {
   init(_ figures: ReportFigures) { self.figures = figures }
 
   var text: String {
-    let times =
-      figures.until.map { "between \(figures.made) and \($0)" } ?? "at \(figures.made)"
     let toDate = figures.month.toDate.map { ", until \($0)" } ?? ""
-    var text = "\(figures.title)\(toDate), as known \(times)\n"
+    var text = "\(figures.title)\(toDate), as known at \(figures.made)\n"
     let catalogue = "catalogue \(Printable.text(figures.catalogue.version)), digest "
     text +=
       catalogue
