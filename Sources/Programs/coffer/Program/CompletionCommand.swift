@@ -11,16 +11,16 @@ extension Command {
     abstract: "Print a shell completion script",
     discussion: """
       For zsh, save it as _coffer in a directory of fpath. For fish, save it as \
-      ~/.config/fish/completions/coffer.fish. Print it again after an upgrade.
+      ~/.config/fish/completions/coffer.fish. The script asks coffer itself for what to offer.
       """,
     examples: ["coffer completion bash > /etc/bash_completion.d/coffer"],
     arguments: [shell],
     answers: ["shell": .text, "script": .text],
     run: { invocation in
       let shell = invocation[shell]
-      let script = shell.script(CompletionTable(CommandTable.coffer.all))
       return Answer(
-        text: script, json: ["shell": .string(shell.rawValue), "script": .string(script)])
+        text: shell.script,
+        json: ["shell": .string(shell.rawValue), "script": .string(shell.script)])
     })
 }
 

@@ -10,6 +10,11 @@ enum Entry {
     StandardFiles.open()
     let environment = Launch.environment()
     do throws(CommandFailure) {
+      // For the scripts of `coffer completion`.
+      if words.first == "__complete" {
+        try StandardOutput.write(Offers.text(Array(words.dropFirst()), of: CommandTable.coffer.all))
+        return .ok
+      }
       switch try CommandLineParser(.coffer).parse(words, environment: environment) {
       case .help(let text):
         try StandardOutput.write(text)
