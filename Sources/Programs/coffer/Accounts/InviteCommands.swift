@@ -61,12 +61,7 @@ extension Command {
       """,
     examples: ["coffer invite list"],
     options: [limit, after],
-    answers: .page(
-      "invites",
-      of: [
-        "invite": .text, "state": .text, "used": .integer, "uses": .integer, "created": .time,
-        "expires": .time, "note": .text,
-      ]),
+    answers: invites(at: .distantPast).shape,
     run: { invocation in
       let limit = invocation[limit]
       return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
@@ -81,29 +76,21 @@ extension Command {
           }
           return (page, notice)
         }
-        var table = Table(
-          ("INVITE", .left), ("STATE", .left), ("USED", .right), ("OF", .right),
-          ("EXPIRES", .left), ("NOTE", .left))
-        for invite in page.rows {
-          table.add(
-            invite.id.description, state(invite, now), String(invite.useCount),
-            String(invite.useCountMax), Terminal.time(invite.expires, now: now), invite.note,
-            tint: state(invite, now) == "open" ? nil : .past)
-        }
-        return Answer(
-          text: table.text,
-          json: page.json(
-            "invites",
-            page.rows.map { invite in
-              [
-                "invite": .string(invite.id.description), "state": .string(state(invite, now)),
-                "used": .integer(invite.useCount), "uses": .integer(invite.useCountMax),
-                "created": .string(invite.created.description),
-                "expires": .string(invite.expires.description), "note": .string(invite.note),
-              ]
-            }), notice: notice)
+        return invites(at: now).answer(page, at: now, notice: notice)
       }
     })
+
+  private static func invites(at now: Instant) -> Listing<Invite> {
+    Listing(
+      "invites",
+      [
+        .text("invite", "INVITE") { $0.id.description },
+        .text("state", "STATE") { state($0, now) },
+        .integer("used", "USED") { $0.useCount }, .integer("uses", "OF") { $0.useCountMax },
+        .time("created") { $0.created }, .time("expires", "EXPIRES") { $0.expires },
+        .text("note", "NOTE") { $0.note },
+      ], tint: { state($0, now) == "open" ? nil : .past })
+  }
 
   static let inviteRevoke = Command(
     words: ["invite", "revoke"],

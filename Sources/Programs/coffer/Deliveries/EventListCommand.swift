@@ -47,10 +47,7 @@ extension Command {
     answers: .oneOf([
       ["deliveries": .list(EventText.shape), "next": .orNull(.integer)],
       [
-        "counts": .list([
-          "store": .text, "reason": .text, "count": .integer, "first": .time, "last": .time,
-        ]),
-        "refused": .list(["at": .time, "store": .text, "reason": .text, "request": .text]),
+        "counts": .list(countListing.item), "refused": .list(refusedListing.item),
       ],
     ]),
     run: { invocation in
@@ -62,7 +59,7 @@ extension Command {
           guard invocation[account] == nil, invocation[type] == nil, !invocation[withoutEffect],
             invocation[after] == nil
           else {
-            throw CommandFailure(.usage, "--refused goes with --store, --since and --limit alone")
+            throw CommandFailure(.usage, "--refused allows only --store, --since and --limit")
           }
           return try database.read { reader in
             try refusals(
@@ -93,8 +90,8 @@ extension Command {
         let shown = total.map {
           "\(Int64(page.deliveries.count).grouped) of \(EventText.count($0)) deliveries"
         }
-        let seen = "\(DeliveryPage.lookedAtCountMax) deliveries were looked through"
-        let notice = page.next.map { "\(shown ?? seen); go on with --after \($0)" }
+        let seen = "\(DeliveryPage.lookedAtCountMax) deliveries were searched"
+        let notice = page.next.map { "\(shown ?? seen); continue with --after \($0)" }
         return Answer(
           text: EventText.table(page.deliveries, at: now).text,
           json: [
@@ -114,38 +111,32 @@ extension Command {
       .filter { isWanted($0.provider, $0.at) }
     let latest = kept.prefix(countMax)
     let counts = try Refusals.counts(reading: reader).filter { isWanted($0.provider, $0.last) }
-    var table = Table(("AT", .left), ("STORE", .left), ("REASON", .left), ("REQUEST", .left))
-    for one in latest {
-      table.add(
-        Terminal.time(one.at, now: now), one.provider.rawValue, one.reason, one.request)
-    }
-    var sums = Table(
-      ("STORE", .left), ("REASON", .left), ("COUNT", .right), ("FIRST", .left), ("LAST", .left))
-    for count in counts {
-      sums.add(
-        count.provider.rawValue, count.reason, "\(count.count)",
-        Terminal.time(count.first, now: now), Terminal.time(count.last, now: now))
-    }
     return Answer(
-      text: sums.text + "\n" + table.text,
+      text: countListing.text(counts, at: now) + "\n" + refusedListing.text(Array(latest), at: now),
       json: [
-        "counts": .array(
-          counts.map { count in
-            [
-              "store": .string(count.provider.rawValue), "reason": .string(count.reason),
-              "count": .integer(count.count), "first": .string(count.first.description),
-              "last": .string(count.last.description),
-            ]
-          }),
-        "refused": .array(
-          latest.map { one in
-            [
-              "at": .string(one.at.description), "store": .string(one.provider.rawValue),
-              "reason": .string(one.reason), "request": .string(one.request),
-            ]
-          }),
+        "counts": .array(counts.map(countListing.json)),
+        "refused": .array(latest.map(refusedListing.json)),
       ],
       notice: latest.count < kept.count
         ? "\(latest.count) of \(kept.count) refused deliveries; --limit shows more" : nil)
+  }
+
+  private static var refusedListing: Listing<RefusedDelivery> {
+    Listing(
+      "refused",
+      [
+        .time("at", "AT") { $0.at }, .text("store", "STORE") { $0.provider.rawValue },
+        .text("reason", "REASON") { $0.reason }, .text("request", "REQUEST") { $0.request },
+      ])
+  }
+
+  private static var countListing: Listing<RefusalCount> {
+    Listing(
+      "counts",
+      [
+        .text("store", "STORE") { $0.provider.rawValue }, .text("reason", "REASON") { $0.reason },
+        .integer("count", "COUNT") { $0.count }, .time("first", "FIRST") { $0.first },
+        .time("last", "LAST") { $0.last },
+      ])
   }
 }

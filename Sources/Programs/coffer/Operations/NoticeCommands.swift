@@ -33,11 +33,7 @@ extension Command {
     options: [limit, account, waiting, after],
     answers: [
       "receiver": .orNull(["disabled": .orNull(.time)]),
-      "notices": .list([
-        "account": .text, "number": .integer, "id": .text, "made": .time, "state": .text,
-        "attempts": .integer, "due": .orNull(.time), "delivered": .orNull(.time),
-        "last_error": .orNull(.text),
-      ]),
+      "notices": .list(notices.item),
       "next": .orNull(.text),
     ],
     run: { invocation in
@@ -58,21 +54,11 @@ extension Command {
           }
           return (try Notices.receiver(reading: reader), page, more)
         }
-        var table = Table(
-          ("MADE", .left), ("ACCOUNT", .left), ("NUMBER", .right), ("STATE", .left),
-          ("ATTEMPTS", .right), ("DUE", .left), ("LAST ERROR", .left))
-        for notice in page.rows {
-          table.add(
-            Terminal.time(notice.made, now: now), notice.account.description,
-            String(notice.number), notice.state, String(notice.attempts),
-            Terminal.time(notice.due, now: now), notice.lastError ?? "-",
-            tint: notice.state == "failed" ? .bad : nil)
-        }
         return Answer(
-          text: headline(receiver) + table.text,
+          text: headline(receiver) + notices.text(page.rows, at: now),
           json: [
             "receiver": receiverJSON(receiver),
-            "notices": .array(page.rows.map { noticeJSON($0) }), "next": page.cursor,
+            "notices": .array(page.rows.map(notices.json)), "next": page.cursor,
           ],
           notice: more)
       }
@@ -94,7 +80,7 @@ extension Command {
         let now = configuration.clock.now()
         guard try database.read({ try Notices.receiver(reading: $0) }) != nil else {
           throw CommandFailure(
-            .refused, "nobody is told of changes: coffer-billing runs without COFFER_NOTICE_URL")
+            .refused, "no notices are sent: coffer-billing runs without COFFER_NOTICE_URL")
         }
         let owner = try database.read { reader in
           try invocation[account].map { try DatabaseSession.account(reader, $0).id }
@@ -155,7 +141,8 @@ extension Command {
   private static func listed(_ name: String, _ reader: Reader) throws -> NoticeRow {
     let parts = name.split(separator: "/").map(String.init)
     guard parts.count == 2, let account = Identifier(parts[0]) else {
-      throw CommandFailure(.usage, "--after takes <account>/<notice>, as the page before says")
+      throw CommandFailure(
+        .usage, "--after takes <account>/<notice>: see the previous page's last line")
     }
     guard let notice = try NoticeRow.find(parts[1], of: account, reading: reader) else {
       throw CommandFailure(.refused, "there is no notice \(parts[1]) of the account \(account)")
@@ -164,7 +151,7 @@ extension Command {
   }
 
   private static func headline(_ receiver: Notices.Receiver?) -> String {
-    guard let receiver else { return "nobody is told: COFFER_NOTICE_URL is not set\n\n" }
+    guard let receiver else { return "no notices are sent: COFFER_NOTICE_URL is not set\n\n" }
     return receiver.disabled.map {
       "disabled since \($0): the receiver answered 410; coffer notice enable\n\n"
     } ?? ""
@@ -179,14 +166,16 @@ extension Command {
     return ["disabled": optional(receiver.disabled)]
   }
 
-  private static func noticeJSON(_ notice: NoticeRow) -> JSONValue {
-    [
-      "account": .string(notice.account.description), "number": .integer(notice.number),
-      "id": .string(notice.id), "made": .string(notice.made.description),
-      "state": .string(notice.state), "attempts": .integer(notice.attempts),
-      "due": optional(notice.due), "delivered": optional(notice.delivered),
-      "last_error": notice.lastError.map { .string($0) } ?? .null,
-    ]
+  private static var notices: Listing<NoticeRow> {
+    Listing(
+      "notices",
+      [
+        .time("made", "MADE") { $0.made }, .text("account", "ACCOUNT") { $0.account.description },
+        .integer("number", "NUMBER") { $0.number }, .text("id") { $0.id },
+        .text("state", "STATE") { $0.state }, .integer("attempts", "ATTEMPTS") { $0.attempts },
+        .optionalTime("due", "DUE") { $0.due }, .optionalTime("delivered") { $0.delivered },
+        .optionalText("last_error", "LAST ERROR") { $0.lastError },
+      ], tint: { $0.state == "failed" ? .bad : nil })
   }
 }
 

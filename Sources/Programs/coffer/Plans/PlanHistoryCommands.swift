@@ -20,12 +20,7 @@ extension Command {
     discussion: "coffer plan show <number> prints one as a file for coffer plan apply.",
     examples: ["coffer plan history"],
     options: [historyLimit, historyAfter],
-    answers: .page(
-      "catalogues",
-      of: [
-        "number": .integer, "since": .time, "version": .text, "digest": .text,
-        "plans": .list(["id": .text, "bytes": .integer]),
-      ]),
+    answers: catalogues.shape,
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
         let (limit, now) = (invocation[historyLimit], configuration.clock.now())
@@ -34,31 +29,32 @@ extension Command {
             try CatalogueOfRecord.all(
               below: invocation[historyAfter] ?? .max, limit: limit + 1, reading: $0)
           }, limit: limit, cursor: { "\($0.number)" })
-        let records = page.rows
-        var table = Table(
-          ("NUMBER", .right), ("SINCE", .left), ("VERSION", .left), ("PLANS", .left),
-          ("DIGEST", .left))
-        for record in records {
-          table.add(
-            String(record.number), Terminal.time(record.since, now: now), record.version,
-            sizes(record.catalogue), record.digest)
-        }
-        return Answer(
-          text: table.text,
-          json: page.json(
-            "catalogues",
-            records.map { record in
-              [
-                "number": .integer(record.number), "since": .string(record.since.description),
-                "version": .string(record.version), "digest": .string(record.digest),
-                "plans": .array(
-                  ([record.catalogue.free] + record.catalogue.paid).map { plan in
-                    ["id": .string(plan.id), "bytes": .integer(plan.byteCount)]
-                  }),
-              ]
-            }), notice: page.notice(of: "catalogues"))
+        return catalogues.answer(page, at: now, notice: page.notice(of: "catalogues"))
       }
     })
+
+  private static var catalogues: Listing<CatalogueOfRecord> {
+    Listing(
+      "catalogues",
+      [
+        .integer("number", "NUMBER") { $0.number }, .time("since", "SINCE") { $0.since },
+        .text("version", "VERSION") { $0.version },
+        Column(
+          "plans", .list(["id": .text, "bytes": .integer]), "PLANS",
+          json: { record in
+            .array(
+              plans(record.catalogue).map { plan in
+                ["id": .string(plan.id), "bytes": .integer(plan.byteCount)]
+              })
+          },
+          cell: { record in
+            plans(record.catalogue).map { "\($0.id) \(ByteCount.text($0.byteCount))" }
+              .joined(separator: ", ")
+          }), .text("digest", "DIGEST") { $0.digest },
+      ])
+  }
+
+  private static func plans(_ catalogue: Catalogue) -> [Plan] { [catalogue.free] + catalogue.paid }
 
   static let planShow = Command(
     words: ["plan", "show"],
@@ -94,13 +90,8 @@ extension Command {
   private static func whyNoFile(_ record: CatalogueOfRecord) -> String {
     let name = "catalogue \(record.number), \(record.version),"
     return record.digest == Catalogue.standard.digest
-      ? "\(name) is the one that is built in: no file says it"
+      ? "\(name) is built in and has no file"
       : "\(name) was kept by an earlier version, without what each of its products costs: "
         + "coffer-billing keeps the file once it starts with it"
-  }
-
-  private static func sizes(_ catalogue: Catalogue) -> String {
-    ([catalogue.free] + catalogue.paid).map { "\($0.id) \(ByteCount.text($0.byteCount))" }
-      .joined(separator: ", ")
   }
 }

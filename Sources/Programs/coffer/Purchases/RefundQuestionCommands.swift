@@ -29,12 +29,7 @@ extension Command {
       """,
     examples: ["coffer refund questions --account ada"],
     options: [limit, account, after],
-    answers: .page(
-      "questions",
-      of: [
-        "payment": .text, "asked": .time, "until": .time, "account": .orNull(.text),
-        "answered": .orNull(.time), "answer": .orNull(.text),
-      ]),
+    answers: questions.shape,
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
         database, configuration in
@@ -44,32 +39,26 @@ extension Command {
           let last = try invocation[after].map { text in
             guard let payment = ObjectKey(text),
               let row = try RefundQuestionRow.find(payment, reading: reader)
-            else { throw CommandFailure(.refused, "nothing was asked of \(text)") }
+            else { throw CommandFailure(.refused, "there is no refund question about \(text)") }
             return row
           }
           let found = try RefundQuestionRow.all(
             of: owner, before: last, limit: invocation[limit] + 1, reading: reader)
           return ListPage(found, limit: invocation[limit], cursor: \.payment.description)
         }
-        var table = Table(("ASKED", .left), ("PAYMENT", .left), ("UNTIL", .left), ("TOLD", .left))
-        for row in page.rows {
-          table.add(
-            Terminal.time(row.asked, now: now), row.payment.description,
-            Terminal.time(row.until, now: now), row.answer ?? "not yet")
-        }
-        return Answer(
-          text: table.text, json: page.json("questions", page.rows.map { json($0) }),
-          notice: page.notice(of: "questions"))
+        return questions.answer(page, at: now, notice: page.notice(of: "questions"))
       }
     })
 
-  private static func json(_ row: RefundQuestionRow) -> JSONValue {
-    [
-      "payment": .string(row.payment.description), "asked": .string(row.asked.description),
-      "until": .string(row.until.description),
-      "account": row.account.map { .string($0.description) } ?? .null,
-      "answered": row.answered.map { .string($0.description) } ?? .null,
-      "answer": row.answer.map { .string($0) } ?? .null,
-    ]
+  private static var questions: Listing<RefundQuestionRow> {
+    Listing(
+      "questions",
+      [
+        .time("asked", "ASKED") { $0.asked },
+        .text("payment", "PAYMENT") { $0.payment.description },
+        .time("until", "UNTIL") { $0.until }, .optionalText("account") { $0.account?.description },
+        .optionalTime("answered") { $0.answered },
+        .optionalText("answer", "TOLD", absent: "not yet") { $0.answer },
+      ])
   }
 }

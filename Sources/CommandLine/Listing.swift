@@ -1,0 +1,115 @@
+package import Base
+package import JSON
+
+/// A value of each item of a list: a member in JSON and, if it has a title, a column of the table.
+package struct Column<Row> {
+  let name: String
+  let shape: JSONShape
+  let title: String?
+  let alignment: Table.Alignment
+  let json: (Row) -> JSONValue
+  let cell: (Row, _ now: Instant) -> String
+
+  /// A value that needs a form of its own.
+  package init(
+    _ name: String, _ shape: JSONShape, _ title: String? = nil,
+    _ alignment: Table.Alignment = .left, json: @escaping (Row) -> JSONValue,
+    cell: @escaping (Row) -> String = { _ in "" }
+  ) {
+    (self.name, self.shape, self.title, self.alignment) = (name, shape, title, alignment)
+    self.json = json
+    self.cell = { row, _ in cell(row) }
+  }
+
+  private init(
+    _ name: String, _ shape: JSONShape, _ title: String?, json: @escaping (Row) -> JSONValue,
+    cell: @escaping (Row, _ now: Instant) -> String
+  ) {
+    (self.name, self.shape, self.title, alignment) = (name, shape, title, .left)
+    self.json = json
+    self.cell = cell
+  }
+
+  package static func text(
+    _ name: String, _ title: String? = nil, _ value: @escaping (Row) -> String
+  ) -> Column {
+    Column(name, .text, title, json: { .string(value($0)) }, cell: value)
+  }
+
+  /// Null if there is no value, which the table shows as `absent`.
+  package static func optionalText(
+    _ name: String, _ title: String? = nil, absent: String = "-",
+    _ value: @escaping (Row) -> String?
+  ) -> Column {
+    Column(
+      name, .orNull(.text), title, json: { value($0).map { .string($0) } ?? .null },
+      cell: { value($0) ?? absent })
+  }
+
+  package static func integer(
+    _ name: String, _ title: String? = nil, _ value: @escaping (Row) -> Int64
+  ) -> Column {
+    Column(
+      name, .integer, title, .right, json: { .integer(value($0)) }, cell: { String(value($0)) })
+  }
+
+  package static func bool(_ name: String, _ value: @escaping (Row) -> Bool) -> Column {
+    Column(name, .bool, json: { .bool(value($0)) })
+  }
+
+  package static func time(
+    _ name: String, _ title: String? = nil, _ value: @escaping (Row) -> Instant
+  ) -> Column {
+    Column(
+      name, .time, title, json: { .string(value($0).description) },
+      cell: { Terminal.time(value($0), now: $1) })
+  }
+
+  /// Null, or `-`, if there is no time.
+  package static func optionalTime(
+    _ name: String, _ title: String? = nil, _ value: @escaping (Row) -> Instant?
+  ) -> Column {
+    Column(
+      name, .orNull(.time), title, json: { value($0).map { .string($0.description) } ?? .null },
+      cell: { Terminal.time(value($0), now: $1) })
+  }
+}
+
+/// The items of a list: their shape, their JSON and their table, all made from the same columns.
+package struct Listing<Row> {
+  private let name: String
+  private let columns: [Column<Row>]
+  private let tint: (Row) -> Terminal.Tint?
+
+  /// `name` is the member that holds the items. A row of the table has the colour of its `tint`.
+  package init(
+    _ name: String, _ columns: [Column<Row>], tint: @escaping (Row) -> Terminal.Tint? = { _ in nil }
+  ) {
+    self.name = name
+    self.columns = columns
+    self.tint = tint
+  }
+
+  /// The shape of one item.
+  package var item: JSONShape { .object(columns.map { .init($0.name, $0.shape) }) }
+
+  /// The shape of a page of items.
+  package var shape: JSONShape { .page(name, of: item) }
+
+  package func json(_ row: Row) -> JSONValue {
+    .object(columns.map { .init($0.name, $0.json(row)) })
+  }
+
+  /// Times are relative to `now` on a terminal.
+  package func text(_ rows: [Row], at now: Instant) -> String {
+    let shown = columns.compactMap { column in column.title.map { (title: $0, column: column) } }
+    var table = Table(columns: shown.map { ($0.title, $0.column.alignment) })
+    for row in rows { table.add(cells: shown.map { $0.column.cell(row, now) }, tint: tint(row)) }
+    return table.text
+  }
+
+  package func answer(_ page: ListPage<Row>, at now: Instant, notice: String?) -> Answer {
+    Answer(
+      text: text(page.rows, at: now), json: page.json(name, page.rows.map(json)), notice: notice)
+  }
+}
