@@ -2,6 +2,7 @@ package import Base
 package import Endpoints
 package import HTTPMessages
 internal import HTTPServer
+package import JSON
 package import Storage
 
 /// An endpoint that only reads. The headers identify the caller, and the rows that it reads are charged.
@@ -28,6 +29,12 @@ extension AccountRead {
   package func read(_ reader: Reader, _ request: AccountRequest) throws -> Answer {
     defer { request.credentials.meter.charge(Price.rows(reader.work.rowCount), for: .reading) }
     return try answer(request, reader, now: gate.clock.now())
+  }
+}
+
+extension AccountRead where Answer == JSONValue {
+  package func respond(_ answer: JSONValue, to request: AccountRequest) -> Response {
+    .json(200, answer)
   }
 }
 

@@ -155,8 +155,8 @@ package struct EntitlementExplanation: Sendable {
   package struct Transition: Sendable, Hashable {
     /// When it took effect.
     package let at: Instant
-    /// When it was noticed; nil for a clock transition that was stored before this was recorded.
-    package let noticed: Instant?
+    /// When it was noticed.
+    package let noticed: Instant
     /// `clock`, `fact`, `policy` or `owner`.
     package let cause: String
     package let before: String

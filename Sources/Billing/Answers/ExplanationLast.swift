@@ -31,7 +31,7 @@ extension EntitlementExplanation {
     guard let step else {
       return newest(told).map(sentence)
         ?? unread.first.map {
-          "Last, a purchase was told of that is still to be read from \($0.store)."
+          "Last, a purchase was reported that is still to be read from \($0.store)."
         }
         ?? (erased == nil
           ? "Nothing has happened yet: no plan was ever bought."
@@ -90,7 +90,7 @@ extension EntitlementExplanation {
     let recovers = subscription.transitions.contains { transition in
       transition.cause == "fact" && failed.contains(transition.before)
         && transition.after == Label.active.rawValue
-        && transition.noticed.map { isNear($0, step.from) } ?? false
+        && isNear(transition.noticed, step.from)
     }
     let payment = subscription.bill.payments.first { payment in
       payment.state == .paid && payment.from.map { $0 <= step.from } ?? false
@@ -104,7 +104,7 @@ extension EntitlementExplanation {
   {
     let ends = subscription.transitions.filter { transition in
       transition.cause == "fact" && transition.after == Label.revoked.rawValue
-        && transition.noticed.map { isNear($0, step.from) } ?? false
+        && isNear(transition.noticed, step.from)
     }
     // A dispute carries the time at which it began.
     return subscription.bill.reversals.filter { reversal in
@@ -219,7 +219,7 @@ extension EntitlementExplanation {
     case .contested: "the bank disputed the payment"
     case .trial: "a free trial began"
     case .grace: "the payment for the next period failed"
-    case .leeway: "a period began whose payment nobody has reported yet"
+    case .leeway: "a period began, but its payment has not been reported yet"
     case .storeUnreachable: "a renewal was due that could not be checked"
     case .courtesy: "a period began without a payment"
     case .granted: "the plan that we gave your account began to count"
@@ -240,7 +240,7 @@ extension EntitlementExplanation {
   ) -> String? {
     if before.reason == .quotaSet {
       return step.capByteCount == before.capByteCount
-        ? "another plan came beneath the size that we have set" : nil
+        ? "the plan below the size that we have set changed" : nil
     }
     if step.reason == .quotaSet { return nil }
     if step.planID == before.planID {

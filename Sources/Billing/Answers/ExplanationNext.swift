@@ -52,13 +52,13 @@ extension EntitlementExplanation {
     let store = paused.store
     return end > now
       ? "Next, \(store) resumes the subscription on \(date(end)) and charges again."
-      : "Next, \(store) should tell that the subscription was resumed, which was due on "
+      : "Next, \(store) should report that the subscription was resumed, which was due on "
         + "\(date(end))."
   }
 
   /// The sentence for an account whose deletion was requested.
   private var end: String {
-    let unless = "unless its end is called off before"
+    let unless = "unless the deletion is cancelled before"
     guard let erases else {
       return "Next, the account has to be exported, and is erased after that, \(unless)."
     }
@@ -82,7 +82,7 @@ extension EntitlementExplanation {
     switch renewal.kind {
     case .resumption: return resumption(of: renewal.subscription)
     case .uncollected:
-      return "Next, the subscription goes on on \(date(renewal.at)); no payment is asked for at "
+      return "Next, the subscription continues on \(date(renewal.at)); no payment is requested at "
         + "present."
     case .payment:
       let text = "Next, the subscription renews on \(date(renewal.at))\(change(renewal))"
@@ -193,7 +193,8 @@ extension EntitlementExplanation {
       return text == then ? "\(then), unless something is bought before" : text
     }
     if carrying.kind == .uncollected {
-      return "the subscription goes on on \(date(carrying.at)); no payment is asked for at present"
+      return
+        "the subscription continues on \(date(carrying.at)); no payment is requested at present"
     }
     return "the subscription renews on \(date(carrying.at))\(change(carrying)); "
       + "if no payment comes, \(then(step))"
@@ -211,7 +212,7 @@ extension EntitlementExplanation {
       switch renewal.kind {
       case .payment: "the subscription renews, next on \(date(renewal.at))"
       case .resumption: "the subscription is resumed and paid on \(date(renewal.at))"
-      case .uncollected: "the subscription goes on, next on \(date(renewal.at))"
+      case .uncollected: "the subscription continues, next on \(date(renewal.at))"
       }
     if renewal.subscription.bill.isScheduled {
       return "\(then(step)), or what the schedule at \(renewal.subscription.store) says if "

@@ -94,7 +94,7 @@ extension EntitlementExplanation {
     let agrees =
       (held.capByteCount, held.planID, held.reason) == (owed.capByteCount, owed.planID, owed.reason)
     if !agrees, let store = storeWithoutPast(owed) {
-      known = "\(store) tells how the purchase stands now, and no more how it stood then."
+      known = "\(store) reports the purchase's present state, and no longer its state at that time."
     } else if !agrees {
       known = "As known today, it was entitled to \(size(owed)) then, because "
       known += because(owed, isPast: true)
@@ -113,7 +113,7 @@ extension EntitlementExplanation {
   private func storeWithoutPast(_ owed: Schedule.Boundary) -> String? {
     subscriptions.first { subscription in
       !subscription.tellsPeriods
-        && subscription.transitions.contains { $0.noticed.map { $0 <= moment } ?? false }
+        && subscription.transitions.contains { $0.noticed <= moment }
         && subscription.intervals.contains { interval in
           interval.planID == owed.planID && interval.why == owed.reason
             && interval.from <= moment && moment < interval.to
@@ -133,7 +133,7 @@ extension EntitlementExplanation {
 
   /// The earliest time after `moment` at which something was noticed that had happened by `moment`.
   private var noticedLater: Instant? {
-    subscriptions.flatMap { $0.transitions }.filter { $0.at <= moment }.compactMap { $0.noticed }
+    subscriptions.flatMap { $0.transitions }.filter { $0.at <= moment }.map(\.noticed)
       .filter { $0 > moment }.min()
   }
 
@@ -168,8 +168,8 @@ extension EntitlementExplanation {
     case .trial: isPast ? "a free trial ran" : "a free trial runs"
     case .grace: "the last payment failed and the store \(be) retrying it"
     case .leeway where !isPast && asksForNothing:
-      "a period is expected that nobody has reported yet"
-    case .leeway: "a payment \(be) expected that nobody has reported yet"
+      "a period is expected that has not been reported yet"
+    case .leeway: "a payment \(be) expected that has not been reported yet"
     case .storeUnreachable:
       "a renewal \(be) expected and the store \(isPast ? "did" : "does") not answer"
     case .courtesy: "it \(be) kept without a payment"

@@ -25,7 +25,7 @@ package struct PaidTwice: Sendable {
 
     /// The amount and where it was paid, for people.
     package var price: String {
-      payment?.amount.map { "\($0) at \(store)" } ?? "an amount that \(store) does not tell"
+      payment?.amount.map { "\($0) at \(store)" } ?? "an amount that \(store) does not report"
     }
   }
 

@@ -79,17 +79,6 @@ extension AppleAPI {
     }
     let proof = StoreListing.proof(
       by: "Apple", "signed under the certificate \(verified.certificate)")
-    let content: Delivery.Content
-    do throws(AppleDecodingError) {
-      content = .decoded(DecodedDelivery(try AppleNotification(verified)))
-    } catch {
-      switch error {
-      case .undecodable(let id, let error):
-        content = .undecodable(
-          id: id, type: try? AppleNotification.type(of: verified), why: "\(error)",
-          requests: AppleNotification.requests(naming: verified))
-      }
-    }
-    return .delivery(Delivery(content, proof: proof), body: verified.body)
+    return .delivery(Delivery(Delivery.Content(verified), proof: proof), body: verified.body)
   }
 }

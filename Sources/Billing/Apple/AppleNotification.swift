@@ -1,5 +1,5 @@
 package import Base
-package import JSON
+internal import JSON
 package import Stores
 package import Subscriptions
 package import Tiers
@@ -43,23 +43,12 @@ package enum AppleNote: String, Hashable, Sendable, CaseIterable {
   case historyCutShort = "history_cut_short"
 }
 
-/// Genuine, so it is recorded, but not as the store documents. `id` is set if it can be read.
-package enum AppleDecodingError: Error, Equatable, Sendable, CustomStringConvertible {
-  case undecodable(id: String?, JSONError)
-
-  package var description: String {
-    switch self {
-    case .undecodable(_, let error): error.description
-    }
-  }
-}
-
 extension AppleNotification {
   /// Accepts unknown types, members and values, but only valid ids and times.
-  package init(_ verified: VerifiedNotification) throws(AppleDecodingError) {
+  package init(_ verified: VerifiedNotification) throws(UndecodableDelivery) {
     do { try self.init(reading: verified) } catch {
       let id = verified.payload["notificationUUID"].string
-      throw .undecodable(id: id.flatMap { isID($0) ? $0 : nil }, error)
+      throw UndecodableDelivery(id: id.flatMap { isID($0) ? $0 : nil }, error)
     }
   }
 
@@ -137,11 +126,11 @@ package struct AppleTransactionReading: Hashable, Sendable {
   package let terms: [SearchTerm]
   package let notes: Set<AppleNote>
 
-  package init(_ verified: VerifiedTransaction) throws(AppleDecodingError) {
+  package init(_ verified: VerifiedTransaction) throws(UndecodableDelivery) {
     var decoder = AppleDecoder(environment: verified.environment)
     do { subscription = try decoder.readTransaction(verified.signed) } catch {
       let id = verified.signed.payload["transactionId"].string
-      throw .undecodable(id: id.flatMap { isID($0) ? $0 : nil }, error)
+      throw UndecodableDelivery(id: id.flatMap { isID($0) ? $0 : nil }, error)
     }
     fact = decoder.facts.first
     terms = decoder.terms

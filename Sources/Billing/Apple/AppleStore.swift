@@ -175,10 +175,8 @@ package struct AppleStore: Store {
       throw WebhookRefusal(error)
     }
     let reading: AppleTransactionReading
-    do throws(AppleDecodingError) { reading = try AppleTransactionReading(verified) } catch {
-      switch error {
-      case .undecodable(_, let error): throw error
-      }
+    do throws(UndecodableDelivery) { reading = try AppleTransactionReading(verified) } catch {
+      throw error.error
     }
     guard reading.fact != nil else { throw WebhookRefusal.notASubscription }
     return ClaimedPurchase(

@@ -23,20 +23,21 @@ extension Webhook {
             throw WebhookRefusal(error)
           }
           let proof = "signed under the certificate \(verified.certificate)"
-          do throws(AppleDecodingError) {
-            return Delivery(
-              .decoded(DecodedDelivery(try AppleNotification(verified))), proof: proof)
-          } catch {
-            switch error {
-            case .undecodable(let id, let error):
-              return Delivery(
-                .undecodable(
-                  id: id, type: try? AppleNotification.type(of: verified), why: "\(error)",
-                  requests: AppleNotification.requests(naming: verified)), proof: proof)
-            }
-          }
+          return Delivery(Delivery.Content(verified), proof: proof)
         }
       })
+  }
+}
+
+extension Delivery.Content {
+  init(_ verified: VerifiedNotification) {
+    do throws(UndecodableDelivery) {
+      self = .decoded(DecodedDelivery(try AppleNotification(verified)))
+    } catch {
+      self = .undecodable(
+        id: error.id, type: try? AppleNotification.type(of: verified), why: "\(error)",
+        requests: AppleNotification.requests(naming: verified))
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 package import Base
-package import JSON
+internal import JSON
 package import Stores
 internal import Subscriptions
 
@@ -42,24 +42,15 @@ package enum BTCPayNote: String, Hashable, Sendable, CaseIterable {
   case listCutShort = "list_cut_short"
 }
 
-/// Signed, so it is recorded, but not as the server documents. `id` is set if it can be read.
-package enum BTCPayDecodingError: Error, Equatable, Sendable, CustomStringConvertible {
-  case undecodable(id: String?, JSONError)
-
-  package var description: String {
-    switch self {
-    case .undecodable(_, let error): error.description
-    }
-  }
-}
-
 extension BTCPayEvent {
   /// Accepts unknown members and types, but requires valid names of delivery, store and invoice.
-  package init(_ delivery: BTCPayDelivery, store: String) throws(BTCPayDecodingError) {
+  package init(_ delivery: BTCPayDelivery, store: String) throws(UndecodableDelivery) {
     let json: JSON
-    do { json = try JSON.parseForeign(delivery.body) } catch { throw .undecodable(id: nil, error) }
+    do { json = try JSON.parseForeign(delivery.body) } catch {
+      throw UndecodableDelivery(id: nil, error)
+    }
     do { try self.init(json, store: store) } catch {
-      throw .undecodable(id: try? Self.id(json), error)
+      throw UndecodableDelivery(id: try? Self.id(json), error)
     }
   }
 

@@ -6,14 +6,16 @@ extension BTCPayConfiguration {
   package enum Keys {
     package static let url = Setting<String>(
       "COFFER_BTCPAY_URL", for: [.billing, .command], .meaning("BTCPay Server is off"),
-      text: "Where your BTCPay server answers. Plain http only to this machine.",
+      text:
+        "URL of your BTCPay server. Plain http is allowed only to this machine.",
       example: "https://pay.example.com", parser: .url)
 
     package static let storeID = Setting<String>(
       "COFFER_BTCPAY_STORE_ID", for: [.billing, .command],
       .meaning("required with COFFER_BTCPAY_URL"),
-      text: "Id of the store there that sells nothing but Coffer's plans; deliveries of any other "
-        + "are kept and ignored.",
+      text:
+        "Id of its store that sells only Coffer's plans. Deliveries of other stores are stored "
+        + "and ignored.",
       example: "4kTzQ9wYbJm3VxRr7NpHs2uDfCgE8aLqX6nWoKiMvB1P",
       parser: Parser { (text) throws(ParseFailure) in
         let isID = text.utf8.allSatisfy {
@@ -31,7 +33,8 @@ extension BTCPayConfiguration {
     package static let apiKey = Setting<Secret>(
       "COFFER_BTCPAY_API_KEY", for: [.billing, .command],
       .meaning("required with COFFER_BTCPAY_URL"),
-      text: "A key of its Greenfield API that may view the store's invoices, and nothing else.",
+      text:
+        "A key of its Greenfield API that may only view the store's invoices.",
       example: "<the key>",
       parser: Parser { (text) throws(ParseFailure) in
         guard isPrintable(text), text.utf8.count >= 20 else {
@@ -43,8 +46,9 @@ extension BTCPayConfiguration {
     package static let webhookSecrets = Setting<[Secret]>(
       "COFFER_BTCPAY_WEBHOOK_SECRETS", for: [.billing, .command],
       .meaning("required with COFFER_BTCPAY_URL"),
-      text: "Comma list of the webhook's secrets; each is accepted, so that one can be rotated: "
-        + "deliveries that wait keep the old signature for an hour.",
+      text:
+        "Comma list of the webhook's secrets. All are accepted, so that one can be rotated: "
+        + "waiting deliveries keep the old signature for an hour.",
       example: "<new>, <old>",
       parser: .list { (text, number) throws(ParseFailure) in
         guard isPrintable(text), text.utf8.count >= 16 else {

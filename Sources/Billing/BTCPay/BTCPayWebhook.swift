@@ -32,20 +32,17 @@ extension Delivery {
   fileprivate init(_ delivery: BTCPayDelivery, store: String) {
     let head = Array("BTCPay-Sig: ".utf8) + delivery.signature
     let proof = Webhook.proof(bySecret: delivery.secret)
-    do throws(BTCPayDecodingError) {
+    do throws(UndecodableDelivery) {
       self.init(
         .decoded(DecodedDelivery(try BTCPayEvent(delivery, store: store))), head: head,
         proof: proof)
     } catch {
-      switch error {
-      case .undecodable(let id, let error):
-        let json = try? JSON.parseForeign(delivery.body)
-        self.init(
-          .undecodable(
-            id: id, type: try? json?["type"].requireID(), why: "\(error)",
-            requests: json.map { BTCPayEvent.requests(naming: $0, store: store) } ?? []),
-          head: head, proof: proof)
-      }
+      let json = try? JSON.parseForeign(delivery.body)
+      self.init(
+        .undecodable(
+          id: error.id, type: try? json?["type"].requireID(), why: "\(error)",
+          requests: json.map { BTCPayEvent.requests(naming: $0, store: store) } ?? []),
+        head: head, proof: proof)
     }
   }
 }

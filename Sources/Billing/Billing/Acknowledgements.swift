@@ -26,7 +26,7 @@ struct Acknowledgements: Sendable {
     let found: (subscription: Subscription, owner: Identifier)? = try JobFailure.wrapping {
       try database.read { try ledger.unacknowledged(key, reading: $0) }
     }
-    guard let found else { return JobResult(readBegan: nil, writes: { _ in }) }
+    guard let found else { return .nothing }
     let store = try reads.stores.reader(of: key)
     let request = try reads.request(for: key, lease)
     do throws(APIFailure) {
@@ -38,7 +38,6 @@ struct Acknowledgements: Sendable {
     // A replica that does not know of it yet must not make it acknowledged again and again.
     let due = reads.clock.now() + JobRules.confirmationDelay
     return JobResult(
-      readBegan: nil,
       writes: { transaction in
         try Jobs.request(Ledger.readJob, key.description, due: due, in: transaction)
       })
@@ -52,13 +51,12 @@ struct Acknowledgements: Sendable {
         return (purchase.unacknowledgedSince, try Ledger.isAcknowledged(key, reading: reader))
       }
     }
-    guard let start, !isDone else { return JobResult(readBegan: nil, writes: { _ in }) }
+    guard let start, !isDone else { return .nothing }
     let age = reads.clock.now() - start
     let alarmHours = try reads.stores.reader(of: key).traits.acknowledgementAlarmHours
     let next = alarmHours.first { Instant.Span.hours($0) > age }
     let hours = age.milliseconds / Instant.Span.hours(1).milliseconds
     return JobResult(
-      readBegan: nil,
       writes: { transaction in
         guard let next else { return }
         try Jobs.request(

@@ -128,20 +128,19 @@ package struct BillingService: Sendable {
       ledger: ledger, sealing: sealing, search: search, clock: clock, stores: stores,
       database: database, logsDeliveries: logsDeliveries)
     let renewals = RenewalChecks(ledger: ledger, clock: clock)
-    let runner = FlowRunner(
+    let access = StoreAccess(
       database: database, ledger: ledger, stores: stores, sealing: sealing, clock: clock)
     let senders = notices.map { notices in
       NoticeSender(
         receiver: notices.receiver, ledger: ledger, database: database, clock: clock,
         transport: notices.transport)
     }
-    let orders = OrderRunner(
-      database: database, ledger: ledger, stores: stores, sealing: sealing, clock: clock)
     let questions = RefundQuestions(reads: reads, policy: refundAnswers)
     let reconciler = Reconciler(reads: reads, interval: reconciliationInterval)
     return reads.handlers
-      + [renewals.handler, runner.handler, orders.handler, questions.handler, reconciler.handler]
       + [
+        renewals.handler, FlowRunner(access).handler, OrderRunner(access).handler,
+        questions.handler, reconciler.handler,
         LeavingAccounts(reads: reads, policy: deletionPolicy).handler, ledger.deriveHandler(clock),
       ]
       + Acknowledgements(reads: reads).handlers + [senders].compactMap { $0?.handler }

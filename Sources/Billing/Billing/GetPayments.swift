@@ -22,10 +22,6 @@ struct GetPayments: AccountRead {
     let caller = try Caller(reader, request.credentials, now: now)
     return try ledger.paymentHistory(of: caller.account, at: now, reading: reader).json
   }
-
-  func respond(_ history: JSONValue, to request: AccountRequest) -> Response {
-    .json(200, history)
-  }
 }
 
 extension PaymentHistory {

@@ -20,8 +20,4 @@ struct GetSubscription: AccountRead {
     let caller = try Caller(reader, request.credentials, now: now)
     return try ledger.overview(of: caller.account, at: now, reading: reader).json
   }
-
-  func respond(_ overview: JSONValue, to request: AccountRequest) -> Response {
-    .json(200, overview)
-  }
 }

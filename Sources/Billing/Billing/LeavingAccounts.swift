@@ -46,7 +46,6 @@ struct LeavingAccounts: Sendable {
   private func find() -> JobResult {
     let now = reads.clock.now()
     return JobResult(
-      readBegan: nil,
       writes: { transaction in
         for (account, asked) in try LeavingAccount.unheard(
           limit: Self.findingCountMax, reading: transaction)
@@ -69,11 +68,11 @@ struct LeavingAccounts: Sendable {
         }
       }
     guard let (leaving, erasure) = found else {
-      return JobResult(readBegan: nil, writes: { _ in })
+      return .nothing
     }
     if let erased = leaving.erased { return lookAgain(leaving, since: erased) }
     guard let erasure else {
-      return JobResult(readBegan: nil, writes: { try leaving.remove(in: $0) })
+      return JobResult(writes: { try leaving.remove(in: $0) })
     }
     let now = reads.clock.now()
     switch leaving.state {
@@ -104,7 +103,6 @@ struct LeavingAccounts: Sendable {
       return become(.erasing, leaving, again: now)
     case .erasing, .erased:
       return JobResult(
-        readBegan: nil,
         writes: { transaction in
           let isDone = try !ledger.erase(account, at: now, in: transaction)
           if isDone { try leaving.become(.erased, at: now, in: transaction) }
@@ -120,7 +118,6 @@ struct LeavingAccounts: Sendable {
   private func lookAgain(_ leaving: LeavingAccount, since erased: Instant) -> JobResult {
     let now = reads.clock.now()
     return JobResult(
-      readBegan: nil,
       writes: { transaction in
         let hasFound = try ledger.erase(leaving.account, at: now, in: transaction)
         guard hasFound || now < erased + Self.lookedForSpan else { return }
@@ -136,7 +133,6 @@ struct LeavingAccounts: Sendable {
   ) -> JobResult {
     let now = reads.clock.now()
     return JobResult(
-      readBegan: nil,
       writes: { transaction in
         try leaving.become(state, at: now, in: transaction)
         try Jobs.request(
@@ -176,7 +172,6 @@ struct LeavingAccounts: Sendable {
     }
     let now = reads.clock.now()
     return JobResult(
-      readBegan: nil,
       writes: { transaction in
         _ = try ledger.read(key, at: now, in: transaction)
         try Jobs.request(

@@ -120,7 +120,6 @@ struct NoticeSender: Sendable {
     _ writes: @escaping @Sendable (Transaction) throws -> Void
   ) -> JobResult {
     JobResult(
-      readBegan: nil,
       writes: { transaction in
         try writes(transaction)
         if let moment { try Notices.request(account, at: moment, in: transaction) }

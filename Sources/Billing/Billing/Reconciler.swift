@@ -41,7 +41,7 @@ struct Reconciler: Sendable {
     guard let provider = ObjectKey.Provider(rawValue: lease.object),
       let store = reads.stores[provider], store.isReadable
     else {
-      return JobResult(readBegan: nil, writes: { _ in })
+      return .nothing
     }
     let (open, ended, waiting) = try JobFailure.wrapping {
       try database.read { reader in
@@ -66,7 +66,6 @@ struct Reconciler: Sendable {
     let now = reads.clock.now()
     let due = interval.map { interval in ended.map { $0.began + interval } ?? now }
     return JobResult(
-      readBegan: nil,
       writes: { transaction in
         guard let due else { return }
         if due <= now {
@@ -243,7 +242,6 @@ struct Reconciler: Sendable {
   ) -> JobResult {
     let now = reads.clock.now()
     return JobResult(
-      readBegan: nil,
       writes: { transaction in
         // Another runner, whose lease ran out, may have been faster.
         guard var run = try Reconciliation.open(of: seen.provider, reading: transaction),

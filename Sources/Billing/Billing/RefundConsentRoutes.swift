@@ -21,10 +21,6 @@ struct GetRefundConsent: AccountRead {
     let account = try Caller(reader, request.credentials, now: now).account
     return try RefundConsent.json(of: account, reading: reader)
   }
-
-  func respond(_ consent: JSONValue, to request: AccountRequest) -> Response {
-    .json(200, consent)
-  }
 }
 
 /// `PUT /v1/refund-consent`: gives or withdraws the consent.

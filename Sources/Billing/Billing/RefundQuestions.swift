@@ -41,11 +41,11 @@ struct RefundQuestions: Sendable {
         return (row, try decide(row, at: now, reading: reader))
       }
     }
-    guard let (row, decided) = found else { return JobResult(readBegan: nil, writes: { _ in }) }
+    guard let (row, decided) = found else { return .nothing }
     switch decided {
     case .silent(let why): return settle(row, "nothing: \(why)", of: nil)
     case .unknown:
-      throw .transient("nothing tells yet whose payment it is", retryAfter: Self.retrySpan)
+      throw .transient("the payment's owner is not known yet", retryAfter: Self.retrySpan)
     case .told(let evidence, let account):
       return settle(row, try tell(evidence, of: payment, lease), of: account)
     }
@@ -105,7 +105,6 @@ struct RefundQuestions: Sendable {
   ) -> JobResult {
     let now = reads.clock.now()
     return JobResult(
-      readBegan: nil,
       writes: { transaction in try row.settle(answer, of: account, at: now, in: transaction) },
       committed: {
         Log.info(

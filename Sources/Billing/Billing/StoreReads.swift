@@ -110,7 +110,6 @@ struct StoreReads: Sendable {
         // The last read still applies.
         let now = clock.now()
         return JobResult(
-          readBegan: nil,
           writes: { transaction in
             try PendingClaims.settleUnknown(key, at: now, in: transaction)
           })
@@ -123,7 +122,6 @@ struct StoreReads: Sendable {
   private func forgetting(_ key: ObjectKey, _ lease: Lease, _ failure: APIFailure) -> JobResult {
     let now = clock.now()
     return JobResult(
-      readBegan: nil,
       writes: { transaction in
         try PendingClaims.settleUnknown(key, at: now, in: transaction)
         // Something may be known of it after all. An object that is gone stays as it was last read.

@@ -9,10 +9,15 @@ package struct FlowProblem: AnswerableError, Equatable {
   package let code: Code
   /// Details besides the code, such as the bank's reason.
   package let members: [JSONValue.Member]
+  /// How long to wait before another attempt; nil if waiting does not help.
+  private let retryAfterSeconds: Int?
 
-  package init(_ code: Code, _ members: [JSONValue.Member] = []) {
+  package init(
+    _ code: Code, _ members: [JSONValue.Member] = [], retryAfterSeconds: Int? = nil
+  ) {
     self.code = code
     self.members = members
+    self.retryAfterSeconds = retryAfterSeconds
   }
 
   package enum Code: String, Sendable, CaseIterable {
@@ -60,7 +65,8 @@ package struct FlowProblem: AnswerableError, Equatable {
       detail = text + " " + general
       members.removeFirst()
     }
-    return Problem(status, code.rawValue, title, detail, members: members)
+    return Problem(
+      status, code.rawValue, title, detail, members: members, retryAfterSeconds: retryAfterSeconds)
   }
 }
 

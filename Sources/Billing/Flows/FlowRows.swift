@@ -87,13 +87,16 @@ package enum FlowRows {
       ) { try $0.integer(0) } ?? 0)
   }
 
-  static func count(
-    of account: Identifier, since start: Instant, reading reader: some Queryable
-  ) throws -> Int64 {
+  /// The number of flows that the account began since `start`, and when it began the first of them.
+  static func begun(
+    by account: Identifier, since start: Instant, reading reader: some Queryable
+  ) throws -> (count: Int64, first: Instant?) {
     try reader.first(
-      "SELECT count(*) FROM billing.flows WHERE account_id = $1 AND created_ms >= $2",
-      .id(account), .instant(start)
-    ) { try $0.integer(0) } ?? 0
+      """
+      SELECT count(*), min(created_ms) FROM billing.flows
+      WHERE account_id = $1 AND created_ms >= $2
+      """, .id(account), .instant(start)
+    ) { (try $0.integer(0), try $0.optionalInstant(1)) } ?? (0, nil)
   }
 
   /// Inserts a flow. Returns false if it is exclusive and another exclusive flow of the

@@ -1,11 +1,11 @@
-package import Base
-package import Crypto
+internal import Base
+internal import Crypto
 package import Jobs
 package import Ledger
 internal import ProviderAPI
 internal import Requests
-package import Storage
-package import Stores
+internal import Storage
+internal import Stores
 internal import Stripe
 internal import Subscriptions
 internal import Tiers
@@ -16,21 +16,9 @@ package struct FlowRunner: Sendable {
   /// The most steps of one flow, far more than any flow has, so that an endless loop ends.
   private static let stepCountMax = 40
 
-  private let database: Database
-  private let ledger: Ledger
-  private let stores: StoreList
-  private let sealing: SealingKeys
-  private let clock: Clock
+  private let access: StoreAccess
 
-  package init(
-    database: Database, ledger: Ledger, stores: StoreList, sealing: SealingKeys, clock: Clock
-  ) {
-    self.database = database
-    self.ledger = ledger
-    self.stores = stores
-    self.sealing = sealing
-    self.clock = clock
-  }
+  package init(_ access: StoreAccess) { self.access = access }
 
   package var handler: JobHandler {
     JobHandler(Self.job, concurrencyMax: 2) { lease throws(JobFailure) in try run(lease) }
@@ -51,15 +39,15 @@ package struct FlowRunner: Sendable {
     for _ in 0..<Self.stepCountMax {
       guard
         let flow = try JobFailure.wrapping({
-          try database.read { try FlowRows.find(id, reading: $0) }
+          try access.database.read { try FlowRows.find(id, reading: $0) }
         }),
         flow.isOpen
-      else { return JobResult(readBegan: nil, writes: { _ in }) }
+      else { return .nothing }
       let transition = try perform(flow)
-      let now = clock.now()
+      let now = access.clock.now()
       guard case .go = transition.next else { return result(transition, flow, lease, at: now) }
       _ = try JobFailure.wrapping {
-        try database.write(for: nil) { transaction in
+        try access.database.write(for: nil) { transaction in
           try keep(transition, of: flow, at: now, in: transaction)
         }
       }
@@ -73,21 +61,21 @@ package struct FlowRunner: Sendable {
     case .stopStore: return try stopStore(flow)
     default: break
     }
-    guard let stripe = stores.stripe, let api = stripe.api else {
+    guard let stripe = access.stores.stripe, let api = stripe.api else {
       throw .transient("no key of Stripe's API is configured", retryAfter: .minutes(5))
     }
     let (customer, catalogue, departure) = try JobFailure.wrapping {
-      try database.read { reader in
+      try access.database.read { reader in
         (
           try StripeCustomers(of: flow.account, reading: reader),
-          try ledger.catalogue(reading: reader),
+          try access.ledger.catalogue(reading: reader),
           try Departure.find(flow.account, reading: reader)
         )
       }
     }
     let steps = FlowSteps(
       api: api, buying: stripe.buying, catalogue: catalogue, flow: flow, customer: customer,
-      departure: departure, now: clock.now())
+      departure: departure, now: access.clock.now())
     do throws(APIFailure) { return try steps.perform() } catch { throw failure(error) }
   }
 
@@ -103,7 +91,6 @@ package struct FlowRunner: Sendable {
     _ transition: StepResult, _ flow: Flow, _ lease: Lease, at now: Instant
   ) -> JobResult {
     JobResult(
-      readBegan: nil,
       writes: { transaction in
         let kept = try keep(transition, of: flow, at: now, in: transaction)
         if let kept, kept.isOpen {
@@ -148,10 +135,10 @@ package struct FlowRunner: Sendable {
     case .wait(let step, let action):
       flow.step = step
       flow.status = action == nil ? .running : .requiresAction
-      flow.sealedAction = action.map { flow.sealed($0, sealing) }
+      flow.sealedAction = action.map { flow.sealed($0, access.sealing) }
     case .done(let action):
       (flow.status, flow.closed) = (.done, now)
-      flow.sealedAction = action.map { flow.sealed($0, sealing) }
+      flow.sealedAction = action.map { flow.sealed($0, access.sealing) }
     case .failed(let problem):
       (flow.status, flow.closed, flow.problem) = (.failed, now, problem)
       flow.sealedAction = nil
@@ -167,18 +154,20 @@ package struct FlowRunner: Sendable {
   private func askLedger(
     _ flow: inout Flow, at now: Instant, in transaction: Transaction
   ) throws {
-    guard let key = flow.subscriptionKey(in: ledger.rules.grantingEnvironment) else { return }
-    _ = try ledger.read(key, at: now, in: transaction)
+    guard let key = flow.subscriptionKey(in: access.ledger.rules.grantingEnvironment) else {
+      return
+    }
+    _ = try access.ledger.read(key, at: now, in: transaction)
     let job = try Jobs.find(Ledger.readJob, key.description, reading: transaction)
     flow.state[.readNumber] = job.map { String($0.requested) }
   }
 
   private func recorded(_ flow: Flow) throws(JobFailure) -> StepResult {
-    if let key = flow.subscriptionKey(in: ledger.rules.grantingEnvironment),
+    if let key = flow.subscriptionKey(in: access.ledger.rules.grantingEnvironment),
       let number = flow.state[.readNumber].flatMap({ Int64($0) })
     {
       let job = try JobFailure.wrapping {
-        try database.read { try Jobs.find(Ledger.readJob, key.description, reading: $0) }
+        try access.database.read { try Jobs.find(Ledger.readJob, key.description, reading: $0) }
       }
       if let job, job.committed < number, job.state != .dead {
         return StepResult(.wait(.record, nil))
@@ -193,17 +182,17 @@ package struct FlowRunner: Sendable {
   /// over. If only the customer can stop it, the flow ends with an action that says so.
   private func stopStore(_ flow: Flow) throws(JobFailure) -> StepResult {
     guard let key = flow.state[.purchase].flatMap({ ObjectKey($0) }),
-      let store = stores[key.provider]
+      let store = access.stores[key.provider]
     else { return StepResult(.done(nil)) }
     let subscription = try JobFailure.wrapping {
-      try database.read { try ledger.reading($0).subscription(key) }
+      try access.database.read { try access.ledger.reading($0).subscription(key) }
     }
     guard subscription.willRenew else { return StepResult(.done(nil)) }
     guard store.traits.orders.contains(.stopRenewal), store.isReadable else {
       return StepResult(.done(.endRenewal(store: key.provider.rawValue)))
     }
     let request = try JobFailure.wrapping {
-      try ledger.storeRead(of: key, on: database, sealing: sealing)
+      try access.ledger.storeRead(of: key, on: access.database, sealing: access.sealing)
     }
     do throws(APIFailure) {
       try store.perform(.stopRenewal, request, subscription.record)
@@ -214,10 +203,10 @@ package struct FlowRunner: Sendable {
       case .transient, .misconfigured, .malformed: throw failure(error)
       }
     }
-    let now = clock.now()
+    let now = access.clock.now()
     try JobFailure.wrapping {
-      try database.write(for: nil) { transaction in
-        _ = try ledger.read(key, at: now, in: transaction)
+      try access.database.write(for: nil) { transaction in
+        _ = try access.ledger.read(key, at: now, in: transaction)
       }
     }
     return StepResult(.done(nil))

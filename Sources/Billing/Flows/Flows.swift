@@ -57,9 +57,12 @@ package struct Flows: Sendable {
       return flow
     }
     let state = try beginning(intention, of: account, at: now, in: transaction)
-    let count = try FlowRows.count(
-      of: account, since: now - Self.countSpan, reading: transaction)
-    guard count < Self.countMax else { throw FlowProblem(.tooManyFlows) }
+    let begun = try FlowRows.begun(
+      by: account, since: now - Self.countSpan, reading: transaction)
+    guard begun.count < Self.countMax else {
+      let wait = (begun.first ?? now) + Self.countSpan - now
+      throw FlowProblem(.tooManyFlows, retryAfterSeconds: Int(wait.milliseconds / 1000) + 1)
+    }
     let flow = Flow(intention, of: account, id: Random.identifier(), state: state, at: now)
     guard try FlowRows.insert(flow, in: transaction) else {
       // On PostgreSQL, another request was faster.

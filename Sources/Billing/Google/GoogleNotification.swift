@@ -1,6 +1,6 @@
 package import Base
-package import JSON
-internal import Stores
+internal import JSON
+package import Stores
 package import Subscriptions
 internal import Tiers
 
@@ -60,22 +60,13 @@ package enum GoogleNote: String, Hashable, Sendable, CaseIterable {
   case orderMissing = "order_missing"
 }
 
-/// Genuine, so it is recorded, but not as Google documents. `id` is set if it can be read.
-package enum GoogleDecodingError: Error, Equatable, Sendable, CustomStringConvertible {
-  case undecodable(id: String?, JSONError)
-
-  package var description: String {
-    switch self {
-    case .undecodable(_, let error): error.description
-    }
-  }
-}
-
 extension GoogleNotification {
   /// Accepts unknown members and numbers, but requires a valid token and message id.
-  package init(_ push: VerifiedPush) throws(GoogleDecodingError) {
+  package init(_ push: VerifiedPush) throws(UndecodableDelivery) {
     let envelope: JSON
-    do { envelope = try JSON.parseForeign(push.body) } catch { throw .undecodable(id: nil, error) }
+    do { envelope = try JSON.parseForeign(push.body) } catch {
+      throw UndecodableDelivery(id: nil, error)
+    }
     let message = envelope["message"]
     let id = (message["messageId"].string ?? message["message_id"].string).flatMap {
       isID($0) ? $0 : nil
@@ -91,7 +82,7 @@ extension GoogleNotification {
       }
       try self.init(id: id, try JSON.parseForeign(bytes).requireObject(), packages: push.packages)
     } catch {
-      throw .undecodable(id: id, error)
+      throw UndecodableDelivery(id: id, error)
     }
   }
 

@@ -257,7 +257,7 @@ package struct GoogleStore: Store {
     guard
       let token = request.secret.flatMap({ PurchaseToken(secret: $0) })
     else {
-      throw .refused(status: 0, "the purchase's token was never told")
+      throw .refused(status: 0, "the purchase's token was never delivered")
     }
     return token
   }

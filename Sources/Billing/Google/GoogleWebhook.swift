@@ -38,20 +38,18 @@ extension Webhook {
 
   private static func preparation(of sender: PushSender) -> Preparation {
     let proof = "pushed with a token of the key \(sender.keyID)"
-    return { body, _ in
-      do throws(GoogleDecodingError) {
-        let push = sender.push(body)
-        return Delivery(.decoded(DecodedDelivery(try GoogleNotification(push))), proof: proof)
-      } catch {
-        switch error {
-        case .undecodable(let id, let error):
-          let push = sender.push(body)
-          return Delivery(
-            .undecodable(
-              id: id, type: try? GoogleNotification.type(of: push), why: "\(error)",
-              requests: GoogleNotification.requests(naming: push)), proof: proof)
-        }
-      }
+    return { body, _ in Delivery(Delivery.Content(sender.push(body)), proof: proof) }
+  }
+}
+
+extension Delivery.Content {
+  fileprivate init(_ push: VerifiedPush) {
+    do throws(UndecodableDelivery) {
+      self = .decoded(DecodedDelivery(try GoogleNotification(push)))
+    } catch {
+      self = .undecodable(
+        id: error.id, type: try? GoogleNotification.type(of: push), why: "\(error)",
+        requests: GoogleNotification.requests(naming: push))
     }
   }
 }

@@ -104,7 +104,7 @@ package enum CSV {
       } else {
         while !isAtEnd() {
           guard bytes[place] != Self.quote else {
-            throw failure(line, "a quote stands inside a field that has none at its ends")
+            throw failure(line, "a quote is inside a field that is not quoted")
           }
           content.append(bytes[place])
           place += 1

@@ -49,7 +49,7 @@ package struct ImportFile {
       places.append(place)
     }
     if let double = names.first(where: { name in names.count { $0 == name } > 1 }) {
-      throw ImportProblem("the column \(double) stands there twice: \(expected)")
+      throw ImportProblem("the column \(double) is there twice: \(expected)")
     }
     return places
   }

@@ -60,12 +60,12 @@ package struct ImportSteps: Sendable {
       let wish = ImportWish(row: row, account: account, purchase: purchase)
       guard let key = try key(of: wish, reader) else {
         throw ImportProblem(
-          "nothing is known of it: name the subscription that it is of")
+          "there is no record of it: name its subscription")
       }
       let state = try ledger.claimState(of: key, for: account, at: now, reading: reader)
       if state == .unread, !ledger.isReadable(key) {
         throw ImportProblem(
-          "\(row.store) is never asked: no key of its API is configured")
+          "\(row.store) cannot be queried: no key of its API is configured")
       }
       return .success((wish, state))
     } catch let failure as ImportProblem {
@@ -87,7 +87,7 @@ package struct ImportSteps: Sendable {
       throw ImportProblem("its id is no number that \(store.traits.title) gives")
     }
     if purchase.secret != nil, !isSealed {
-      throw ImportProblem("a token is kept sealed: COFFER_SEALING_KEYS is not set")
+      throw ImportProblem("tokens are stored encrypted, and COFFER_SEALING_KEYS is not set")
     }
     return purchase
   }
@@ -151,7 +151,7 @@ package struct ImportSteps: Sendable {
     switch state {
     case .givenUp(let error): "its store refuses: \(error ?? "no reason is known")"
     case .unknown: "its store does not know it"
-    default: "its store was asked, and told of no purchase"
+    default: "its store was asked and knows no such purchase"
     }
   }
 }

@@ -54,7 +54,7 @@ package struct JobResult: Sendable {
   /// `writes` may run more than once. It may throw a `JobFailure`, which undoes it. `committed`
   /// gets its value once that is durable, for counting and logging; a crash may skip it.
   package init<Value: Sendable>(
-    readBegan: Instant?, writes: @escaping @Sendable (Transaction) throws -> Value,
+    readBegan: Instant? = nil, writes: @escaping @Sendable (Transaction) throws -> Value,
     committed: @escaping @Sendable (Value) -> Void = { (_: Value) in }
   ) {
     self.readBegan = readBegan
@@ -63,6 +63,9 @@ package struct JobResult: Sendable {
       return { committed(value) }
     }
   }
+
+  /// Nothing to write: the job is done.
+  package static let nothing = JobResult { _ in }
 
   /// The same result, written inside `body`, which calls its second parameter exactly once.
   package func written(

@@ -16,7 +16,7 @@ final class JobMetrics: Sendable {
     open = metrics.gauge(
       "coffer_jobs_open", "Objects still to be read from their provider.", label: label)
     dead = metrics.gauge(
-      "coffer_jobs_dead", "Objects given up; coffer jobs list --dead shows why.", label: label)
+      "coffer_jobs_dead", "Dead jobs; coffer jobs list --dead shows why.", label: label)
     oldestDue = metrics.gauge(
       "coffer_jobs_oldest_due_seconds",
       "How long ago the job that is open longest was first due; failures do not move it.",

@@ -167,7 +167,7 @@ package final class JobRunner: Sendable {
       throw error.isOfDatabase
         ? .transient("\(error)", retryAfter: nil) : .refused("\(error)")
     } catch {
-      throw .refused("an error nobody expected: \(type(of: error))")
+      throw .refused("an unexpected error: \(type(of: error))")
     }
   }
 

@@ -77,7 +77,7 @@ extension OrderPlan {
     try Self.check(wish, store)
     guard try ledger.knows(key, reading: transaction) else {
       throw OrderRefusal(
-        .refused, "nothing is known of \(key): coffer subscription read has its store asked")
+        .refused, "there is no record of \(key): coffer subscription read asks its store")
     }
     // An order with another amount, or other days, would be carried out in addition to it.
     if let other = try OrderRows.open(wish.kind, about: key, reading: transaction) {
@@ -99,7 +99,7 @@ extension OrderPlan {
       }
       self.init(
         subscription: key, account: owner,
-        before: members(renews: record.willRenew, ends: "when its store says so"),
+        before: members(renews: record.willRenew, ends: "when its store reports it"),
         after: members(renews: false, ends: end), kind: wish.kind)
     case .refund(let id, let amount):
       let (refund, part) = try Self.refund(of: id, amount, record.bill)
@@ -149,7 +149,8 @@ extension OrderPlan {
   private static func check(_ wish: OrderWish, _ store: any Store) throws(OrderRefusal) {
     let traits = store.traits
     guard traits.orders.contains(wish.kind) else {
-      throw OrderRefusal(.refused, "\(traits.title) is not told that: \(traits.orderAdvice)")
+      throw OrderRefusal(
+        .refused, "\(traits.title) does not let developers do this: \(traits.orderAdvice)")
     }
     if case .refund(_, .some) = wish, traits.refundsWholeOnly {
       throw OrderRefusal(.invalid, "\(traits.title) gives a payment back as a whole: no --amount")
@@ -160,7 +161,7 @@ extension OrderPlan {
     }
     guard store.isReadable else {
       throw OrderRefusal(
-        .unconfigured, "\(traits.title) is told nothing: no key of its API is configured")
+        .unconfigured, "\(traits.title) cannot be asked: no key of its API is configured")
     }
   }
 
@@ -175,7 +176,7 @@ extension OrderPlan {
         .refused, id.map { "no payment \($0) of it is known" } ?? "no payment of it is known")
     }
     guard let refund = PaymentRefund(of: payment, bill) else {
-      throw OrderRefusal(.refused, "nothing tells how much \(payment.object.id) was paid with")
+      throw OrderRefusal(.refused, "the amount of \(payment.object.id) is unknown")
     }
     let part = amount.map { Money(amount: $0, currency: refund.paid.currency) }
     let digits = MinorUnits.exponent(of: refund.paid.currency.lowercased())

@@ -1,32 +1,20 @@
 internal import Audit
-package import Base
-package import Crypto
+internal import Base
+internal import Crypto
 internal import JSON
 package import Jobs
 package import Ledger
 internal import ProviderAPI
-package import Storage
-package import Stores
+internal import Storage
+internal import Stores
 internal import Subscriptions
 
 /// Carries out operators' orders at stores. Each order ends by the store's answer or, if that was
 /// lost, by what a later read shows.
 package struct OrderRunner: Sendable {
-  private let database: Database
-  private let ledger: Ledger
-  private let stores: StoreList
-  private let sealing: SealingKeys
-  private let clock: Clock
+  private let access: StoreAccess
 
-  package init(
-    database: Database, ledger: Ledger, stores: StoreList, sealing: SealingKeys, clock: Clock
-  ) {
-    self.database = database
-    self.ledger = ledger
-    self.stores = stores
-    self.sealing = sealing
-    self.clock = clock
-  }
+  package init(_ access: StoreAccess) { self.access = access }
 
   package var handler: JobHandler {
     JobHandler(Order.job) { lease throws(JobFailure) in try run(lease) }
@@ -35,12 +23,12 @@ package struct OrderRunner: Sendable {
   private func run(_ lease: Lease) throws(JobFailure) -> JobResult {
     let order = try JobFailure.wrapping {
       try Int64(lease.object).flatMap { number in
-        try database.read { try OrderRows.find(number, reading: $0) }
+        try access.database.read { try OrderRows.find(number, reading: $0) }
       }
     }
-    guard let order, !order.state.isClosed else { return JobResult(readBegan: nil) { _ in } }
+    guard let order, !order.state.isClosed else { return .nothing }
     if order.state == .doubted { return try decided(order) }
-    if clock.now() - order.asked > Order.askingSpan { return try expired(order) }
+    if access.clock.now() - order.asked > Order.askingSpan { return try expired(order) }
     return try asked(order)
   }
 
@@ -48,13 +36,16 @@ package struct OrderRunner: Sendable {
 
   private func asked(_ order: Order) throws(JobFailure) -> JobResult {
     let key = order.subscription
-    let now = clock.now()
+    let now = access.clock.now()
     let (store, record, request) = try JobFailure.wrapping {
-      let record = try database.read { try ledger.reading($0).subscription(key).record }
-      let request = try ledger.storeRead(of: key, on: database, sealing: sealing)
+      let record = try access.database.read {
+        try access.ledger.reading($0).subscription(key).record
+      }
+      let request = try access.ledger.storeRead(
+        of: key, on: access.database, sealing: access.sealing)
       // The result may never be recorded, so the attempt is recorded first.
-      try database.write(for: nil) { try OrderRows.begin(order, at: now, in: $0) }
-      return (try stores.store(of: key), record, request)
+      try access.database.write(for: nil) { try OrderRows.begin(order, at: now, in: $0) }
+      return (try access.stores.store(of: key), record, request)
     }
     do throws(APIFailure) {
       try store.perform(order.request, request, record)
@@ -63,7 +54,7 @@ package struct OrderRunner: Sendable {
       // Without an answer from the store, it is unknown what was done.
       case .transient, .malformed:
         try JobFailure.wrapping {
-          try database.write(for: nil) { try OrderRows.note("\(error)", order, in: $0) }
+          try access.database.write(for: nil) { try OrderRows.note("\(error)", order, in: $0) }
         }
         guard case .transient(let reason, let retryAfter) = error else {
           throw .transient("\(error)", retryAfter: nil)
@@ -93,8 +84,8 @@ package struct OrderRunner: Sendable {
   // MARK: deciding by a read
 
   private func doubted(_ order: Order, because answer: String?) -> JobResult {
-    let due = clock.now() + Order.doingSpan
-    return JobResult(readBegan: nil) { transaction in
+    let due = access.clock.now() + Order.doingSpan
+    return JobResult { transaction in
       try OrderRows.doubt(order, because: answer, read: nil, in: transaction)
       try Jobs.request(Order.job, order.object, due: due, in: transaction)
     }
@@ -104,10 +95,10 @@ package struct OrderRunner: Sendable {
     let key = order.subscription
     guard let number = order.readNumber else { return reading(order) }
     let (job, record) = try JobFailure.wrapping {
-      try database.read { reader in
+      try access.database.read { reader in
         (
           try Jobs.find(Ledger.readJob, key.description, reading: reader),
-          try ledger.reading(reader).subscription(key).record
+          try access.ledger.reading(reader).subscription(key).record
         )
       }
     }
@@ -121,8 +112,8 @@ package struct OrderRunner: Sendable {
 
   /// Requests the read, whose number is known only afterwards.
   private func reading(_ order: Order) -> JobResult {
-    let now = clock.now()
-    return JobResult(readBegan: nil) { transaction in
+    let now = access.clock.now()
+    return JobResult { transaction in
       try read(order, at: now, in: transaction)
       let job = try Jobs.find(Ledger.readJob, order.subscription.description, reading: transaction)
       try OrderRows.doubt(
@@ -132,17 +123,16 @@ package struct OrderRunner: Sendable {
   }
 
   private func read(_ order: Order, at now: Instant, in transaction: Transaction) throws {
-    let store = try stores.store(of: order.subscription)
-    _ = try ledger.read(
+    let store = try access.stores.store(of: order.subscription)
+    _ = try access.ledger.read(
       order.subscription, because: store.readReason(after: order.request), at: now, in: transaction)
   }
 
   // MARK: the end
 
   private func closed(_ order: Order, _ state: Order.State, _ answer: String) -> JobResult {
-    let now = clock.now()
+    let now = access.clock.now()
     return JobResult(
-      readBegan: nil,
       writes: { transaction in
         try read(order, at: now, in: transaction)
         let asking = try AuditEntry.find(order.name, reading: transaction)

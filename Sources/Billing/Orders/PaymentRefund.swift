@@ -56,7 +56,7 @@ struct PaymentRefund: Sendable {
       members(
         goneBack: text(total), count + 1,
         goes: sum.map { .string(money($0).description) }
-          ?? .string("all that is left, which \(store) does not tell"))
+          ?? .string("all that is left (\(store) does not report the amount)"))
     )
   }
 

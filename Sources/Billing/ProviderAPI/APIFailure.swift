@@ -90,7 +90,7 @@ extension APIFailure {
       switch self {
       case .silence: "has not answered"
       case .configuration: "has refused our key or settings"
-      case .sealing: "could not be asked for want of a key in COFFER_SEALING_KEYS"
+      case .sealing: "could not be asked without a key in COFFER_SEALING_KEYS"
       case .object: "has refused this read"
       case .answer: "has answered nothing that can be read"
       }

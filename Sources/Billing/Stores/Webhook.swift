@@ -1,6 +1,7 @@
 package import Base
 package import HTTPMessages
 package import HTTPServer
+package import JSON
 
 /// How a store's deliveries are verified and read.
 package struct Webhook: Sendable {
@@ -55,6 +56,19 @@ package struct Delivery: Sendable {
     self.head = head
     self.proof = proof
   }
+}
+
+/// Why a genuine delivery cannot be read. It is recorded all the same. `id` is set if it can be read.
+package struct UndecodableDelivery: Error, Equatable, Sendable, CustomStringConvertible {
+  package let id: String?
+  package let error: JSONError
+
+  package init(id: String?, _ error: JSONError) {
+    self.id = id
+    self.error = error
+  }
+
+  package var description: String { error.description }
 }
 
 extension Delivery {

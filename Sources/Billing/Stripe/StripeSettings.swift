@@ -7,8 +7,9 @@ extension StripeConfiguration {
   package enum Keys {
     package static let webhookSecrets = Setting<[Secret]>(
       "COFFER_STRIPE_WEBHOOK_SECRETS", for: [.billing, .command], .meaning("Stripe is off"),
-      text: "Comma list of the endpoint's signing secrets; each is accepted, so that one can "
-        + "be rotated.",
+      text:
+        "Comma list of the endpoint's signing secrets. All are accepted, so that one can be "
+        + "rotated.",
       example: "whsec_new, whsec_old",
       parser: .list { (text, number) throws(ParseFailure) in
         guard text.hasPrefix("whsec_"), text.utf8.count > 6, isPrintable(text) else {
@@ -19,8 +20,9 @@ extension StripeConfiguration {
 
     package static let apiKey = Setting<StripeKey>(
       "COFFER_STRIPE_API_KEY", for: [.billing, .command], .meaning("none; live deliveries grant"),
-      text: "Stripe API key. Its kind decides which deliveries grant storage: with sk_test_ or "
-        + "rk_test_ those of test mode, with sk_live_ or rk_live_ those of live mode.",
+      text:
+        "Stripe API key. Its kind decides which deliveries grant storage: those of test mode with "
+        + "sk_test_ or rk_test_, those of live mode with sk_live_ or rk_live_.",
       example: "rk_live_example",
       parser: Parser { (text) throws(ParseFailure) in
         let isSandbox = text.hasPrefix("sk_test_") || text.hasPrefix("rk_test_")
@@ -33,19 +35,23 @@ extension StripeConfiguration {
 
     package static let apiURL = Setting<String>(
       "COFFER_STRIPE_API_URL", for: [.billing, .command], .value("https://api.stripe.com"),
-      text: "Where Stripe's API answers. Plain http only to this machine.",
+      text:
+        "URL of Stripe's API. Plain http is allowed only to this machine.",
       example: "https://api.stripe.com", parser: .url)
 
     package static let returnURLs = Setting<[String]>(
       "COFFER_STRIPE_RETURN_URLS", for: [.billing, .command],
-      .meaning("no pages of Stripe's are opened"),
-      text: "Comma list of the origins to which Stripe's pages may send customers back: what apps "
-        + "name as return addresses must begin with one.",
+      .meaning("Stripe's pages are off"),
+      text:
+        "Comma list of the origins to which Stripe's pages may return customers. The return "
+        + "addresses that apps send must begin with one of them.",
       example: "https://app.example.com", parser: .origins)
 
     package static let portal = Setting<String>(
       "COFFER_STRIPE_PORTAL", for: [.billing, .command], .meaning("the account's default"),
-      text: "The configuration of Stripe's customer portal that says what customers may do there.",
+      text:
+        "The configuration of Stripe's customer portal, which decides what customers can do "
+        + "there.",
       example: "bpc_1example",
       parser: Parser { (text) throws(ParseFailure) in
         guard text.hasPrefix("bpc_"), isPrintable(text) else {
@@ -56,9 +62,10 @@ extension StripeConfiguration {
 
     package static let checkout = Setting<[StripeBuying.Extra]>(
       "COFFER_STRIPE_CHECKOUT", for: [.billing, .command], .meaning("none"),
-      text: "Comma list of what Stripe's page for buying also does: promotion_codes takes codes, "
-        + "automatic_tax has Stripe Tax add taxes (to what is bought in the app, too), "
-        + "billing_address always asks for the address, tax_ids asks companies for their tax number.",
+      text:
+        "Comma list of options of Stripe's checkout page: promotion_codes accepts codes, "
+        + "automatic_tax lets Stripe Tax add taxes (also to purchases in the app), billing_address "
+        + "always asks for the address, tax_ids asks companies for their tax number.",
       example: "promotion_codes, automatic_tax",
       parser: .list { (text, _) throws(ParseFailure) in
         guard let extra = StripeBuying.Extra(rawValue: text) else {
@@ -70,9 +77,10 @@ extension StripeConfiguration {
 
     package static let migration = Setting<[String]>(
       "COFFER_STRIPE_MIGRATE_FROM", for: [.billing, .command], .meaning("none"),
-      text: "Comma list of the stores, apple or google, whose subscriptions accounts may move to "
-        + "Stripe. Only those whose programme, as you joined it, asks for no reports of payments "
-        + "outside the store: Coffer makes none.",
+      text:
+        "Comma list of the stores (apple, google) from which subscriptions may move to Stripe. "
+        + "Name one only if its programme requires no reports of payments outside the store, "
+        + "because Coffer sends none.",
       example: "apple",
       parser: .list { (text, _) throws(ParseFailure) in
         guard text == "apple" || text == "google" else {

@@ -75,10 +75,6 @@ struct GetDeletion: SyncRead {
         .init("delay_days", .integer(api.limits.deletionDelay.milliseconds / 86_400_000))
       ] + consequences.members)
   }
-
-  func respond(_ deletion: JSONValue, to request: AccountRequest) -> Response {
-    .json(200, deletion)
-  }
 }
 
 extension AccountDeletion {

@@ -25,8 +25,4 @@ struct GetAccount: SyncRead {
       cap, graceEnd: graceEnd, devices: try Device.list(reader, of: account.id),
       transfers: try Transfers.recent(reader, account.id, now: now))
   }
-
-  func respond(_ account: JSONValue, to request: AccountRequest) -> Response {
-    .json(200, account)
-  }
 }

@@ -15,8 +15,4 @@ struct GetBlocks: SyncRead {
     let caller = try Caller(reader, request.credentials, now: now)
     return try Blocks.list(reader, of: caller.account)
   }
-
-  func respond(_ blocks: JSONValue, to request: AccountRequest) -> Response {
-    .json(200, blocks)
-  }
 }

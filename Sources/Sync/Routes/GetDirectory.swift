@@ -15,8 +15,4 @@ struct GetDirectory: SyncRead {
     _ = try Caller(reader, request.credentials, now: now)
     return try Directory.answer(reader, Directory.Question(query: request.head.query))
   }
-
-  func respond(_ account: JSONValue, to request: AccountRequest) -> Response {
-    .json(200, account)
-  }
 }

@@ -16,8 +16,4 @@ struct GetSessions: SyncRead {
     return try Sessions.list(
       reader, of: caller.account, askedBy: request.credentials.proof, now: now)
   }
-
-  func respond(_ sessions: JSONValue, to request: AccountRequest) -> Response {
-    .json(200, sessions)
-  }
 }

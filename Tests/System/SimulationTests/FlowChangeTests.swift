@@ -1,3 +1,4 @@
+internal import HTTPMessages
 import Base
 import BillingSimulation
 import Flows
@@ -213,6 +214,22 @@ struct FlowChangeTests {
     shop.client = .isAway
     #expect(try shop.finish(try shop.ask(.checkout()).id).problem?.code == .notCompleted)
     #expect(shop.stripe.openSessionCount == 0)
+  }
+
+  @Test func `after thirty flows in an hour the next one waits until the first is an hour old`()
+    throws
+  {
+    let (shop, _) = try subscribed()
+    var intention = Intention(.portal)
+    intention.returnURL = "https://app.example/back"
+    try shop.pass(.minutes(10))
+    for _ in 1..<30 { _ = try shop.ask(intention) }
+    let problem = #expect(throws: FlowProblem.self) { try shop.ask(intention) }?.problem
+    #expect(problem?.code == "too_many_flows")
+    let wait = try #require(problem?.retryAfterSeconds)
+    #expect((2900...3001).contains(wait), "\(wait)")
+    try shop.pass(.seconds(Int64(wait)))
+    _ = try shop.ask(intention)
   }
 
   @Test func `the portal opens for who has bought, each time anew`() throws {

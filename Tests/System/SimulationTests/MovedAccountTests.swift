@@ -8,7 +8,7 @@ import Testing
 /// Billing's part in the deletion of an account that has moved to another Coffer.
 struct MovedAccountTests {
   @Test(arguments: TestEngine.available)
-  func `its store goes on billing it, and nobody is called to look at that`(
+  func `its store keeps billing it, and nobody is called to look at that`(
     engine: TestEngine
   ) throws {
     let shop = try BuyingShop(engine, deleting: .now)

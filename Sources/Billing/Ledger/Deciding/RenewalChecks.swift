@@ -21,7 +21,6 @@ package struct RenewalChecks: Sendable {
       guard let key = ObjectKey(lease.object) else { throw .refused("is no object key") }
       let now = clock.now()
       return JobResult(
-        readBegan: nil,
         writes: { transaction in try ledger.checkRenewal(of: key, at: now, in: transaction) })
     }
   }

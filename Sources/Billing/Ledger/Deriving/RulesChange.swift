@@ -98,7 +98,6 @@ extension Ledger {
     JobHandler(Self.deriveJob) { lease in
       let now = clock.now()
       return JobResult(
-        readBegan: nil,
         writes: { transaction in
           try LedgerSequence.lock(in: transaction)
           if let key = ObjectKey(lease.object) {

@@ -1,10 +1,29 @@
-internal import Base
+package import Base
 package import Crypto
 internal import Jobs
 internal import ProviderAPI
 package import Storage
 package import Stores
 package import Subscriptions
+
+/// Everything that a job needs to ask a store about a subscription and to record the answer.
+package struct StoreAccess: Sendable {
+  package let database: Database
+  package let ledger: Ledger
+  package let stores: StoreList
+  package let sealing: SealingKeys
+  package let clock: Clock
+
+  package init(
+    database: Database, ledger: Ledger, stores: StoreList, sealing: SealingKeys, clock: Clock
+  ) {
+    self.database = database
+    self.ledger = ledger
+    self.stores = stores
+    self.sealing = sealing
+    self.clock = clock
+  }
+}
 
 extension Ledger {
   /// The input for a read of a subscription: what is known of it, and the secret from deliveries if

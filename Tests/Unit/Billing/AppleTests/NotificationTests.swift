@@ -1,6 +1,7 @@
 import Apple
 import Base
 import JSON
+import Stores
 import Subscriptions
 import TestCertificates
 import Testing
@@ -18,11 +19,11 @@ struct NotificationTests {
 
   private func error(
     _ changes: Sample.Changes = [:], data: Sample.Changes = [:]
-  ) throws -> AppleDecodingError? {
+  ) throws -> UndecodableDelivery? {
     do {
       _ = try read(changes, data: data)
       return nil
-    } catch let error as AppleDecodingError { return error }
+    } catch let error as UndecodableDelivery { return error }
   }
 
   private func transaction(_ changes: Sample.Changes) throws -> AppleTransaction? {
@@ -281,14 +282,10 @@ struct NotificationTests {
   func `a transaction without a needed member is undecodable`(member: String) throws {
     for value in [nil, JSONValue.null] {
       let broken = Sample.transaction([member: .some(value)])
-      guard
-        case .undecodable(let id, let error)? = try error(data: ["signedTransactionInfo": broken])
-      else {
-        Issue.record("\(member) is not needed")
-        continue
-      }
-      #expect(id == "6a3c0c1e-7d0b-4c6e-9b3e-2f1d0a9b8c7d")
-      #expect(error.path == "$.\(member)")
+      let error = try #require(
+        try error(data: ["signedTransactionInfo": broken]), "\(member) is not needed")
+      #expect(error.id == "6a3c0c1e-7d0b-4c6e-9b3e-2f1d0a9b8c7d")
+      #expect(error.error.path == "$.\(member)")
     }
   }
 

@@ -1,16 +1,17 @@
 import BTCPay
 import Base
 import JSON
+import Stores
 import Testing
 
 struct EventTests {
   private func event(
     _ body: [UInt8], store: String = Samples.store
-  ) throws -> Result<BTCPayEvent, BTCPayDecodingError> {
+  ) throws -> Result<BTCPayEvent, UndecodableDelivery> {
     let secrets = try #require(BTCPaySecrets([Samples.secret]))
     let delivery = try secrets.verify(
       headers: [Array(Signing.header(body, Samples.secret).utf8)], body: body, now: Samples.start)
-    return Result { () throws(BTCPayDecodingError) in try BTCPayEvent(delivery, store: store) }
+    return Result { () throws(UndecodableDelivery) in try BTCPayEvent(delivery, store: store) }
   }
 
   private func event(_ changes: [(String, JSONValue?)]) throws -> BTCPayEvent {
@@ -124,10 +125,10 @@ struct EventTests {
       (Array(#"{"type":"a","type":"b"}"#.utf8), nil),
     ] as [([UInt8], String?)])
   func `what cannot be read is kept under its name`(body: [UInt8], id: String?) throws {
-    guard case .failure(.undecodable(let named, _)) = try event(body) else {
+    guard case .failure(let error) = try event(body) else {
       Issue.record("was read")
       return
     }
-    #expect(named == id)
+    #expect(error.id == id)
   }
 }

@@ -143,7 +143,7 @@ struct HistoryTests {
     let subscription = try #require(
       harness.explanation(customer.account, at: day(50)).subscriptions.first)
     return subscription.transitions.reversed().dropFirst(3).map {
-      "\($0.before) \($0.after) \($0.at) \($0.noticed ?? day0)"
+      "\($0.before) \($0.after) \($0.at) \($0.noticed)"
     }
   }
 

@@ -115,8 +115,8 @@ struct LastSentenceTests {
     try harness.decide(
       .quota(customer.account, byteCount: 5000, until: nil, note: "a talk"), at: day(1))
     #expect(
-      try last(harness, customer, at: 40, rules) == "Last, on 2026-02-01 02:00 UTC, another plan "
-        + "came beneath the size that we have set.")
+      try last(harness, customer, at: 40, rules) == "Last, on 2026-02-01 02:00 UTC, the plan "
+        + "below the size that we have set changed.")
   }
 
   @Test func `an account that was erased is told what came before`() throws {

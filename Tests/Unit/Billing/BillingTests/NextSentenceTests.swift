@@ -183,7 +183,7 @@ struct NextSentenceTests {
     let (harness, customer) = try leaving()
     #expect(
       try next(harness, customer, at: 4) == "Next, the account is erased on 2026-01-11 00:00 UTC, "
-        + "unless its end is called off before.")
+        + "unless the deletion is cancelled before.")
     #expect(
       try next(harness, customer, at: 11)
         == "Next, the account is erased, which has been due since 2026-01-11 00:00 UTC.")
@@ -193,7 +193,7 @@ struct NextSentenceTests {
     let (harness, customer) = try leaving(erasing: nil)
     #expect(
       try next(harness, customer, at: 4) == "Next, the account has to be exported, and is erased "
-        + "after that, unless its end is called off before.")
+        + "after that, unless the deletion is cancelled before.")
   }
 
   @Test func `of a time behind its erasure an account is told that it is erased by then`() throws {

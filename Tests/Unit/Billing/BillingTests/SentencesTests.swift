@@ -229,7 +229,8 @@ struct SentencesTests {
     let explanation = try installation.explanation(at: end, about: pause + .days(1))
     #expect(
       explanation.sentences(usedByteCount: 0)[1]
-        == "Google Play tells how the purchase stands now, and no more how it stood then.")
+        == "Google Play reports the purchase's present state, and no longer its state at that time."
+    )
   }
 
   @Test func `of a past time that nothing contradicts it is told that`() throws {
@@ -273,7 +274,7 @@ struct SentencesTests {
       harness.explanation(customer.account, at: day(13)).subscriptions.first)
     #expect(
       subscription.transitions.filter { $0.cause != "owner" }.reversed().map {
-        "\($0.before) \($0.after) \($0.at) \($0.noticed?.description ?? "-")"
+        "\($0.before) \($0.after) \($0.at) \($0.noticed.description)"
       } == [
         "none pending \(day(2)) \(day(2))", "pending active \(day(0)) \(day(2))",
         "active expired \(day(10)) \(day(12))",
@@ -299,7 +300,7 @@ struct SentencesTests {
       harness.explanation(customer.account, at: day(16)).subscriptions.first)
     #expect(
       subscription.transitions.filter { $0.cause != "owner" }.reversed().dropFirst(2).map {
-        "\($0.before) \($0.after) \($0.at) \($0.noticed?.description ?? "-")"
+        "\($0.before) \($0.after) \($0.at) \($0.noticed.description)"
       } == [
         "renews does_not_renew \(day(9)) \(day(12))",
         "does_not_renew renews \(day(15)) \(day(15))",

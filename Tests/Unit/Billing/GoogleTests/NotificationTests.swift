@@ -2,6 +2,7 @@ import Base
 import Crypto
 import Google
 import JSON
+import Stores
 import Subscriptions
 import Testing
 
@@ -107,11 +108,11 @@ struct NotificationTests {
   ])
   func `a genuine push of nonsense is undecodable under its own id`(data: String) throws {
     let push = try push(data: data)
-    do {
+    do throws(UndecodableDelivery) {
       let read = try GoogleNotification(push)
       Issue.record("read as \(read)")
-    } catch GoogleDecodingError.undecodable(let id, _) {
-      #expect(id == "17")
+    } catch {
+      #expect(error.id == "17")
     }
   }
 
@@ -122,7 +123,7 @@ struct NotificationTests {
   ])
   func `an envelope of nonsense is undecodable, too`(body: String) throws {
     let push = try push(body)
-    #expect(throws: GoogleDecodingError.self) { try GoogleNotification(push) }
+    #expect(throws: UndecodableDelivery.self) { try GoogleNotification(push) }
   }
 
   @Test(arguments: [0, 2049]) func `a token too short or too long is none`(count: Int) {

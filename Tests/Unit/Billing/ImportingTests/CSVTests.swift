@@ -32,7 +32,7 @@ struct CSVTests {
   @Test(arguments: [
     ("a,\"b", "line 1: a quote is never closed"),
     ("a\n\"b\"c", "line 2: something follows a closing quote"),
-    ("a,b\"", "line 1: a quote stands inside a field that has none at its ends"),
+    ("a,b\"", "line 1: a quote is inside a field that is not quoted"),
     (String(repeating: "a", count: 4097), "line 1: a field is longer than 4096 bytes"),
     ("\"" + String(repeating: "a", count: 4097), "line 1: a field is longer than 4096 bytes"),
     (String(repeating: ",", count: 100), "line 1: it has more than 100 fields"),
@@ -67,7 +67,7 @@ struct ImportFileTests {
     ),
     (
       "account,store,id,id",
-      "the column id stands there twice: its first line names the columns account, store and id"
+      "the column id is there twice: its first line names the columns account, store and id"
     ),
     ("account,store,id\nada,stripe", "line 2 has 2 fields, the first 3"),
     ("account,store,id\nada", "line 2 has 1 field, the first 3"),

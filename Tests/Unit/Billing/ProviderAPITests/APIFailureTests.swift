@@ -9,7 +9,8 @@ struct APIFailureTests {
       (.misconfigured("the provider answers 401"), .configuration), (.sealedToken, .sealing),
       (.stranger(inPlaceOf: "Stripe's API", 404), .configuration),
       (.refused(status: 400, "amount_too_large"), .object),
-      (.refused(status: 0, "the purchase's token was never told"), .object), (.notFound, .object),
+      (.refused(status: 0, "the purchase's token was never delivered"), .object),
+      (.notFound, .object),
       (.gone, .object), (.malformed("it is no JSON"), .answer),
     ] as [(APIFailure, APIFailure.Cause)])
   func `what is kept of a failure says who has to do something about it`(
