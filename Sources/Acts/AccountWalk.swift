@@ -1,6 +1,7 @@
 internal import Accounts
 package import Base
 package import CommandLine
+internal import Configuration
 internal import Glibc
 package import JSON
 package import Storage
@@ -12,6 +13,25 @@ package enum AccountWalk {
   package static let after = Parameter<Identifier?>.optional(
     "--after", "account", text: "with --all, continue after this account id",
     .uuid)
+
+  package static let account = Parameter<String?>.optional(
+    "account", text: "its id or its username; or give --all", .text)
+  package static let all = Parameter<Bool>.flag("--all", text: "every account")
+
+  /// The named account, or nil for `--all`. Refuses both and neither, and `--after` with a name.
+  ///
+  /// With `--all` it holds signals, so that they end the walk between two accounts.
+  package static func named(_ invocation: Invocation) throws(CommandFailure) -> String? {
+    let named = invocation[account]
+    guard (named == nil) == invocation[all] else {
+      throw CommandFailure(.usage, "give one of <account> and --all")
+    }
+    guard named == nil || invocation[after] == nil else {
+      throw CommandFailure(.usage, "--after is for --all")
+    }
+    if named == nil { Interruption.hold() }
+    return named
+  }
 
   private static let pageCount = 1000
 
@@ -29,7 +49,7 @@ package enum AccountWalk {
 
     /// Prints where to continue, and ends the way the signal's sender expects.
     package func end() {
-      StandardError.write("coffer: interrupted; --after \(last) goes on")
+      StandardError.write("coffer: interrupted; continue with --after \(last)")
       kill(getpid(), signal)
     }
   }

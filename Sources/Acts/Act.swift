@@ -145,7 +145,7 @@ package struct Act: Sendable {
     return true
   }
 
-  private static let undoneNotice = "nothing was changed; --yes does it"
+  private static let undoneNotice = "no changes made; --yes applies them"
 
   /// Does it at once; the command takes `handyOptions`.
   package func atOnce(at now: Instant, _ body: @escaping Body) throws -> Answer {

@@ -28,11 +28,11 @@ extension CommandFailure {
       case CryptoError.unknownKey:
         CommandFailure(
           .configuration,
-          "what is kept sealed was sealed by none of the keys in \(BillingSettings.sealingKeys.name)"
+          "stored data was sealed with none of the keys in \(BillingSettings.sealingKeys.name)"
         )
       case let error as HTTPClientError: CommandFailure(.unavailable, error.description)
       case let refusal as AccountRefusal: CommandFailure(.refused, refusal.problem.detail)
-      default: CommandFailure(.software, "an error nobody expected: \(error)")
+      default: CommandFailure(.software, "an unexpected error: \(error)")
       }
   }
 

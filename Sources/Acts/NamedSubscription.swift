@@ -31,7 +31,7 @@ package struct NamedSubscription: Sendable {
   package func known(to ledger: Ledger, reading database: any Queryable) throws -> ObjectKey {
     let key = try key(ledger, reading: database)
     guard try ledger.knows(key, reading: database) else {
-      throw CommandFailure(.refused, "nothing is known of \(key)")
+      throw CommandFailure(.refused, "there is no record of \(key)")
     }
     return key
   }
@@ -52,7 +52,7 @@ package struct NamedSubscription: Sendable {
     guard let first = candidates.first else {
       throw CommandFailure(
         .refused,
-        "nothing is known of \(purchase.object): coffer subscription read has its store asked")
+        "there is no record of \(purchase.object): coffer subscription read asks its store")
     }
     guard candidates.count == 1 else {
       let names = candidates.sorted().map(\.description).joined(separator: ", ")

@@ -43,7 +43,7 @@ package enum OutputFile {
   package static func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
     let file = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard file >= 0 else {
-      let reason = errno == EEXIST ? "it exists and is not overwritten" : systemErrorText()
+      let reason = errno == EEXIST ? "it exists and will not be overwritten" : systemErrorText()
       throw CommandFailure(.refused, "\(path) cannot be written: \(reason)")
     }
     let isDurable =
@@ -58,7 +58,7 @@ package enum OutputFile {
   package static func requireNew(_ path: String) throws(CommandFailure) {
     guard !exists(path) else {
       throw CommandFailure(
-        .refused, "\(path) cannot be written: it exists and is not overwritten")
+        .refused, "\(path) cannot be written: it exists and will not be overwritten")
     }
   }
 

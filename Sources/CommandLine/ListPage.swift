@@ -23,11 +23,11 @@ package struct ListPage<Row> {
     .object([.init(name, .array(rows)), .init("next", cursor)] + members)
   }
 
-  /// How to continue, if there are more rows: `100 of 100,022 accounts; go on with --after …`.
+  /// How to continue, if there are more rows: `100 of 100,022 accounts; continue with --after …`.
   package func notice(of things: String, count: () throws -> Int64) rethrows -> String? {
     guard let next else { return nil }
     let (shown, all) = (Int64(rows.count).grouped, try count().grouped)
-    return "\(shown) of \(all) \(things); go on with --after \(next)"
+    return "\(shown) of \(all) \(things); continue with --after \(next)"
   }
 
   /// The same for a list that may be very long. It is counted up to `max` only.
@@ -37,12 +37,12 @@ package struct ListPage<Row> {
     guard let next else { return nil }
     let found = try count(max + 1)
     let all = found > max ? "more than \(max.grouped)" : found.grouped
-    return "\(Int64(rows.count).grouped) of \(all) \(things); go on with --after \(next)"
+    return "\(Int64(rows.count).grouped) of \(all) \(things); continue with --after \(next)"
   }
 
   /// The same for a list that is not counted.
   package func notice(of things: String) -> String? {
-    next.map { "there are more \(things); go on with --after \($0)" }
+    next.map { "there are more \(things); continue with --after \($0)" }
   }
 }
 

@@ -159,7 +159,8 @@ package enum CatalogueFile {
     case .negativePrice(let plan): "plan \(plan): an amount must not be negative"
     case .negativeMetadataFee: "$.metadata_fee_bytes: must not be negative"
     case .emptyProduct: "a product has an empty provider or id"
-    case .duplicateProduct(let id): "the product or price \(id) stands for two things"
+    case .duplicateProduct(let id):
+      "the product or price \(id) is listed twice with different meanings"
     case .unknownFallback(let id): "$.fallback: there is no plan \(id)"
     }
   }

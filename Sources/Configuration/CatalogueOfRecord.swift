@@ -91,8 +91,8 @@ package struct CatalogueOfRecord: Sendable {
           + "\(record.since)"),
       .init(
         .invalid,
-        "name the file of that one in \(SharedSettings.plans.name), or take the setting out "
-          + "(docs/settings.md); coffer plan apply <file> makes another one hold"),
+        "name the file of that one in \(SharedSettings.plans.name), or remove the setting "
+          + "(docs/settings.md); coffer plan apply <file> applies another one"),
     ])
   }
 

@@ -24,7 +24,7 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
     case .unavailable: "the database or the other program does not answer; trying again may help"
     case .software: "a bug in Coffer; please report the line on stderr"
     case .unfinished:
-      "not done within --timeout; it goes on, and the line on stderr says how to look again"
+      "not done within --timeout; it continues, and stderr shows how to check"
     case .configuration:
       "the configuration is wrong, or does not fit the database; each line on stderr is one problem"
     }

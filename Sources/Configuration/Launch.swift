@@ -67,7 +67,7 @@ package enum Launch {
       --help           print this text
       --version        print which coffer this is
 
-    SIGTERM and SIGINT end the program once the requests under way are answered.
+    SIGTERM and SIGINT end the program once open requests are answered.
 
     settings:
     \(SettingsHelp.text(table, for: program))

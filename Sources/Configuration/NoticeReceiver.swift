@@ -15,17 +15,19 @@ package struct NoticeReceiver: Sendable {
 
 extension BillingSettings {
   package static let noticeURL = Setting<String>(
-    "COFFER_NOTICE_URL", for: [.billing], .meaning("nobody is told of changes"),
+    "COFFER_NOTICE_URL", for: [.billing], .meaning("no notices are sent"),
     text:
-      "Where your app's server is told that what an account pays for has changed: by a POST of what "
-      + "GET /v1/subscription says, signed as Standard Webhooks are. Plain http only to this machine.",
+      "URL of your app's server, which gets a signed POST (Standard Webhooks) with the content "
+      + "of GET /v1/subscription whenever that changes. Plain http is allowed only to this "
+      + "machine.",
     example: "https://app.example.com/coffer", parser: .url)
 
   package static let noticeSecrets = Setting<[Secret]>(
     "COFFER_NOTICE_SECRETS", for: [.billing], .meaning("needed with COFFER_NOTICE_URL"),
     text:
-      "Comma list of the secrets that sign these: whsec_ and 24 to 64 bytes in base64. A notice is "
-      + "signed by each, so that one can be rotated. Make one with: echo whsec_$(openssl rand -base64 32)",
+      "Comma list of the signing secrets of these notices: whsec_ and 24 to 64 bytes in base64. "
+      + "Each secret signs every notice, so that one can be rotated. Make one with: echo "
+      + "whsec_$(openssl rand -base64 32)",
     example: "whsec_new, whsec_old",
     parser: .list { (text, number) throws(ParseFailure) in
       guard text.hasPrefix("whsec_"), let bytes = Base64.standard.decode(String(text.dropFirst(6))),

@@ -40,7 +40,7 @@ enum SettingsFile {
       guard value.count >= 2, value.hasSuffix(quote) else {
         return .malformed(
           value.dropFirst().contains(quote)
-            ? "has text behind the closing quote; a comment stands on a line of its own"
+            ? "has text after the closing quote; put comments on their own lines"
             : "has a quote that does not end")
       }
       return .setting(name: String(name), text: String(value.dropFirst().dropLast()))

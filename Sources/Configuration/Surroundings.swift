@@ -14,7 +14,7 @@ package enum Surroundings {
     var isBehindBlank = false
     for scalar in text.unicodeScalars {
       if scalar == "#", isBehindBlank {
-        return "has a comment behind the value; a comment stands on a line of its own"
+        return "has a comment after the value; put comments on their own lines"
       }
       isBehindBlank = scalar.properties.isWhitespace
     }

@@ -118,7 +118,7 @@ package struct Doctor {
     do {
       return try body()
     } catch {
-      return Check(name, .failed, "it cannot be looked at: \(CommandFailure(of: error).text)")
+      return Check(name, .failed, "it cannot be checked: \(CommandFailure(of: error).text)")
     }
   }
 
@@ -145,7 +145,7 @@ package struct Doctor {
       let more = missing.count - 1
       return Check(
         "schema", .failed, "gone: \(first)\(more > 0 ? " and \(more) more" : "")",
-        "coffer restore a backup of before: what a table held is gone with it")
+        "coffer restore an earlier backup: the content of a missing table is lost")
     }
   }
 
@@ -164,7 +164,7 @@ package struct Doctor {
         if difference > Self.clockDifferenceMax.milliseconds {
           return Check(
             "clock", .failed, "it is \(difference / 1000) s apart from the database's",
-            "have all machines take their time from NTP")
+            "synchronize all machines with NTP")
         }
       }
       let newest = try database.read { reader in
@@ -175,8 +175,8 @@ package struct Doctor {
       }.max()
       if let newest, newest > now + Self.clockDifferenceMax {
         return Check(
-          "clock", .failed, "the newest row is of \(newest), which is yet to come",
-          "have all machines take their time from NTP")
+          "clock", .failed, "the newest row is from the future: \(newest)",
+          "synchronize all machines with NTP")
       }
       return Check("clock", .ok, "it is \(Instant(seconds: now.seconds)), and no row is newer")
     }
@@ -207,17 +207,17 @@ package struct Doctor {
       try look(try sample(owed))
     }
     guard checked > 0 else { return try owedNobody() }
-    let what = "\(counted(checked, "account"))\(sampleText) that billing owes something"
+    let what = "\(counted(checked, "account"))\(sampleText) with entitlements"
     guard let first else { return Check("owners", .ok, "known to sync: \(what)") }
     let text = "unknown to sync: \(Int64(strange).grouped) of \(what), the first is \(first)"
     return strange == checked && strange >= Self.strangerCountMin
       ? Check(
         "owners", .failed, text,
-        "restore both halves of the database from one backup: these are of two installations")
+        "restore both halves of the database from one backup: they are from two installations")
       : Check(
         "owners", .warning, text,
-        "coffer attention lists them (unknown_account), coffer find \(first) shows who named it; where it "
-          + "was there before, the rows of sync are older than those of billing")
+        "coffer attention lists them (unknown_account), coffer find \(first) shows who named it; if it "
+          + "existed before, the rows of sync are older than those of billing")
   }
 
   /// The result if nothing is owed to anyone. If accounts exist, either no one has paid yet, or all
@@ -231,10 +231,10 @@ package struct Doctor {
     let hasBilled = try hasRow("billing.rules_in_force") || hasRow("billing.deliveries")
     return try hasRow("sync.accounts") && !hasBilled
       ? Check(
-        "owners", .warning, "there are accounts, and coffer-billing never worked here",
-        "start it; where it did work before, its half of the database is lost: restore both from one backup"
+        "owners", .warning, "there are accounts, but coffer-billing has never run here",
+        "start it; if it ran before, its half of the database is lost: restore both from one backup"
       )
-      : Check("owners", .skipped, "nobody is owed anything")
+      : Check("owners", .skipped, "billing has granted nothing")
   }
 
   private func owed(behind account: Identifier, _ limit: Int) throws -> [Identifier] {
@@ -277,7 +277,7 @@ package struct Doctor {
     }
     guard checked > 0 else { return Check("usage", .skipped, "there is no account") }
     let what = "\(counted(checked, "account"))\(sampleText)"
-    guard let first else { return Check("usage", .ok, "\(what) charged what the files weigh") }
+    guard let first else { return Check("usage", .ok, "\(what) charged correctly") }
     let some = "\(Int64(wrong).grouped) of \(what)"
     return extent.fixes
       ? Check("usage", .ok, "\(some) put right", isRepair: true)
@@ -302,7 +302,7 @@ package struct Doctor {
 
   private func keys() throws -> Check {
     guard let keys = configuration.sealingKeys else {
-      return Check("keys", .skipped, "COFFER_SEALING_KEYS is not given here")
+      return Check("keys", .skipped, "COFFER_SEALING_KEYS is not set here")
     }
     let (latest, since) = try database.read { reader in
       (
@@ -318,7 +318,7 @@ package struct Doctor {
       return Check(
         "keys", .failed,
         "the newest delivery is sealed with a key that is not in COFFER_SEALING_KEYS",
-        "add the key that coffer-billing seals with, behind the first")
+        "append the key that coffer-billing seals with")
     }
     guard let since else {
       return Check("keys", .ok, "the first sealing key has sealed nothing yet")

@@ -23,9 +23,9 @@ extension Doctor {
     case .unfinished:
       return Check(
         "drift", .warning,
-        "not all is derived under the rules in force yet, so nothing was compared",
-        "where no coffer-billing is doing it: coffer plan apply <file> --yes goes on with a change that "
-          + "was broken off, and so does a coffer-billing within a minute")
+        "nothing was compared, because not all subscriptions are derived under the current rules yet",
+        "a running coffer-billing completes it within a minute; otherwise run "
+          + "coffer plan apply <file> --yes")
     case nil: break
     }
     var (checked, schedules, differing, first) = (Int64(0), Int64(0), Int64(0), String?.none)
@@ -51,7 +51,7 @@ extension Doctor {
     guard extent.fixes else {
       return Check(
         "drift", .failed, "not as the facts say: \(text)",
-        "report it; coffer doctor --all --fix derives it again, but where a cap would shrink")
+        "report it; coffer doctor --all --fix derives it again unless a cap would shrink")
     }
     guard left.count > 0 else {
       return Check("drift", .ok, "derived again: \(text)", isRepair: true)
@@ -60,9 +60,9 @@ extension Doctor {
     return Check(
       "drift", .failed,
       (repaired > 0 ? "derived again: \(counted(repaired, "row")); " : "")
-        + "left, since a cap would shrink: \(left.text)",
-      "coffer entitlement explain shows what each bought, coffer subscription read has its store say it "
-        + "again; where the facts are right, coffer doctor --all --fix --shrink",
+        + "left, because a cap would shrink: \(left.text)",
+      "coffer entitlement explain shows what each bought, coffer subscription read asks the store "
+        + "again; if the facts are right, run coffer doctor --all --fix --shrink",
       isRepair: repaired > 0)
   }
 

@@ -23,13 +23,13 @@ extension Doctor {
 
   private func room(_ directories: [String]) -> Check {
     guard !directories.isEmpty else {
-      return Check("disk", .skipped, "nothing lies on this machine")
+      return Check("disk", .skipped, "nothing is stored on this machine")
     }
     var fullest: (percent: UInt64, path: String)?
     for path in directories {
       var status = statvfs()
       guard unsafe statvfs(path, &status) == 0, status.f_blocks > 0 else {
-        return Check("disk", .failed, "\(path) cannot be asked for its room")
+        return Check("disk", .failed, "the free space of \(path) is unknown")
       }
       var percent = UInt64(status.f_bavail) * 100 / UInt64(status.f_blocks)
       if status.f_files > 0 {
@@ -38,8 +38,8 @@ extension Doctor {
       if fullest.map({ percent < $0.percent }) ?? true { fullest = (percent, path) }
     }
     guard let (percent, path) = fullest else { return Check("disk", .skipped, "there is none") }
-    let text = "\(percent) % of the room or of the files are free at \(path)"
-    let remedy = "give it more room before writes are refused"
+    let text = "\(percent) % of the space or of the inodes is free at \(path)"
+    let remedy = "add space before writes are refused"
     return percent < 2
       ? Check("disk", .failed, text, remedy)
       : percent < 10 ? Check("disk", .warning, text, remedy) : Check("disk", .ok, text)
@@ -47,7 +47,7 @@ extension Doctor {
 
   private func permissions(_ paths: [String]) -> Check {
     guard !(paths + secretFiles).isEmpty else {
-      return Check("permissions", .skipped, "nothing lies on this machine")
+      return Check("permissions", .skipped, "nothing is stored on this machine")
     }
     var (open, closed): ([String], [String]) = ([], [])
     func look(_ path: String, _ rights: UInt32, of mode: UInt32) {
@@ -76,8 +76,8 @@ extension Doctor {
     }
     let text =
       texts.isEmpty
-      ? "database, objects and secrets are their owner's alone" : texts.joined(separator: "; ")
-    let remedy = "coffer doctor --fix closes them, run as their owner"
+      ? "only their owner can read database, objects and secrets" : texts.joined(separator: "; ")
+    let remedy = "run coffer doctor --fix as their owner to close them"
     return open.isEmpty
       ? Check("permissions", .ok, text, isRepair: !closed.isEmpty)
       : Check("permissions", .warning, text, remedy, isRepair: !closed.isEmpty)
@@ -119,7 +119,7 @@ extension Doctor {
     return byteCount > Self.logByteCountMax
       ? Check(
         "log", .warning, text,
-        "something reads for very long, such as a backup; it is cut once that ends")
+        "a long read, such as a backup, keeps it; it is truncated once that ends")
       : Check("log", .ok, text)
   }
 
@@ -141,7 +141,7 @@ extension Doctor {
   /// Why no object is checked: their place is not given, or there is no store.
   private var unseen: String {
     configuration.objectsDirectory == nil
-      ? "COFFER_OBJECTS is not given here" : "there is no object store to look at"
+      ? "COFFER_OBJECTS is not set here" : "there is no object store to check"
   }
 
   func objectRows() -> Check {
@@ -156,7 +156,7 @@ extension Doctor {
       }
       let what = "\(counted(checked, "object"))\(walkText) that documents need"
       guard let first = missing.first.first else {
-        return Check("objects", .ok, "there, and as long as the rows say: \(what)")
+        return Check("objects", .ok, "present, with the recorded length: \(what)")
       }
       return Check(
         "objects", .failed,
@@ -179,17 +179,17 @@ extension Doctor {
     }
     let what = "\(counted(checked, "small content"))\(walkText)"
     guard let first = missing.first.first else {
-      return Check("contents", .ok, "there, and as long as the rows say: \(what)")
+      return Check("contents", .ok, "present, with the recorded length: \(what)")
     }
     return Check(
       "contents", .failed,
-      "missing or of another length: \(missing.count.grouped) of \(what), the first is of the document "
-        + "\(first)", "coffer restore a backup of before; coffer tree validate --all lists them")
+      "missing or of a different length: \(missing.count.grouped) of \(what), the first is of the document "
+        + "\(first)", "coffer restore an earlier backup; coffer tree validate --all lists them")
   }
 
   package func orphans() throws -> Check {
     guard extent.walksObjects else {
-      return Check("orphans", .skipped, "--objects looks for objects that no row names")
+      return Check("orphans", .skipped, "--objects looks for unreferenced objects")
     }
     guard let objects else { return Check("orphans", .skipped, unseen) }
     let audit = ObjectAudit(database, objects)
@@ -203,13 +203,13 @@ extension Doctor {
       "\(counted(found.count, "object")) (\(ByteCount.text(found.byteCount)))"
     }
     guard deleted.count + left.count > 0 else {
-      return Check("orphans", .ok, "a row names every object that is older than a day")
+      return Check("orphans", .ok, "every object older than a day is referenced")
     }
-    let done = deleted.count > 0 ? "no row named \(text(deleted)): deleted" : ""
+    let done = deleted.count > 0 ? "unreferenced: \(text(deleted)), deleted" : ""
     guard left.count > 0 else { return Check("orphans", .ok, done, isRepair: true) }
     if let stranger {
       return Check(
-        "orphans", stranger.state, "no row names \(text(left)): kept, since \(stranger.why)",
+        "orphans", stranger.state, "unreferenced: \(text(left)), kept, because \(stranger.why)",
         stranger.remedy)
     }
     let rest = "no row names \(text(left))" + (extent.fixes ? ": kept while a backup runs" : "")
@@ -226,14 +226,14 @@ extension Doctor {
     guard let owner = try objects.owner() else {
       return (
         .warning, "coffer-sync of this database has not started on this store",
-        "start coffer-sync where both are of one installation, and look again a day later"
+        "if both are from one installation, start coffer-sync and check again a day later"
       )
     }
     guard owner.history == (try database.read(History.id)) else {
       return (
         .failed,
         "coffer-sync of another database, or of another state of it, started on this store",
-        "have COFFER_DATABASE and COFFER_OBJECTS name one installation's, as coffer-sync has them"
+        "set COFFER_DATABASE and COFFER_OBJECTS as for coffer-sync"
       )
     }
     return owner.since < Clock.system.now() - ObjectAudit.grace
@@ -249,7 +249,7 @@ extension Doctor {
     let old = try objects.leftovers(before: Clock.system.now() - ObjectAudit.grace)
     if extent.fixes { for key in old { try objects.deleteLeftover(key) } }
     if old.isEmpty { return Check("leftovers", .ok, "no upload was left half way") }
-    let text = "left half way more than a day ago: \(counted(old.count, "upload"))"
+    let text = "interrupted more than a day ago: \(counted(old.count, "upload"))"
     return extent.fixes
       ? Check("leftovers", .ok, text + ", deleted", isRepair: true)
       : Check(

@@ -17,7 +17,7 @@ extension Doctor {
     let stores = try StoreList.configured(settings, clock: configuration.clock)
     let asked = stores.filter { $0.isReadable }
     guard !asked.isEmpty else {
-      return [Check("stores", .skipped, "no store is configured to be asked")]
+      return [Check("stores", .skipped, "no store's API is configured")]
     }
     return asked.map { ask($0, configuration.grantingEnvironment) }
   }
@@ -42,7 +42,7 @@ extension Doctor {
       case .misconfigured(let reason):
         return Check(
           name, .failed, "it refuses us: \(reason)",
-          "give coffer-billing the store's address, and a key that is valid")
+          "give coffer-billing the store's address and a valid key")
       case .malformed(let reason):
         return Check(name, .warning, "its answer is not understood: \(reason)", "report it")
       }

@@ -37,7 +37,8 @@ package struct AccountArrival: Sendable {
   /// Throws if anything is missing here, or in the archive, that a later step needs.
   private func requireMeans() throws {
     guard large.isEmpty || configuration.objectsDirectory != nil else {
-      throw CommandFailure(.configuration, "COFFER_OBJECTS is not set: large contents lie there")
+      throw CommandFailure(
+        .configuration, "COFFER_OBJECTS is not set: large contents are stored there")
     }
     try arriving.requirePast(at: now)
     if !arriving.secrets.isEmpty { _ = try sealing() }
@@ -73,7 +74,7 @@ package struct AccountArrival: Sendable {
         }
         // An interrupted run may leave it with an account that was erased there and that its store names.
         guard transferred.contains(key), try Account.find(reader, owner) == nil else {
-          throw MovingError("\(key) is another account's here")
+          throw MovingError("another account owns \(key) here")
         }
       }
     }
@@ -109,7 +110,7 @@ package struct AccountArrival: Sendable {
   private func sealing() throws -> SealingKeys {
     guard let keys = configuration.sealingKeys else {
       throw CommandFailure(
-        .configuration, "COFFER_SEALING_KEYS is not set: deliveries are kept sealed")
+        .configuration, "COFFER_SEALING_KEYS is not set, and deliveries are stored encrypted")
     }
     return keys
   }
@@ -118,7 +119,7 @@ package struct AccountArrival: Sendable {
   private func prepared(_ archived: ArchivedDelivery) throws -> PreparedDelivery {
     guard let store = StoreList.known[archived.provider],
       let file = arriving.archive.file(named: archived.file)
-    else { throw MovingError("the delivery \(archived.id) is not whole") }
+    else { throw MovingError("the delivery \(archived.id) is incomplete") }
     let message = KeptDelivery.parts(of: try arriving.archive.bytes(of: file))
     let decoded = try store.decoded(
       again: KeptMessage(
@@ -219,10 +220,11 @@ package struct AccountArrival: Sendable {
 
 extension AccountArrival.Reads {
   fileprivate var text: String {
-    asked.map { "read           \($0) is next, as something of it was erased there\n" }.joined()
+    asked.map { "read           \($0) is read next, because a part of it was erased there\n" }
+      .joined()
       + unasked.map { key in
-        "unread         \(key): something of it was erased there; coffer subscription read asks its "
-          + "store, once a key or its token is at hand\n"
+        "unread         \(key): a part of it was erased there; once a key or its token is "
+          + "available, run coffer subscription read\n"
       }.joined()
   }
 

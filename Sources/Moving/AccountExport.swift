@@ -55,11 +55,12 @@ package struct AccountExport {
     for (file, object, byteCount) in objects {
       guard let store else {
         throw CommandFailure(
-          .configuration, "COFFER_OBJECTS names no object store: large contents lie there")
+          .configuration, "COFFER_OBJECTS names no object store: large contents are stored there")
       }
       guard let content = try store.open(object), content.byteCount == byteCount else {
         throw CommandFailure(
-          .refused, "the content of \(file) is not in the object store; coffer doctor says more")
+          .refused,
+          "the content of \(file) is not in the object store; run coffer doctor for details")
       }
       try writer.add("\(AccountArchive.contents)\(file)", content) { progress.done += $0 }
     }
@@ -74,12 +75,12 @@ package struct AccountExport {
     if erasedCount > 0 {
       let were = erasedCount == 1 ? "1 delivery was" : "\(erasedCount) deliveries were"
       text +=
-        "erased      \(were), with the account that bought it before; its store is asked again "
-        + "where this is taken in\n"
+        "erased      \(were), with the account that bought it before; an import asks its store "
+        + "again\n"
     }
     if left.links > 0 || left.shares > 0 {
       text +=
-        "left        \(left.links) links and \(left.shares) shares, which are others' as well\n"
+        "left        \(left.links) links and \(left.shares) shares, that involve other accounts\n"
     }
     return text
   }
@@ -141,7 +142,7 @@ package struct AccountExport {
     if !belongings.subscriptions.isEmpty {
       guard let sealing = configuration.sealingKeys else {
         throw CommandFailure(
-          .configuration, "COFFER_SEALING_KEYS is not set: deliveries are kept sealed")
+          .configuration, "COFFER_SEALING_KEYS is not set, and deliveries are stored encrypted")
       }
       for (index, delivery) in belongings.deliveries.enumerated() {
         let file = AccountArchive.numbered(AccountArchive.deliveries, index + 1)

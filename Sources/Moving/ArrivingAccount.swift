@@ -83,7 +83,7 @@ package struct ArrivingAccount: Sendable {
     where ![AccountArchive.account, AccountArchive.billing].contains(file.name) {
       guard folders.contains(where: file.name.hasPrefix) else {
         throw CommandFailure(
-          .refused, Printable.text("\(path): \(file.name) is no part of an account"))
+          .refused, Printable.text("\(path): \(file.name) is not part of an account archive"))
       }
     }
   }
@@ -95,7 +95,7 @@ package struct ArrivingAccount: Sendable {
       + deliveries.map(\.received)
     for moment in moments
     where !(Instant(milliseconds: 0)...now + .days(1)).contains(moment) {
-      throw MovingError("it tells of \(moment), which is not past")
+      throw MovingError("it has a time in the future: \(moment)")
     }
   }
 
@@ -110,7 +110,7 @@ package struct ArrivingAccount: Sendable {
   /// The document that a file of the archive holds the content of.
   package static func document(_ file: ArchiveReader.File) throws -> Identifier {
     guard let id = Identifier(String(file.name.dropFirst(AccountArchive.contents.count))) else {
-      throw MovingError("\(file.name) is no document's content")
+      throw MovingError("\(file.name) is not the content of a document")
     }
     return id
   }
@@ -118,7 +118,7 @@ package struct ArrivingAccount: Sendable {
   private static func subscriptions(_ list: [JSON]) throws -> [ObjectKey] {
     try list.map { json in
       guard let key = json.string.flatMap({ ObjectKey($0) }) else {
-        throw MovingError("it names a subscription that is none")
+        throw MovingError("it names an invalid subscription")
       }
       return key
     }
@@ -137,7 +137,7 @@ package struct ArrivingAccount: Sendable {
     case let error as JSONError:
       CommandFailure(.refused, Printable.text("\(path): \(error.path) \(error.message)"))
     case DatabaseError.constraint:
-      CommandFailure(.refused, "\(path): an id in it is taken here by something else")
+      CommandFailure(.refused, "\(path): one of its ids is already used here")
     default: error
     }
   }

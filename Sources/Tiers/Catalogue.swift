@@ -204,7 +204,7 @@ package enum CatalogueError: Error, Hashable, Sendable {
   case negativePrice(plan: String)
   case negativeMetadataFee
   case emptyProduct
-  /// One provider id stands for two things.
+  /// One provider id is listed twice with different meanings.
   case duplicateProduct(String)
   case unknownFallback(String)
 }

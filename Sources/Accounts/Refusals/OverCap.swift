@@ -48,7 +48,7 @@ package struct OverCap: Equatable, Sendable {
       " The cap is low because the last payment failed: update the payment method."
     case .lapsed: " The cap is low because the subscription has ended."
     case .quotaSet: " The cap was set by the operator of this server."
-    case .grantRevoked: " The cap is low because a plan that was given was taken back."
+    case .grantRevoked: " The cap is low because a granted plan was revoked."
     case .refunded: " The cap is low because the subscription was refunded."
     case .disputed: " The cap is low because the payment is disputed."
     default: ""

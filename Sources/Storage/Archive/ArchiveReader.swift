@@ -50,7 +50,7 @@ package struct ArchiveReader: Sendable {
         each(Int64(part.count))
       }
       guard digest.finalize() == file.digest else {
-        throw refused("\(file.name) is not what the manifest says")
+        throw refused("\(file.name) does not match the manifest")
       }
     }
   }
@@ -123,7 +123,7 @@ package struct ArchiveReader: Sendable {
       guard line.starts(with: beginning),
         let text = String(validating: line.dropFirst(beginning.count), as: UTF8.self),
         let digest = Hex.decode(text)
-      else { throw refused("\(files[index].name) is not what the manifest says") }
+      else { throw refused("\(files[index].name) does not match the manifest") }
       files[index].digest = digest
     }
   }
@@ -135,7 +135,7 @@ package struct ArchiveReader: Sendable {
       throw refused("it is no \(kind)")
     }
     guard number <= format else {
-      throw refused("it is of format \(number), this program reads up to \(format)")
+      throw refused("it has format \(number); this program reads up to \(format)")
     }
   }
 

@@ -22,7 +22,7 @@ package final class ArchiveWriter {
     _ path: String, kind: String, format: Int, at now: Instant
   ) throws(ArchiveError) {
     guard unsafe access(path, F_OK) != 0 else {
-      throw ArchiveError(.refused, "\(path) exists and is not overwritten")
+      throw ArchiveError(.refused, "\(path) exists and will not be overwritten")
     }
     self.path = path
     modified = now.seconds

@@ -72,8 +72,8 @@ package struct BackupRun {
     guard !goesOn, let other = beginning.installation, other != installation else { return }
     throw BackupError(
       .refused,
-      "\(newest.path) is of another installation, or of this one before a restore: name another "
-        + "directory, or go on behind it with --go-on")
+      "\(newest.path) is from another installation, or from this one before a restore: name another "
+        + "directory, or continue it with --go-on")
   }
 
   package func run(

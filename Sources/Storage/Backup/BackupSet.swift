@@ -24,7 +24,7 @@ struct BackupSet {
     try place.make()
     guard place.exists else { throw BackupError(.refused, "\(path) is no directory") }
     for other in others where Self.lies(path, within: other) || Self.lies(other, within: path) {
-      throw BackupError(.refused, "\(path) is no place for backups: it shares files with \(other)")
+      throw BackupError(.refused, "\(path) cannot hold backups: it shares files with \(other)")
     }
     let isEmpty = try place.names().isEmpty
     guard isEmpty || place.has(Self.lockName) else {

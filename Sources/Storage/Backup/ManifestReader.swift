@@ -11,7 +11,7 @@ struct ManifestReader {
   /// Throws if there is no manifest: the backup is unfinished, or is none.
   init(of backup: Folder) throws(BackupError) {
     guard backup.has(Manifest.name) else {
-      throw BackupError(.refused, "\(backup.path) is no whole backup: it has no manifest")
+      throw BackupError(.refused, "\(backup.path) is not a complete backup: it has no manifest")
     }
     path = backup.path(of: Manifest.name)
   }
@@ -78,16 +78,16 @@ struct ManifestReader {
         let bytes = Array(rest[start...newline])
         start = newline + 1
         number += 1
-        guard end == nil else { throw damaged("it goes on behind its end") }
+        guard end == nil else { throw damaged("there is data after its end") }
         let text = String(decoding: bytes.dropLast(), as: UTF8.self)
         if number == 1 {
           guard Manifest.titles.contains(text) else {
-            throw BackupError(.refused, "\(path) is not of a backup that this version reads")
+            throw BackupError(.refused, "\(path) is from a backup that this version cannot read")
           }
         } else if let line = Manifest.Line(text) {
           if case .end(let said, let lines) = line {
             guard digest.finalize() == lines, said == sum else {
-              throw damaged("its last line does not fit the others")
+              throw damaged("its last line does not match the others")
             }
             end = said
             continue

@@ -69,7 +69,7 @@ package struct Restore {
       throw BackupError(
         .refused,
         isCutOff && !Self.isDump(head)
-          ? "\(directory) is what a restore left that was cut off: remove it and begin again"
+          ? "\(directory) is left from an interrupted restore: remove it and start again"
           : "\(directory) is not empty; a backup is restored into an empty one")
     }
     target = place.resolved
@@ -83,14 +83,14 @@ package struct Restore {
     guard folder.exists else { throw BackupError(.refused, "there is no backup in \(path)") }
     if folder.has(Manifest.name) { return (folder, []) }
     guard let newest = try BackupSet.whole(in: folder).first else {
-      throw BackupError(.refused, "\(path) is no whole backup: it has no manifest")
+      throw BackupError(.refused, "\(path) is not a complete backup: it has no manifest")
     }
     if let now, let taken = try ManifestReader(of: newest).beginning().taken,
       taken > now + clockDifference
     {
       throw BackupError(
         .refused,
-        "\(newest.path) is of a time to come, so the newest is not known: name one backup")
+        "\(newest.path) is from the future, so the newest backup is unknown: name one")
     }
     return (newest, try BackupSet.unfinished(in: folder, after: newest).map { $0.path })
   }
@@ -203,7 +203,7 @@ package struct Restore {
   ) throws(BackupError) {
     guard Manifest.File(found) == file else {
       throw BackupError(
-        .damaged, "\(backup.path(of: name)) is damaged: it is not what the manifest says")
+        .damaged, "\(backup.path(of: name)) is damaged: it does not match the manifest")
     }
   }
 }

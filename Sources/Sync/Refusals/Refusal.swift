@@ -46,8 +46,8 @@ package enum Refusal: AnswerableError, Equatable {
     case .batchTooCostly:
       Problem(
         422, "batch_too_costly", "Batch too costly",
-        "The changes concern more of the trees than one batch may: deep folders, accounts, folders "
-          + "whose levels have to be counted. Nothing was written; send half of them at a time.")
+        "The batch touches too much of the trees: deep folders, accounts, folders whose levels must "
+          + "be counted. Nothing was written; send half of the changes at a time.")
     case .batchRefused(let failures): Self.refused(failures)
     case .sharingLimited(let seconds):
       Problem(
@@ -83,7 +83,8 @@ package enum Refusal: AnswerableError, Equatable {
     case .uploadSuperseded:
       Problem(
         409, "upload_superseded", "Sent again meanwhile",
-        "The same upload was sent again, and that attempt goes on. Nothing was stored by this one.")
+        "The same upload was sent again, and that attempt continues. Nothing was stored by this one."
+      )
     case .cursorInvalid:
       Problem(
         400, "cursor_invalid", "Cursor invalid",

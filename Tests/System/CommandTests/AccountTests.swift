@@ -29,7 +29,7 @@ struct AccountTests {
     try Files.write("precious\n", to: keyFile)
     let created = try coffer("account", "create", "--key-file", keyFile)
     #expect(created.code == 1)
-    #expect(created.errors.contains("it exists and is not overwritten"))
+    #expect(created.errors.contains("it exists and will not be overwritten"))
     #expect(Files.text(keyFile) == "precious\n")
     #expect(try coffer("account", "list", "--json").out == #"{"accounts":[],"next":null}"# + "\n")
   }
@@ -69,7 +69,7 @@ struct AccountTests {
     #expect(first.out.split(separator: "\n").count == 2)
     #expect(first.out.contains("  ada  "))
     #expect(first.out.contains("  OVER  "))
-    #expect(first.errors.hasPrefix("coffer: 1 of 2 accounts; go on with --after "))
+    #expect(first.errors.hasPrefix("coffer: 1 of 2 accounts; continue with --after "))
     let next = try coffer("account", "list", "--sort", "over-cap", "--after", "ada", "--json").out
     #expect(next.contains("\"username\":\"bob\""))
     #expect(next.contains("\"over_cap\":600"))
@@ -107,7 +107,7 @@ struct AccountTests {
     }
     let first = try Finished(words + ["--limit", "2"], environment: environment)
     let notice = try #require(first.errors.split(separator: "\n").last)
-    #expect(notice.hasPrefix("coffer: 2 of 3 accounts; go on with --after "))
+    #expect(notice.hasPrefix("coffer: 2 of 3 accounts; continue with --after "))
     let after = String(try #require(notice.split(separator: " ").last))
     let second = try Finished(
       words + ["--limit", "2", "--after", after], environment: environment)
@@ -180,7 +180,7 @@ struct AccountTests {
     let released = try coffer(
       "subscription", "release", nobody, "--reason", "gone", "--yes")
     #expect(released.code == 1)
-    #expect(released.errors == "coffer: nothing was ever owned by or given to \(nobody)\n")
+    #expect(released.errors == "coffer: \(nobody) never owned or was granted anything\n")
   }
 
   @Test func `the configuration may be named before the command`() throws {

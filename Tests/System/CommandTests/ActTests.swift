@@ -42,7 +42,7 @@ struct ActTests {
     let before = try coffer("account", "show", "ada").out
     let shown = try Finished(Self.grant, environment: environment)
     #expect(shown.code == 3)
-    #expect(shown.errors == "coffer: nothing was changed; --yes does it\n")
+    #expect(shown.errors == "coffer: no changes made; --yes applies them\n")
     let lines = shown.out.split(separator: "\n").map { line in
       line.split(separator: " ").joined(separator: " ")
     }
@@ -87,7 +87,7 @@ struct ActTests {
     #expect(verified.code == 0, "\(verified.errors)")
     let table = try coffer("audit", "list")
     #expect(table.code == 0)
-    #expect(table.out.hasSuffix("\nchain    holds over all 2 entries\n"))
+    #expect(table.out.hasSuffix("\nchain    intact over all 2 entries\n"))
   }
 
   @Test func `a log that was tampered with is named at its first broken entry, code 1`() throws {
@@ -221,7 +221,7 @@ struct ActTests {
     #expect(try Finished(revoke, environment: environment).code == 0)
     #expect(
       try refused(revoke)
-        == "coffer: grant \(grant) was taken back on 2026-03-02T09:55:00Z\n")
+        == "coffer: grant \(grant) was revoked on 2026-03-02T09:55:00Z\n")
     let verified = try coffer("audit", "verify", "--json").out
     #expect(verified.contains("{\"log\":\"billing\",\"entries\":3,"))
   }

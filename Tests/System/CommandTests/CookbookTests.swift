@@ -70,7 +70,7 @@ struct CookbookTests {
       "Charged twice?": ask(
         "attention", says: "double_payment", shop.accounts["refunds-of-parts"] ?? "-", code: 2),
       "Refunded, and still there? Refunded in part?": ask(
-        "entitlement", "explain", account("refunds-of-parts"), says: "given back and contested"),
+        "entitlement", "explain", account("refunds-of-parts"), says: "refunded and disputed"),
       "Does the bank dispute a payment?": ask("attention", says: "dispute", code: 2),
       "The store is down. Does anybody lose space?": ask(
         "attention", says: "store_unanswered", code: 2),

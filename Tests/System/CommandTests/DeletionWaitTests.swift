@@ -104,7 +104,7 @@ struct DeletionWaitTests {
     #expect(unfinished.code == 75)
     #expect(
       unfinished.errors.contains(
-        #/coffer: not done after 1 s; the deletion of \S+ goes on: coffer find \S+ shows its state\n$/#
+        #/coffer: not done after 1 s; the deletion of \S+ continues: coffer find \S+ shows its state\n$/#
       ),
       "\(unfinished.errors)")
     #expect(
@@ -121,7 +121,7 @@ struct DeletionWaitTests {
     #expect(try Finished.code(of: waiting.child) == 128 + signal)
     let said = try #require(Files.text(waiting.errors))
     #expect(
-      said.contains(#/coffer: interrupted; the deletion of \S+ goes on: coffer find \S+ shows/#),
+      said.contains(#/coffer: interrupted; the deletion of \S+ continues: coffer find \S+ shows/#),
       "\(said)")
     #expect(Files.text(waiting.out)?.contains("state    waiting") == true)
     #expect(try coffer("deletion", "list", "--json").out.contains(#""state":"waiting""#))

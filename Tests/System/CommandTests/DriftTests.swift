@@ -105,7 +105,7 @@ struct DriftTests {
     let before = try shop.coffer("entitlement", "explain", "ada", "--json").out
     let left = try drift(shop, "--all", "--fix")
     #expect(
-      left.contains(#""state":"failed","text":"left, since a cap would shrink: \#(loss)""#),
+      left.contains(#""state":"failed","text":"left, because a cap would shrink: \#(loss)""#),
       "\(left)")
     #expect(left.contains("coffer doctor --all --fix --shrink"))
     #expect(cap(try shop.coffer("entitlement", "explain", "ada", "--json").out) == cap(before))

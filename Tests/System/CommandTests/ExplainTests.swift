@@ -57,7 +57,7 @@ struct ExplainTests {
     let text = try Finished(
       ["entitlement", "explain", "ada", "--at", "2026-05-01"], environment: environment
     ).out
-    #expect(text.contains("\nthen      erased, if nothing more comes\n"), "\(text)")
+    #expect(text.contains("\nthen      erased, without further events\n"), "\(text)")
   }
 
   @Test func `no line of a terminal is wider than it or than 100 columns, unless that is wanted`()
@@ -167,7 +167,7 @@ struct ExplainTests {
     #expect(refused.code == 1)
     #expect(
       refused.errors.hasSuffix(
-        "(bob) leaves: its deletion was requested; coffer deletion cancel keeps it\n"))
+        "(bob) is being deleted; coffer deletion cancel keeps it\n"))
   }
 
   /// The number that an operator finds on an App Store receipt.
@@ -183,7 +183,7 @@ struct ExplainTests {
     }
     let unknown = try transfer()
     #expect(unknown.code == 1)
-    #expect(unknown.errors.contains("nothing is known of apple:live:transaction:\(number): "))
+    #expect(unknown.errors.contains("there is no record of apple:live:transaction:\(number): "))
     try copySubscription(as: "apple:sandbox:subscription:\(number)")
     #expect(try transfer().out.contains("apple:sandbox:subscription:\(number) belongs to"))
     try copySubscription(as: "apple:live:subscription:\(number)")
@@ -216,7 +216,7 @@ struct ExplainTests {
     (
       "the configuration is wrong: the provider answers 401",
       "Stripe has refused our key or settings since 2026-03-02T09:55:00Z "
-        + "(coffer doctor --online asks it)"
+        + "(coffer doctor --online checks it)"
     ),
     ("there is no such object", "Stripe has refused this read since 2026-03-02T09:55:00Z"),
   ])
@@ -305,7 +305,7 @@ struct ExplainTests {
       environment: environment)
     #expect(revoked.code == 0, "\(granted.out) \(revoked.errors)")
     let text = try Finished(["entitlement", "explain", "ada"], environment: environment).out
-    #expect(text.contains("because   grant_revoked: a plan given by an admin was taken back"))
+    #expect(text.contains("because   grant_revoked: a plan granted by an operator was revoked"))
   }
 
   @Test func `what an admin decided is told with its note, the newest first`() throws {

@@ -149,20 +149,20 @@ struct FindTests {
     #expect(finished.code == 1)
     #expect(
       finished.errors == """
-        coffer: nothing is known of customer-2@example.com; what is personal is not looked for: \
+        coffer: nothing is known about customer-2@example.com; e-mail addresses and names are not searched: \
         COFFER_SEARCH_KEY is not set
 
         """)
     let nothing = try shop.coffer("find", "sub_nobody")
     #expect(nothing.code == 1)
-    #expect(nothing.errors == "coffer: nothing is known of sub_nobody\n")
+    #expect(nothing.errors == "coffer: nothing is known about sub_nobody\n")
     let name = try shop.coffer("find", "Zoë Ångström", without: "COFFER_SEARCH_KEY")
     #expect(name.errors.contains("COFFER_SEARCH_KEY is not set"))
     let part = try shop.coffer("find", "Zoë")
     #expect(
       part.errors == """
-        coffer: nothing is known of Zoë; what is personal is found whole, by the \
-        COFFER_SEARCH_KEY that it was kept under
+        coffer: nothing is known about Zoë; e-mail addresses and names are found only as a whole, under the \
+        COFFER_SEARCH_KEY they were stored with
 
         """)
   }

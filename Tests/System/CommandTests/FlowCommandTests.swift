@@ -69,7 +69,7 @@ struct FlowCommandTests {
 
   @Test func `a page of flows says how the next one is had`() throws {
     let first = try coffer("flow", "list", "--limit", "1")
-    #expect(first.errors.contains("1 of 2 flows; go on with --after \(Self.stuck)"))
+    #expect(first.errors.contains("1 of 2 flows; continue with --after \(Self.stuck)"))
     let second = try coffer("flow", "list", "--after", Self.stuck)
     #expect(second.out.contains(Self.waiting) && !second.out.contains(Self.stuck))
     #expect(try coffer("flow", "list", "--account", Self.account).out.contains(Self.stuck))

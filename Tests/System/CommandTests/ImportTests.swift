@@ -104,7 +104,7 @@ struct ImportTests {
       "4,dora,stripe,\(free),there is no account with the username dora",
       "5,ada,play,\(free),\"there is no such store: stripe, apple, google, btcpay\"",
       "6,ada,stripe,cus_1,its id is no number that Stripe gives",
-      "7,ada,apple,2000001234567890,apple is never asked: no key of its API is configured",
+      "7,ada,apple,2000001234567890,apple cannot be queried: no key of its API is configured",
       "9,ada,stripe,\(free),line 8 says that it is another account's",
     ] {
       #expect(reported.contains(line + "\r\n"), "\(reported)")
@@ -124,7 +124,7 @@ struct ImportTests {
     let stopped = try coffer("import", path, "--yes", "--wait", "1")
     #expect(stopped.code == 69, "\(stopped.out)")
     #expect(stopped.out.contains("not read yet: "), "\(stopped.out)")
-    #expect(stopped.errors.contains("the same command goes on"))
+    #expect(stopped.errors.contains("the same command continues"))
     try Files.write("\((Self.now + .minutes(2)).milliseconds)\n", to: scratch.path + "/clock")
     let done = try coffer("import", path, "--yes")
     #expect(done.code == 0, "\(done.out)\(done.errors)")
@@ -135,12 +135,12 @@ struct ImportTests {
     ("", "it is empty"),
     ("account,id\r\nada,sub_1\r\n", "the column store is missing"),
     ("account,store,id,plan\r\n", "there is no column plan"),
-    ("account,store,id,id\r\n", "the column id stands there twice"),
+    ("account,store,id,id\r\n", "the column id is there twice"),
     ("account;store;id\r\n", "there is no column account;store;id"),
     ("account,store,id\nada,stripe\n", "line 2 has 2 fields, the first 3"),
     ("account,store,id\n\nada,stripe,\"sub_1\n", "line 3: a quote is never closed"),
     ("account,store,id\nada,stripe,\"sub\"_1\n", "line 2: something follows a closing quote"),
-    ("account,store,id\nada,str\"ipe,sub_1\n", "line 2: a quote stands inside a field"),
+    ("account,store,id\nada,str\"ipe,sub_1\n", "line 2: a quote is inside a field"),
   ])
   func `a list of another form is refused in one line`(text: String, line: String) throws {
     let path = scratch.path + "/list.csv"

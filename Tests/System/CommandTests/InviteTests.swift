@@ -42,7 +42,7 @@ struct InviteTests {
     let ids = try (0..<3).map { _ in try value("invite", of: coffer("invite", "create").out) }
     let first = try coffer("invite", "list", "--limit", "2", "--json")
     let notice = try #require(first.errors.split(separator: "\n").last)
-    #expect(notice.hasPrefix("coffer: 2 of 3 invites; go on with --after "))
+    #expect(notice.hasPrefix("coffer: 2 of 3 invites; continue with --after "))
     let after = String(try #require(notice.split(separator: " ").last))
     #expect(first.out.hasSuffix(#","next":"\#(after)"}"# + "\n"))
     let second = try coffer("invite", "list", "--limit", "2", "--after", after, "--json")

@@ -57,7 +57,7 @@ struct JobsTests {
     let first = try coffer("jobs", "list", "--limit", "2")
     #expect(
       first.errors
-        == "coffer: 2 of 3 jobs; go on with --after google/5f2b\n", "\(first.errors)")
+        == "coffer: 2 of 3 jobs; continue with --after google/5f2b\n", "\(first.errors)")
     let second = try coffer("jobs", "list", "--after", "google/5f2b")
     #expect(second.out.contains("sub_2") && !second.out.contains("sub_1"))
     #expect(second.errors.isEmpty)
@@ -68,7 +68,7 @@ struct JobsTests {
     #expect(settled.code == 1)
     #expect(
       settled.errors.hasSuffix(
-        "apple/2000 is settled meanwhile; begin anew, or after another\n"), "\(settled.errors)")
+        "apple/2000 is settled by now; start again, or after another job\n"), "\(settled.errors)")
     #expect(try coffer("jobs", "list", "--after", "apple").code == 64)
     #expect(try coffer("jobs", "list", "--after", "apple/9").code == 1)
   }
@@ -171,7 +171,7 @@ struct JobsTests {
   @Test func `a kind that no job ever had is code 1`() throws {
     let finished = try coffer("jobs", "retry", "nokind")
     #expect(finished.code == 1)
-    #expect(finished.errors == "coffer: there never was a job of the kind nokind\n")
+    #expect(finished.errors == "coffer: there has never been a job of the kind nokind\n")
   }
 
   @Test func `a job that is not there is code 1`() throws {

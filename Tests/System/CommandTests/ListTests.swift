@@ -65,7 +65,7 @@ struct ListTests {
     ] {
       let page = try Finished(list + ["--limit", "2"], environment: environment)
       #expect(
-        page.errors.hasPrefix("coffer: 2 of 3 \(things); go on with --after "), "\(page.errors)")
+        page.errors.hasPrefix("coffer: 2 of 3 \(things); continue with --after "), "\(page.errors)")
       #expect(try Finished(list, environment: environment).errors.isEmpty)
     }
   }

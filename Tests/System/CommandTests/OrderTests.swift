@@ -170,7 +170,7 @@ struct OrderTests {
     let failed = try refund()
     #expect(failed.code == 69)
     let sentence =
-      #/coffer: Stripe: .*503.*; coffer-billing sees to it that it is done once: coffer audit show billing:\d+\n/#
+      #/coffer: Stripe: .*503.*; coffer-billing makes sure that it is done once: coffer audit show billing:\d+\n/#
     #expect(failed.errors.wholeMatch(of: sentence) != nil, "\(failed.errors)")
     #expect(try coffer("audit", "list").out.contains("subscription refund: ordered, open"))
     let second = try refund("--amount", "0.50")
@@ -265,7 +265,7 @@ struct OrderTests {
     }
     let unfinished = try refund("--timeout", "2s")
     #expect(unfinished.code == 75, "\(unfinished.errors)")
-    #expect(unfinished.errors.contains("has not answered after 2 s; the order stands"))
+    #expect(unfinished.errors.contains("has not answered after 2 s; the order stays open"))
     #expect(stripe.refundCount == 1)
     try change("DROP TRIGGER billing.full")
     #expect(try outcome() == "done")
@@ -346,15 +346,15 @@ struct OrderTests {
     ),
     (
       ["subscription", "cancel", "sub_nosuch", "--reason", "x", "--yes"], 1,
-      "nothing is known of stripe:live:subscription:sub_nosuch: coffer subscription read"
+      "there is no record of stripe:live:subscription:sub_nosuch: coffer subscription read"
     ),
     (
       ["subscription", "cancel", "stripe:live:subscription:sub_nosuch", "--reason", "x", "--yes"],
-      1, "nothing is known of stripe:live:subscription:sub_nosuch: coffer subscription read"
+      1, "there is no record of stripe:live:subscription:sub_nosuch: coffer subscription read"
     ),
     (
       ["subscription", "read", "stripe:sandbox:subscription:sub_1"], 1,
-      "the key of its store's API is taken for one of the live environment"
+      "the key of its store's API is for the live environment"
     ),
     (
       ["subscription", "read", "sub_x/../v1?limit=1"], 64,
@@ -431,7 +431,7 @@ struct OrderTests {
   }
 
   @Test(arguments: [
-    (["reconcile", "google"], 1, "google is never asked"),
+    (["reconcile", "google"], 1, "google cannot be queried"),
     (["reconcile", "paypal"], 64, "store is one of"),
     (["reconcile", "list", "--after", "stripe"], 64, "--after takes <store>/<number>"),
     (

@@ -78,8 +78,8 @@ struct PlanChangeTests {
         .replacing(#""bytes": 1000000\#n"#, with: #""bytes": 2000000\#n"#),
       to: "freer.json")
     let sentence =
-      "restart coffer-sync, which until then goes on with the old of these: the free plan, "
-      + "the plans that it names to who has no room\n"
+      "restart coffer-sync, which uses the old values of these until then: the free plan, "
+      + "the plans that it offers to full accounts\n"
     #expect(try coffer("plan", "diff", freer).out.contains("once it is applied " + sentence))
     let applied = try coffer("plan", "apply", freer, "--reason", "more for all", "--yes")
     #expect(applied.out.hasSuffix("\n" + sentence), "\(applied.out)\(applied.errors)")
@@ -92,7 +92,7 @@ struct PlanChangeTests {
     let found = try coffer("plan", "diff", without)
     #expect(
       found.out.contains(
-        "who keeps the plan premium, 30 GB, has less than who pays nothing: 90 GB\n"),
+        "accounts that keep the plan premium, 30 GB, have less than free accounts: 90 GB\n"),
       "\(found.out)\(found.errors)")
   }
 
@@ -117,13 +117,13 @@ struct PlanChangeTests {
     let applied = try coffer("plan", "apply", smaller, "--reason", "dearer disks", "--yes")
     #expect(applied.code == 0, "\(applied.errors)")
     #expect(
-      applied.errors.contains("COFFER_PLANS (environment) names another one, fixtures-1"),
+      applied.errors.contains("COFFER_PLANS (environment) names another catalogue, fixtures-1"),
       "\(applied.errors)")
     let refused = try coffer("entitlement", "explain", "ada")
-    #expect(refused.code == 78 && refused.errors.contains("or take the setting out"))
+    #expect(refused.code == 78 && refused.errors.contains("or remove the setting"))
     #expect(try coffer("jobs", "list").code == 0)
     let plans = try coffer("plan", "list")
-    #expect(plans.out.contains("20 GB") && plans.errors.contains("names another one"))
+    #expect(plans.out.contains("20 GB") && plans.errors.contains("names another catalogue"))
     let listed = try Finished(["account", "list"], environment: unnamed())
     #expect(listed.out.contains("20 GB  premium  subscribed"), "\(listed.errors)")
     // The server that still has the old file derives a redelivery under the new one.
@@ -207,7 +207,8 @@ struct PlanChangeTests {
     database.close()
     let words = ["plan", "apply", RecordedStory.cataloguePath, "--reason", "it was cut off"]
     let doctor = try Finished(["doctor"], environment: environment).out
-    #expect(doctor.contains("not all is derived under the rules in force yet"), "\(doctor)")
+    #expect(
+      doctor.contains("not all subscriptions are derived under the current rules yet"), "\(doctor)")
     let shown = try Finished(words, environment: environment)
     #expect(shown.code == 3)
     #expect(shown.out.contains("all but 1 subscription"), "\(shown.out)\(shown.errors)")
@@ -266,7 +267,7 @@ struct PlanChangeTests {
     #expect(
       Array(table) == [
         "STORE PRODUCT BEFORE AFTER",
-        "apple com.example.coffer.premium.monthly premium - (who has it keeps premium)",
+        "apple com.example.coffer.premium.monthly premium - (owners keep premium)",
         "apple com.example.coffer.premium.weekly - premium",
       ])
     let json = try coffer("plan", "diff", other, "--json").out

@@ -41,7 +41,7 @@ struct StripeCheckTests {
   @Test func `without a key of its store nothing is asked, and the line says so`() throws {
     let finished = try coffer("subscription", "read", "sub_9")
     #expect(finished.code == 1)
-    #expect(finished.errors.contains("stripe is never asked: no key of its API is configured"))
+    #expect(finished.errors.contains("stripe cannot be queried: no key of its API is configured"))
     #expect(try !coffer("jobs", "list").out.contains("sub_9"))
   }
 
@@ -50,7 +50,7 @@ struct StripeCheckTests {
       "subscription", "read", "google:live:purchase:\(String(repeating: "ab", count: 32))",
       settings: ["COFFER_GOOGLE_PACKAGE": "com.example.coffer"])
     #expect(finished.code == 1)
-    #expect(finished.errors.contains("have its app post the purchase again"))
+    #expect(finished.errors.contains("let the app post the purchase again"))
   }
 
   @Test func `a purchase of Google's that nobody told of is read by its token, which no row tells`()
@@ -78,8 +78,8 @@ struct StripeCheckTests {
     #expect(finished.code == 1)
     #expect(
       finished.errors.hasSuffix(
-        "nothing is known of btcpay:live:prepaid_invoice:CHoJbcsDV3rVE1tsgvgiTP: name the "
-          + "subscription that it is of\n"))
+        "there is no record of btcpay:live:prepaid_invoice:CHoJbcsDV3rVE1tsgvgiTP: name its "
+          + "subscription\n"))
   }
 
   @Test func `the document on stores lists the needed event types`() throws {

@@ -57,7 +57,7 @@ struct SubscriptionShowTests {
       """)
     let shown = try shop.coffer("subscription", "show", FirstPurchase.subscription, "--wide").out
     #expect(shown.contains("(bob)\n"), "\(shown)")
-    #expect(shown.contains("an admin transferred it (decision "), "\(shown)")
+    #expect(shown.contains("an operator transferred it (decision "), "\(shown)")
     #expect(shown.firstMatch(of: #/until 20\S+Z +\S+ \(ada\)/#) != nil, "\(shown)")
     #expect(shown.firstMatch(of: #/its store names +\S+ \(ada\)/#) != nil, "\(shown)")
     #expect(
@@ -73,11 +73,11 @@ struct SubscriptionShowTests {
     for (text, line) in [
       (
         "sub_nosuch",
-        "no purchase is known by sub_nosuch; coffer find sub_nosuch looks for accounts"
+        "there is no purchase sub_nosuch; coffer find sub_nosuch also searches accounts"
       ),
-      ("ada", "no purchase is known by ada; coffer find ada looks for accounts"),
-      ("MK5TTTVWJH", "no purchase is known by MK5TTTVWJH"),
-      ("\u{1B}[31m", "no purchase is known by "),
+      ("ada", "there is no purchase ada; coffer find ada also searches accounts"),
+      ("MK5TTTVWJH", "there is no purchase MK5TTTVWJH"),
+      ("\u{1B}[31m", "there is no purchase "),
     ] {
       let shown = try shop.coffer("subscription", "show", text)
       #expect(shown.code == 1)

@@ -25,7 +25,7 @@ struct SurroundedValueTests {
       "COFFER_DATABASE=sqlite://\(scratch.path)/db # the true one\n", to: config, isSecret: true)
     let refused = try Finished(["migrate", "--config", config])
     #expect(refused.code == 78)
-    #expect(refused.errors.contains("has a comment behind the value"), "\(refused.errors)")
+    #expect(refused.errors.contains("has a comment after the value"), "\(refused.errors)")
     #expect(Files.names(in: scratch.path) == ["coffer.env"])
   }
 

@@ -54,7 +54,7 @@ struct TreeValidateTests {
     let shown = try coffer("tree", "validate", "--all", "--repair")
     #expect(shown.code == 3)
     #expect(shown.out.contains("possible"), "\(shown.out)")
-    #expect(shown.errors == "coffer: nothing was changed; --yes repairs 1 row\n")
+    #expect(shown.errors == "coffer: no changes made; --yes repairs 1 row\n")
     #expect(try coffer("tree", "validate", "--all").code == 1)
   }
 
@@ -145,7 +145,7 @@ struct TreeValidateTests {
       end.split(separator: " ").first.flatMap { Int($0.replacing(",", with: "")) })
     #expect((1..<count).contains(done), "\(end)")
     let said = try #require(
-      Files.text(errors)?.wholeMatch(of: #/coffer: interrupted; --after (\S+) goes on\n/#))
+      Files.text(errors)?.wholeMatch(of: #/coffer: interrupted; continue with --after (\S+)\n/#))
     let rest = try coffer("tree", "validate", "--all", "--after", String(said.output.1), "--json")
     #expect(rest.out.hasPrefix(#"{"accounts":\#(count + Self.ids.count - done),"#), "\(rest.out)")
     #expect(!rest.out.contains("go_on_after"))

@@ -101,7 +101,7 @@ struct UnsealTests {
           {
             "data": {
               "price": 1,
-              "signed": (beneath)
+              "signed": (below)
             }
           }
 
@@ -145,8 +145,8 @@ struct UnsealTests {
     let other = ["COFFER_SEALING_KEYS": Base64.standard.encode([UInt8](repeating: 8, count: 32))]
     for (words, settings, code, line) in [
       (["evt_cut"], [:], 1, "evt_cut cannot be read: it was cut or changed"),
-      (["evt_new"], other, 1, "evt_new stays sealed under these keys: none of them sealed it"),
-      (["evt_9"], [:], 1, "no delivery evt_9 is known"),
+      (["evt_new"], other, 1, "these keys do not open evt_new: none of them sealed it"),
+      (["evt_9"], [:], 1, "there is no delivery evt_9"),
       (["evt_new", "--store", "apple"], [:], 1, "apple never sent a delivery evt_new"),
       (
         ["evt_new", "--store", "nobody"], [:], 64,
@@ -176,7 +176,7 @@ struct UnsealTests {
     #expect(finished.code == 64)
     #expect(
       finished.errors
-        == "coffer: apple and stripe have a delivery evt_new: say which with --store\n")
+        == "coffer: apple and stripe have a delivery evt_new: choose one with --store\n")
     #expect(try coffer("event", "show", "evt_new", "--store", "apple").out.contains("TEST"))
   }
 

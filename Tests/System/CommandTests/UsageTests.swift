@@ -43,7 +43,7 @@ struct UsageTests {
       ["entitlement", "grant", "ada", "--plan", "x", "--reason", "\u{200B}\u{A0}"],
       "--reason is blank: say why"
     ),
-    (["audit", "show", "7"], "7 is no entry of the audit log, e.g. billing:12"),
+    (["audit", "show", "7"], "7 is not an entry of the audit log, e.g. billing:12"),
     (["audit", "verify", "--head", "ab"], "--head takes 64 hexadecimal digits"),
     (
       ["subscription", "release", "ada", "--reason", "x"], "the account is named by its id, a UUID"

@@ -70,7 +70,7 @@ struct WebhookTests {
     ("stripe", ["--now"], 64, "--now needs --account"),
     ("stripe", ["--account", "ada"], 64, "--account needs --now"),
     ("apple", ["--account", "ada", "--now"], 1, "is signed by its store"),
-    ("stripe", ["--account", "ada", "--now"], 1, "the fixture is no event of Stripe's"),
+    ("stripe", ["--account", "ada", "--now"], 1, "the fixture is not a Stripe event"),
   ])
   func `what cannot be made anew is refused`(
     store: String, words: [String], code: Int32, complaint: String
@@ -94,6 +94,6 @@ struct WebhookTests {
     let path = try scratch.write("{}", to: "event.json")
     let sent = try Finished(["webhook", "send", path], environment: environment)
     #expect(sent.code == 1)
-    #expect(sent.errors == "coffer: \(path) is not a whole HTTP request\n")
+    #expect(sent.errors == "coffer: \(path) is not a complete HTTP request\n")
   }
 }

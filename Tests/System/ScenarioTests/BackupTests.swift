@@ -167,14 +167,14 @@ import Testing
     try rename(try #require(wrong["backup"].string), ahead)
     let next = try installation.command("backup", backups)
     #expect(next.end == .exited(0))
-    #expect(next.output.contains("\(ahead) says that it was made later"), "\(next.output)")
+    #expect(next.output.contains("\(ahead) has a later time"), "\(next.output)")
     let found = try verify(installation)
     #expect(found.code == .exited(1))
     #expect(state("age", found.json) == "failed")
     let place = scratch.path + "/restored"
     let refused = try installation.command("restore", backups, "--into", place)
     #expect(refused.end == .exited(1))
-    #expect(refused.output.contains("\(ahead) is of a time to come"), "\(refused.output)")
+    #expect(refused.output.contains("\(ahead) is from the future"), "\(refused.output)")
     #expect(try installation.command("restore", ahead, "--into", place).end == .exited(0))
   }
 
@@ -184,7 +184,7 @@ import Testing
     let (other, _) = try written(times: 5)
     let refused = try other.command("backup", backups)
     #expect(refused.end == .exited(1))
-    #expect(refused.output.contains("is of another installation"), "\(refused.output)")
+    #expect(refused.output.contains("is from another installation"), "\(refused.output)")
     #expect(try other.command("backup", backups, "--go-on").end == .exited(0))
     #expect(try installation.command("backup", backups).end == .exited(1))
   }
@@ -213,7 +213,7 @@ import Testing
     try damage(try backUp(installation))
     let found = try installation.command("backup", "verify", backups)
     #expect(found.end == .exited(1))
-    #expect(found.output.contains("coffer backup \(backups) --check copies them anew"))
+    #expect(found.output.contains("coffer backup \(backups) --check copies them again"))
     let next = try backUp(installation)
     #expect(next["copied_objects"].integer == 1)
     #expect(try verify(installation).code == .exited(0))
@@ -263,7 +263,7 @@ import Testing
   func `a dump that has not both schemas is no backup`(command: String) throws {
     let refused = try postgres().command("backup", backups, "--dump", command)
     #expect(refused.end == .exited(1), "\(refused.output)")
-    #expect(refused.output.contains("is no whole dump of a Coffer database"))
+    #expect(refused.output.contains("is not a complete dump of a Coffer database"))
     #expect(!Files.names(in: backups).contains { $0.hasPrefix("2") })
   }
 
@@ -293,7 +293,7 @@ import Testing
     #expect(first.code == .exited(0), "\(first.json)")
     let second = try installation.command("backup", "verify", backups, "--database", url)
     #expect(second.end == .exited(64))
-    #expect(second.output.contains("has a schema sync already: dropdb and createdb it"))
+    #expect(second.output.contains("already has a schema sync: dropdb and createdb it"))
   }
 
   @Test(.enabled(if: TestEngine.postgresURL != nil))
@@ -342,7 +342,7 @@ import Testing
     let json = try JSON.parse(Array(try #require(lines.first).utf8))
     #expect(json["database"].string?.hasSuffix("/place/back/database") == true)
     #expect(json["objects"].string?.contains("..") == false)
-    #expect(lines.last?.contains("who was erased since") == true)
+    #expect(lines.last?.contains("accounts erased since") == true)
   }
 
   @Test func `a restore that was cut off earlier is named`() throws {
@@ -353,7 +353,7 @@ import Testing
     try Files.createFolder(place + "/objects")
     let refused = try installation.command("restore", backups, "--into", place)
     #expect(refused.end == .exited(1))
-    #expect(refused.output.contains("left that was cut off"), "\(refused.output)")
+    #expect(refused.output.contains("left from an interrupted restore"), "\(refused.output)")
   }
 
   @Test(arguments: [["backup", ""], ["backup", "verify", "DIR", "--database", "postgres://h/d"]])
@@ -374,7 +374,7 @@ import Testing
     let restored = try installation.command(
       "restore", backups, "--into", scratch.path + "/restored")
     #expect(restored.end == .exited(1))
-    #expect(restored.output.hasSuffix("is no whole backup: it has no manifest\n"))
+    #expect(restored.output.hasSuffix("is not a complete backup: it has no manifest\n"))
     let next = try backUp(installation)
     #expect(next["objects"].integer ?? 0 > 0)
     #expect(next["copied_objects"].integer == 0)
@@ -412,10 +412,10 @@ import Testing
       (["backup", place], "\(place) is not empty and holds no backups of Coffer"),
       (
         ["backup", installation.directory + "/objects/backups"],
-        "is no place for backups: it shares files with"
+        "cannot hold backups: it shares files with"
       ),
       (["restore", backups, "--into", place], "\(place) is not empty"),
-      (["restore", place, "--into", scratch.path + "/new"], "is no whole backup"),
+      (["restore", place, "--into", scratch.path + "/new"], "is not a complete backup"),
       (["restore", "/nowhere", "--into", scratch.path + "/new"], "there is no backup in /nowhere"),
     ]
     for (words, complaint) in cases {

@@ -96,7 +96,7 @@ import Testing
   @Test(arguments: ["created_ms", "added_ms"])
   func `a time that is yet to come, or that no clock shows, is refused`(name: String) throws {
     for (value, line) in [
-      ("4102444800000", "which is not past"),
+      ("4102444800000", "a time in the future"),
       ("9223372036854775807", "must be a number that can be"),
       ("-1", "must be a number that can be"),
     ] {
@@ -117,7 +117,7 @@ import Testing
   }
 
   @Test func `what the format does not name is refused`() throws {
-    try refuse(try made(adding: ["notes.txt"]), "notes.txt is no part of an account")
+    try refuse(try made(adding: ["notes.txt"]), "notes.txt is not part of an account archive")
   }
 
   @Test

@@ -89,7 +89,7 @@ import Testing
     let refused = try new.command("account", "import", archive)
     #expect(refused.end == .exited(1))
     #expect(
-      refused.output.contains("stripe:live:subscription:sub_1 is another account's here"),
+      refused.output.contains("another account owns stripe:live:subscription:sub_1 here"),
       "\(refused.output)")
     #expect(
       try new.command("account", "list", "--json").output == #"{"accounts":[],"next":null}"# + "\n")
@@ -115,12 +115,14 @@ import Testing
       #expect(shown.end == .exited(3), "\(shown.output)")
       return shown.output
     }
-    #expect(try preview().contains("Stripe is told to bill sub_1 no more\n"))
+    #expect(try preview().contains("Stripe will be asked to stop billing sub_1\n"))
     _ = try old.export(to: archive)
-    #expect(try preview().contains("Stripe is told to bill sub_1 no more, though it was exported"))
+    #expect(
+      try preview().contains(
+        "Stripe will be asked to stop billing sub_1, although the account was exported"))
     #expect(
       try preview("--moved").contains(
-        "Stripe goes on billing sub_1, for the Coffer that has it now"))
+        "Stripe keeps billing sub_1, for the Coffer that has the account now"))
   }
 
   @Test(arguments: [[:], ["COFFER_STRIPE_API_KEY": "sk_live_x"]])
@@ -209,10 +211,10 @@ import Testing
     let damaged: [(String, [UInt8], String)] = [
       ("cut", Array(whole.prefix(whole.count / 2)), "it is cut off"),
       ("short", Array(whole.dropLast(2048)), "cannot be used"),
-      ("flipped", flipped, "account.json is not what the manifest says"),
+      ("flipped", flipped, "account.json does not match the manifest"),
       ("empty", [], "it is cut off"),
       ("text", Array("account,store,id\n".utf8), "it is cut off"),
-      ("later", try made(format: 2), "it is of format 2, this program reads up to 1"),
+      ("later", try made(format: 2), "it has format 2; this program reads up to 1"),
       (
         "unsigned", try made { $0.replacing("\"deleted\":false", with: "\"deleted\":true") },
         "breaks the rule root"

@@ -91,7 +91,7 @@ struct SurroundingsTests {
     let settings = Settings(.coffer, environment: [:], configPath: file.path)
     #expect(
       SettingsReader(settings, for: .command).problems.map(\.text) == [
-        "\(file.path):1: has text behind the closing quote; a comment stands on a line of its own"
+        "\(file.path):1: has text after the closing quote; put comments on their own lines"
       ])
   }
 

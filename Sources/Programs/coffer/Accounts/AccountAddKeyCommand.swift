@@ -47,7 +47,8 @@ extension Command {
           guard deletion == nil else {
             throw CommandFailure(
               .refused,
-              "the end of \(account.id) was asked for; coffer deletion cancel keeps the account")
+              "the deletion of \(account.id) was requested; coffer deletion cancel keeps the account"
+            )
           }
           let others = try Device.list(transaction, of: account.id).count
           try Device.addByOperator(
@@ -74,7 +75,7 @@ extension Command {
       return try KeyFile.read(text).publicKey
     }
     guard let key = Ed25519PublicKey(bytes: bytes) else {
-      throw CommandFailure(.usage, "\(text) is no Ed25519 public key")
+      throw CommandFailure(.usage, "\(text) is not an Ed25519 public key")
     }
     return key
   }

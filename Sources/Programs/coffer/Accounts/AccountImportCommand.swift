@@ -50,8 +50,8 @@ extension Command {
       guard arriving.account.isProven || invocation[unproven] else {
         throw CommandFailure(
           .refused,
-          "\(path): the keys in it do not prove that \(arriving.account.id) is their account; take it in "
-            + "with --unproven if you know whose it is")
+          "\(path): the keys in it do not prove that \(arriving.account.id) is their account; import it "
+            + "with --unproven if you know its owner")
       }
       do {
         let reads = try DatabaseSession.with(invocation, owning: .billing) {

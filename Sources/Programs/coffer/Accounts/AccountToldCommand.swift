@@ -20,7 +20,7 @@ extension Command {
 
   static let accountTold = Command(
     words: ["account", "told"],
-    abstract: "List what an account was told about its plan and payments",
+    abstract: "List messages to an account about its plan and payments",
     discussion: """
       The list has three sources: notices to the app's server, problems of purchases and plan changes at \
       Stripe (such as a declined card), and refused claims of the last 30 days. The first lines are what \
@@ -125,7 +125,7 @@ private struct Message: Sendable {
     at = claim.refused
     kind = .refusedClaim
     about = "claim of \(claim.subscription)"
-    text = "purchase_owned: another account owns it, or did"
+    text = "purchase_owned: another account owns or owned it"
     state = "answered"
   }
 

@@ -20,7 +20,7 @@ extension Command {
   private static let exportFirst = Parameter<Bool>.flag(
     "--export-first", text: "erase only after coffer account export wrote an archive")
   private static let moved = Parameter<Bool>.flag(
-    "--moved", text: "its stores are told nothing: another Coffer has it, by an archive of this one"
+    "--moved", text: "do not ask its stores to stop billing: another Coffer has the account"
   )
   private static let wait = Parameter<Bool>.flag(
     "--wait", text: "wait until coffer-sync and coffer-billing have erased it")
@@ -30,7 +30,7 @@ extension Command {
   private static let limit = Parameter<Int>.limit()
   private static let after = Parameter<Identifier?>.optional(
     "--after", "account", text: "start after this row (see the previous page's last line)",
-    .uuid(of: "an account whose end was asked for"))
+    .uuid(of: "an account with a requested deletion"))
 
   static let accountDelete = Command(
     words: ["account", "delete"],
@@ -61,11 +61,11 @@ extension Command {
         let days = try deletionDelayDays(invocation)
         let isExported = invocation[exportFirst]
         if isExported, invocation[now] {
-          throw CommandFailure(.usage, "--now and --export-first say two things: choose one")
+          throw CommandFailure(.usage, "--now and --export-first exclude each other")
         }
         let hasMoved = invocation[moved]
         if hasMoved, isExported {
-          throw CommandFailure(.usage, "--moved is said of an account that was exported already")
+          throw CommandFailure(.usage, "--moved is for an account that was exported")
         }
         let ledger = Ledger(stores: .known, configuration)
         let exported = try database.read { reader in
@@ -89,7 +89,7 @@ extension Command {
           if hasMoved, exported == nil {
             throw CommandFailure(
               .refused,
-              "no export of \(account.id) is in the audit log: coffer account export comes first")
+              "the audit log has no export of \(account.id): run coffer account export first")
           }
           let ofStores = try StoreConsequences(
             of: account.id, hasMoved: hasMoved || known?.hasMoved == true, exported: exported,
@@ -119,7 +119,7 @@ extension Command {
               + (erases.map { "from \($0) on" }
                 ?? "some days after coffer account export \(account.id) --to <path>")
               + (known?.state == .exporting ? ", without the export that it waited for" : "")
-              + "; coffer deletion cancel keeps it as long as nothing of it is erased\n",
+              + "; coffer deletion cancel keeps it until erasing begins\n",
             members: [
               .init("account", .string(account.id.description)),
               .init("erases", time(erases)),
@@ -152,19 +152,20 @@ extension Command {
     guard known.hasMoved || !hasMoved else {
       throw CommandFailure(
         .refused,
-        "the end of \(known.account) was asked for without --moved on \(known.asked), and its "
-          + "stores may have been told; coffer deletion cancel keeps it")
+        "the deletion of \(known.account) was requested without --moved on \(known.asked), and its "
+          + "stores may have been asked to stop billing; coffer deletion cancel keeps it")
     }
     guard isNow else {
       throw CommandFailure(
         .refused,
-        "the end of \(known.account) was asked for on \(known.asked); it "
+        "the deletion of \(known.account) was requested on \(known.asked); it "
           + (known.erases.map { "is erased from \($0) on" } ?? "waits for its export")
           + ", and --now erases it at once")
     }
     if let erases = known.erases, erases <= moment {
       throw CommandFailure(
-        .refused, "\(known.account) is erased from \(erases) on, which is past: coffer-sync does it"
+        .refused,
+        "\(known.account) is erased from \(erases) on, which has passed: coffer-sync does it"
       )
     }
   }
@@ -188,20 +189,20 @@ extension Command {
           let (account, deletion) = try DatabaseSession.lockedAccount(
             transaction, invocation[CommonArguments.account])
           guard let deletion else {
-            throw CommandFailure(.refused, "nobody asked for the end of \(account.id)")
+            throw CommandFailure(.refused, "no deletion was requested for \(account.id)")
           }
           guard try AccountDeletion.cancel(account.id, in: transaction) else {
             throw CommandFailure(.refused, "account \(account.id) is being erased")
           }
-          let writes: JSONValue = deletion.suspended == nil ? "admitted" : "refused"
+          let writes: JSONValue = deletion.suspended == nil ? "allowed" : "refused"
           return Act.Effect(
             subject: account.id.description, name: account.username, account: account.id,
             before: ["state": .string(deletion.state.rawValue), "writes": "refused"],
             after: ["state": "kept", "writes": writes],
             text: "\(account.id) is kept; "
               + (deletion.hasMoved
-                ? "its stores were told nothing\n"
-                : "what its stores were told, to bill no more, stays\n"),
+                ? "its stores were not asked to stop billing\n"
+                : "its stores were asked to stop billing; that stays\n"),
             members: [.init("account", .string(account.id.description))])
         }
       }
@@ -232,7 +233,7 @@ extension Command {
         let (page, rows, more) = try database.read { reader in
           let last = try invocation[after].map { account in
             guard let last = try AccountDeletion.find(account, reading: reader) else {
-              throw CommandFailure(.refused, "nobody asked for the end of \(account)")
+              throw CommandFailure(.refused, "no deletion was requested for \(account)")
             }
             return last
           }
@@ -303,13 +304,15 @@ private struct StoreConsequences {
     let sentences = try ledger.collecting(of: account, reading: transaction).map { key in
       let traits = try StoreList.known.store(of: key).traits
       guard !hasMoved else {
-        return "\(traits.title) goes on billing \(key.id), for the Coffer that has it now"
+        return "\(traits.title) keeps billing \(key.id), for the Coffer that has the account now"
       }
       guard traits.orders.contains(.stopRenewal) else {
-        return "\(traits.title) goes on billing \(key.id): its customer alone can end that"
+        return "\(traits.title) keeps billing \(key.id): only the customer can stop it"
       }
-      return "\(traits.title) is told to bill \(key.id) no more"
-        + (exported.map { ", though it was exported on \($0): --moved leaves that to who has it" }
+      return "\(traits.title) will be asked to stop billing \(key.id)"
+        + (exported.map {
+          ", although the account was exported on \($0): with --moved it is not asked"
+        }
           ?? "")
     }
     members =

@@ -47,7 +47,7 @@ struct DeletionWait {
             .init("erased", progress.erased.map { .string($0.description) } ?? .null),
             .init("parts", progress.parts.json),
           ]))
-      let again = "the deletion of \(account) goes on: coffer find \(account) shows its state"
+      let again = "the deletion of \(account) continues: coffer find \(account) shows its state"
       switch end {
       case .erased: break
       case .timeout:

@@ -65,7 +65,7 @@ extension Command {
 
   private static func state(_ suspended: Instant?, _ deletion: AccountDeletion?) -> JSONValue {
     [
-      "writes": suspended == nil && deletion == nil ? "admitted" : "refused",
+      "writes": suspended == nil && deletion == nil ? "allowed" : "refused",
       "suspended": suspended.map { .string($0.description) } ?? .null,
     ]
   }

@@ -9,12 +9,9 @@ internal import Storage
 internal import Sync
 
 extension Command {
-  private static let account = Parameter<String?>.optional(
-    "account", text: "its id or its username; or give --all", .text)
-  private static let all = Parameter<Bool>.flag("--all", text: "every account")
   private static let repair = Parameter<Bool>.flag(
     "--repair",
-    text: "repair what has exactly one right repair; with --yes, else show what would be")
+    text: "repair what has exactly one right repair; shows the repairs unless --yes is given")
 
   static let treeValidate = Command(
     words: ["tree", "validate"],
@@ -36,8 +33,8 @@ extension Command {
       "coffer tree validate ada",
       "coffer tree validate --all --repair --yes --reason \"after restore\"",
     ],
-    arguments: [account],
-    options: [all, AccountWalk.after, repair, Act.yes, Act.remark],
+    arguments: [AccountWalk.account],
+    options: [AccountWalk.all, AccountWalk.after, repair, Act.yes, Act.remark],
     answers: .object([
       .init("accounts", .integer), .init("rows", .integer), .init("broken", .integer),
       .init(
@@ -51,17 +48,10 @@ extension Command {
       AccountWalk.Interrupted.shape,
     ]),
     run: { invocation in
-      let named = invocation[account]
-      guard (named == nil) == invocation[all] else {
-        throw CommandFailure(.usage, "give one of <account> and --all")
-      }
-      guard named == nil || invocation[AccountWalk.after] == nil else {
-        throw CommandFailure(.usage, "--after is for --all")
-      }
       guard invocation[repair] || !invocation[Act.yes] && invocation[Act.remark] == nil else {
         throw CommandFailure(.usage, "--yes and --reason are for --repair")
       }
-      if named == nil { Interruption.hold() }
+      let named = try AccountWalk.named(invocation)
       return try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         var round = ValidationRound(
           database, try configuration.objectsDirectory.map { try ObjectStore(existing: $0) },
@@ -135,7 +125,7 @@ private struct ValidationRound {
       try note(
         Broken(
           account, "usage", account,
-          "what is recorded is what the files weigh; coffer usage recount corrects it",
+          "the recorded usage matches the files; coffer usage recount corrects it",
           try repairs?.correct(account, recount)), progress)
     }
   }
@@ -170,7 +160,7 @@ private struct ValidationRound {
         ] + (repairs == nil ? [] : [.init("repaired", .integer(Int64(repairedCount)))])
           + (interrupted.map { [$0.json] } ?? [])),
       notice: repairableCount == 0
-        ? nil : "nothing was changed; --yes repairs \(counted(repairableCount, "row"))",
+        ? nil : "no changes made; --yes repairs \(counted(repairableCount, "row"))",
       whenWritten: interrupted?.end)
   }
 }

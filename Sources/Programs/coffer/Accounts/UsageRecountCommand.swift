@@ -8,12 +8,8 @@ internal import Storage
 internal import Sync
 
 extension Command {
-  private static let account = Parameter<String?>.optional(
-    "account", text: "its id or its username; or give --all", .text)
-  private static let all = Parameter<Bool>.flag(
-    "--all", text: "every account; lists those that were wrong")
   private static let dryRun = Parameter<Bool>.flag(
-    "--dry-run", text: "show what is found and correct nothing")
+    "--dry-run", text: "show the findings and correct nothing")
 
   static let usageRecount = Command(
     words: ["usage", "recount"],
@@ -31,8 +27,8 @@ extension Command {
       "coffer usage recount ada --dry-run",
       "coffer usage recount --all",
     ],
-    arguments: [account],
-    options: [all, AccountWalk.after, dryRun] + Act.handyOptions,
+    arguments: [AccountWalk.account],
+    options: [AccountWalk.all, AccountWalk.after, dryRun] + Act.handyOptions,
     answers: .object([
       .init("accounts", .integer), .init("wrong", .integer), .init("corrected", .integer),
       .init(
@@ -43,14 +39,7 @@ extension Command {
       AccountWalk.Interrupted.shape,
     ]),
     run: { invocation in
-      let named = invocation[account]
-      guard (named == nil) == invocation[all] else {
-        throw CommandFailure(.usage, "give one of <account> and --all")
-      }
-      guard named == nil || invocation[AccountWalk.after] == nil else {
-        throw CommandFailure(.usage, "--after is for --all")
-      }
-      if named == nil { Interruption.hold() }
+      let named = try AccountWalk.named(invocation)
       return try DatabaseSession.with(invocation) { database, configuration in
         var round = RecountRound(
           Recount(database, catalogue: configuration.catalogue),

@@ -155,7 +155,7 @@ private struct UsageReport {
         String(entry.number), Terminal.time(entry.at, now: now), entry.reason,
         String(entry.deltaByteCount),
         entry.entryCount == 1
-          ? entry.file.description : "\(entry.entryCount) entries until then, in one")
+          ? entry.file.description : "\(entry.entryCount) entries up to then, folded")
     }
     return table
   }

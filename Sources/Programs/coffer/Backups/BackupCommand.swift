@@ -112,11 +112,11 @@ extension Command {
     }
     let notices = [
       sum.missingCount > 0
-        ? "missing or damaged, in the store as in this backup: "
+        ? "missing or damaged, both in the store and in this backup: "
           + "\(counted(sum.missingCount, "object")) that documents need; coffer doctor --objects names them"
         : nil,
       made.ahead.map {
-        "\($0) says that it was made later, so it is taken for the newest: set the clock if it is wrong, else remove that backup"
+        "\($0) has a later time, so it counts as the newest: set the clock if it is wrong, otherwise remove that backup"
       },
     ].compactMap { $0 }
     answer.notice = notices.isEmpty ? nil : notices.joined(separator: "; ")

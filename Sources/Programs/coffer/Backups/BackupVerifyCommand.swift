@@ -14,7 +14,7 @@ extension Command {
   private static let scratch = Parameter<String?>.optional(
     "--scratch", "directory",
     text:
-      "empty directory to restore into (default: one beside the backup, removed afterwards)",
+      "empty directory to restore into (default: one next to the backup, removed afterwards)",
     .path)
   private static let loaded = Parameter<DatabaseLocation?>.optional(
     "--database", "url",
@@ -77,15 +77,15 @@ extension Command {
     guard ahead <= Restore.clockDifference else {
       return Check(
         "age", .failed,
-        "by this clock it was made in \(SpanText.text(ahead)): a clock was, or is, wrong",
-        "set the clock, or name another backup and remove this one: it is taken for the newest")
+        "it was made \(SpanText.text(ahead)) in the future by this clock: a clock was, or is, wrong",
+        "set the clock, or remove this backup and name another one: it counts as the newest")
     }
     let text = "it was made \(SpanText.text(age)) ago"
     guard let most else {
       return Check("age", .skipped, text + "; --max-age says how old it may be")
     }
     return age > most
-      ? Check("age", .failed, text, "look why coffer backup made none since")
+      ? Check("age", .failed, text, "find out why coffer backup has made none since")
       : Check("age", .ok, text)
   }
 
@@ -96,7 +96,7 @@ extension Command {
       Check(
         "later runs", .warning,
         "\(counted(unfinished.count, "run")) that began later left no backup, or none yet: \(first)",
-        "look how coffer backup ended")
+        "check how coffer backup ended")
     ]
   }
 
@@ -106,7 +106,7 @@ extension Command {
     guard !damage.isEmpty else {
       return Check(
         "digests", .ok,
-        "database and \(counted(restore.sum.objectCount, "object")) are what the manifest says")
+        "database and \(counted(restore.sum.objectCount, "object")) match the manifest")
     }
     guard outcome.hasChanged else {
       return Check(
@@ -117,7 +117,7 @@ extension Command {
     _ = restore.noteDamage()
     return Check(
       "digests", .failed, damage.joined(separator: "; "),
-      "coffer backup \(restore.home) --check copies them anew while the servers still have them; "
+      "coffer backup \(restore.home) --check copies them again while the servers still have them; "
         + "earlier backups may share the damage")
   }
 
@@ -126,7 +126,7 @@ extension Command {
     _ restore: Restore, _ outcome: Restore.Outcome, _ invocation: Invocation
   ) throws -> [Check] {
     if case .damaged = outcome.database {
-      return [Check("database", .skipped, "it is not whole, so it was not looked at")]
+      return [Check("database", .skipped, "it is incomplete, so it was not checked")]
     }
     do {
       if case .dump(let path) = outcome.database {
@@ -137,7 +137,7 @@ extension Command {
         return [
           Check(
             "database", .warning, "pg_restore read the dump, which was not loaded",
-            "--database <url> has it loaded into an empty database and looked at")
+            "--database <url> loads it into an empty database and checks it")
         ]
       }
       var configuration = try DatabaseConfiguration(invocation.settings, of: location)

@@ -38,7 +38,7 @@ enum PostgresTools {
   static func require(_ judge: String, of dump: String) throws(CommandFailure) {
     do { try run(judge, ["COFFER_DUMP": dump]) } catch {
       throw CommandFailure(
-        .refused, "\(dump) is no whole dump of a Coffer database; above it says why")
+        .refused, "\(dump) is not a complete dump of a Coffer database; see the lines above")
     }
   }
 
@@ -60,11 +60,11 @@ enum PostgresTools {
     var status: Int32 = 0
     while unsafe waitpid(child, &status, 0) < 0 {
       guard errno == EINTR else {
-        throw CommandFailure(.unavailable, "nobody knows how \(name(of: command)) ended")
+        throw CommandFailure(.unavailable, "it is unknown how \(name(of: command)) ended")
       }
     }
     guard status == 0 else {
-      throw CommandFailure(.unavailable, "\(name(of: command)) failed; above it says why")
+      throw CommandFailure(.unavailable, "\(name(of: command)) failed; see the lines above")
     }
   }
 

@@ -111,7 +111,7 @@ struct Restored {
     if outcome.damagedCount > 0 { answer.code = .refused }
     answer.notice =
       (outcome.objectDamage.map { $0 + "; " } ?? "")
-      + "who was erased since \(restore.head.taken) is back; before the servers are opened, erase each "
+      + "accounts erased since \(restore.head.taken) are back; before you open the servers, erase each "
       + "again: coffer account delete <account> --now (docs/leaving.md)"
     return answer
   }
@@ -132,7 +132,7 @@ extension Restore {
     if let schema = try Database.schemas(at: database).first {
       throw CommandFailure(
         .usage,
-        "the database that --database names has a schema \(schema) already: dropdb and createdb it")
+        "the database of --database already has a schema \(schema): dropdb and createdb it")
     }
   }
 }

@@ -39,7 +39,7 @@ struct ChangeText: Sendable {
       }
       text += "\naccount \(account)\n" + EventText.indented(table)
     }
-    return text.isEmpty ? "\nnothing that is owed would be another\n" : text
+    return text.isEmpty ? "\nno entitlement would change\n" : text
   }
 
   /// The shape of `json`, in addition to what else is reported.

@@ -44,14 +44,14 @@ extension Command {
             subject: ResealLog.subject, before: [ResealLog.byOlderKeys: .integer(count)],
             after: [ResealLog.byOlderKeys: 0],
             text: unopened > 0
-              ? "\(count) were sealed anew\n"
-              : "\(count) were sealed anew; no older key is needed any more, once every "
+              ? "\(count) were resealed\n"
+              : "\(count) were resealed; no older key is needed any more, once every "
                 + "coffer-billing was restarted with the first\n",
             members: [.init("resealed", .integer(count)), .init("unopened", .integer(unopened))])
         }
         if unopened > 0 {
           answer.code = .refused
-          answer.notice = "\(unopened) are sealed by keys that are not given, and stay as they are"
+          answer.notice = "\(unopened) are sealed with other keys and stay as they are"
         }
         return answer
       }
@@ -64,7 +64,7 @@ extension Resealing.Obstacle {
     switch self {
     case .newestDelivery(let received):
       "the newest delivery, of \(received), is not sealed by the first key: restart every coffer-billing with "
-        + "it in front, and have one seal something (coffer subscription read <subscription>)"
+        + "it in front, and let one seal something (coffer subscription read <subscription>)"
     case .recentDelivery(let received):
       "a delivery of \(received) is not sealed by the first key, though a newer one is: restart every "
         + "coffer-billing with it in front, and look again "

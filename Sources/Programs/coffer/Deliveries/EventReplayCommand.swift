@@ -58,7 +58,7 @@ extension Command {
     run: { invocation in
       let reason = invocation[Act.remark]
       if reason == nil, !invocation[dryRun] {
-        throw CommandFailure(.usage, "say why with --reason, or only look with --dry-run")
+        throw CommandFailure(.usage, "give --reason, or only look with --dry-run")
       }
       guard (invocation[event] == nil) == invocation[undecodable] else {
         throw CommandFailure(.usage, "give one of <event> and --undecodable")
@@ -137,7 +137,7 @@ extension Command {
         var notices: [String] = []
         if areMore {
           notices.append(
-            "more than \(otherCountMax) deliveries speak of it: the oldest are left out")
+            "more than \(otherCountMax) deliveries are about it: the oldest are left out")
         }
         if unread > 0 { notices.append("\(unread) deliveries could not be read and are left out") }
         return Answer(
@@ -162,7 +162,8 @@ extension Command {
     }
     guard found.count == 1, let delivery = found.first else {
       let numbers = found.map { "'#\($0.number)'" }.joined(separator: " or ")
-      throw CommandFailure(.usage, "the store said \(found.count) things under it: name \(numbers)")
+      throw CommandFailure(
+        .usage, "the store sent \(found.count) deliveries with it: name \(numbers)")
     }
     return try redecoded(delivery, configuration, ledger, database)
   }
@@ -172,7 +173,8 @@ extension Command {
     _ database: Database
   ) throws -> RedecodedDelivery {
     guard let sealing = configuration.sealingKeys else {
-      throw CommandFailure(.usage, "kept deliveries are sealed: COFFER_SEALING_KEYS is not set")
+      throw CommandFailure(
+        .usage, "stored deliveries are encrypted, and COFFER_SEALING_KEYS is not set")
     }
     let id = delivery.deliveryID
     do {
@@ -185,7 +187,7 @@ extension Command {
     } catch let error as ErasedDelivery {
       throw CommandFailure(.refused, "\(id): \(error)")
     } catch let error as CryptoError {
-      throw CommandFailure(.refused, "\(id) stays sealed under these keys: \(error)")
+      throw CommandFailure(.refused, "these keys do not open \(id): \(error)")
     } catch {
       throw CommandFailure(.refused, "\(id) cannot be read by today's decoder: \(error)")
     }

@@ -43,7 +43,7 @@ extension Command {
     run: { invocation in
       let name = invocation[event]
       if invocation[unseal], invocation[Act.remark] == nil {
-        throw CommandFailure(.usage, "--unseal shows personal data: say why with --reason")
+        throw CommandFailure(.usage, "--unseal shows personal data: give --reason")
       }
       return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
         database, configuration in
@@ -106,13 +106,13 @@ enum EventLookup {
       let who = store.map { $0.provider.rawValue } ?? "no store"
       throw CommandFailure(
         .refused,
-        store == nil ? "no delivery \(name) is known" : "\(who) never sent a delivery \(name)")
+        store == nil ? "there is no delivery \(name)" : "\(who) never sent a delivery \(name)")
     }
     let stores = Set(found.map { $0.provider.rawValue }).sorted()
     guard stores.count == 1 else {
       throw CommandFailure(
         .usage,
-        "\(stores.joined(separator: " and ")) have a delivery \(name): say which with --store")
+        "\(stores.joined(separator: " and ")) have a delivery \(name): choose one with --store")
     }
     return found
   }
@@ -123,7 +123,8 @@ enum EventLookup {
     _ database: Database
   ) throws -> [Int64: [UInt8]] {
     guard let sealing else {
-      throw CommandFailure(.usage, "kept deliveries are sealed: COFFER_SEALING_KEYS is not set")
+      throw CommandFailure(
+        .usage, "stored deliveries are encrypted, and COFFER_SEALING_KEYS is not set")
     }
     guard let first = deliveries.first, let store = StoreList.known[first.provider] else {
       return [:]
@@ -136,7 +137,7 @@ enum EventLookup {
     } catch let error as ErasedDelivery {
       throw CommandFailure(.refused, "\(name): \(error)")
     } catch let error as CryptoError {
-      throw CommandFailure(.refused, "\(name) stays sealed under these keys: \(error)")
+      throw CommandFailure(.refused, "these keys do not open \(name): \(error)")
     } catch let error as CompressionError {
       throw CommandFailure(.refused, "\(name) cannot be read: \(error)")
     }

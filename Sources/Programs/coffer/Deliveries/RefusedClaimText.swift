@@ -8,7 +8,7 @@ internal import Subscriptions
 enum RefusedClaimText {
   static func table(_ claims: [RefusedClaim], at now: Instant) -> Table {
     var table = Table(
-      ("LAST", .left), ("CLAIMED", .folded), ("WHAT GIVES IT TO THE CLAIMANT", .folded))
+      ("LAST", .left), ("CLAIMED", .folded), ("TO TRANSFER IT", .folded))
     for claim in claims {
       table.add(
         Terminal.time(claim.refused, now: now), claim.subscription.description,

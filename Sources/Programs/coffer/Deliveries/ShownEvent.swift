@@ -49,7 +49,7 @@ struct ShownEvent: Sendable {
     text += "\nholds\n"
     text += EventText.indented(
       effect.held.isEmpty
-        ? "nothing: it is outdated, or says nothing that is mirrored\n"
+        ? "nothing: it is outdated, or changes no stored object\n"
         : effect.held.map { Printable.text($0.description) + "\n" }.joined())
     if !effect.requests.isEmpty {
       var table = Table(("OBJECT", .left), ("WHY", .left))
@@ -70,7 +70,7 @@ struct ShownEvent: Sendable {
   private var owed: String {
     guard !effect.owed.isEmpty else {
       guard effect.changes.isEmpty, delivery.disposition == .joined else { return "" }
-      return "\nchanged\n  nothing that was noted; coffer whatif \(delivery.number) tells what "
+      return "\nchanged\n  no recorded change; coffer whatif \(delivery.number) tells what "
         + "would be owed without it\n"
     }
     return effect.owed.map { owed in
@@ -96,7 +96,8 @@ struct ShownEvent: Sendable {
 
   private var origin: String {
     switch delivery.origin {
-    case .webhook: "webhook, " + (delivery.proof ?? "proven by a secret or key that was not noted")
+    case .webhook:
+      "webhook, " + (delivery.proof ?? "proven by a secret or key that was not recorded")
     case .list:
       // A list does not bring a known delivery again; only a webhook does.
       "list: reconciliation found it, " + (delivery.proof ?? "-")
@@ -115,9 +116,9 @@ struct ShownEvent: Sendable {
   private var became: String {
     var text = "\(delivery.disposition.rawValue): \(EventText.sentence(delivery.disposition))"
     if let error = delivery.error { text += ": \(error)" }
-    if delivery.isConflicting { text += "; another delivery of the same id says otherwise" }
+    if delivery.isConflicting { text += "; another delivery with the same id contradicts it" }
     if canHaveNoEffect, delivery.disposition == .joined || delivery.disposition == .recorded {
-      text += "; grants nothing here, testers aside: of the other environment"
+      text += "; grants nothing here except to testers: it is from the other environment"
     }
     return text
   }
@@ -138,7 +139,7 @@ struct ShownEvent: Sendable {
     .init(
       "changes",
       .list([
-        "subscription": .text, "at": .time, "noticed": .orNull(.time), "cause": .text,
+        "subscription": .text, "at": .time, "noticed": .time, "cause": .text,
         "before": .text, "after": .text,
       ])),
     .init(
@@ -187,7 +188,7 @@ struct ShownEvent: Sendable {
     [
       "subscription": .string(change.subscription.description),
       "at": .string(change.transition.at.description),
-      "noticed": change.transition.noticed.map { .string($0.description) } ?? .null,
+      "noticed": .string(change.transition.noticed.description),
       "cause": .string(change.transition.cause),
       "before": .string(change.transition.before), "after": .string(change.transition.after),
     ]
@@ -219,11 +220,11 @@ struct ShownEvent: Sendable {
 enum EventText {
   static func sentence(_ disposition: DecodedDelivery.Disposition) -> String {
     switch disposition {
-    case .joined: "merged into what is known of its objects"
-    case .recorded: "kept; it tells of nothing that is mirrored, or only where to look"
-    case .foreign: "kept; it is of another account, app or shop"
-    case .premature: "kept, not merged: it is dated after its own arrival; read again instead"
-    case .undecodable: "kept; it is genuine and cannot be read, which is an alarm"
+    case .joined: "merged into its objects"
+    case .recorded: "stored; it changes no stored object, or only causes a read"
+    case .foreign: "stored; it is of another account, app or shop"
+    case .premature: "stored, not merged: it is dated after its own arrival; read again instead"
+    case .undecodable: "stored; it is genuine but cannot be read, which raises an alarm"
     }
   }
 

@@ -43,7 +43,7 @@ struct SuppositionText: Sendable {
         cap(change.after.schedules[account]))
     }
     let none = supposition.unchanged.map {
-      "nothing would be another, because \(Self.sentence($0))\n"
+      "nothing would change, because \(Self.sentence($0))\n"
     }
     return "\n" + EventText.indented(table) + (none.map { "\n\($0)" } ?? "")
   }
@@ -69,10 +69,10 @@ struct SuppositionText: Sendable {
   private var sameCaps: String {
     guard !change.subscriptions.isEmpty, change.accounts.isEmpty else { return "" }
     guard !change.after.schedules.isEmpty else {
-      return "\nno account may store otherwise, because nobody owns it\n"
+      return "\nno account's quota changes, because no account owns it\n"
     }
     return change.after.schedules.keys.sorted().map { account in
-      "\naccount \(account) may store the same, because of what else it has: "
+      "\naccount \(account) keeps its quota, because of its other purchases and grants: "
         + "\(cap(change.after.schedules[account]))\n"
     }.joined()
   }
@@ -81,13 +81,13 @@ struct SuppositionText: Sendable {
     func list(_ ids: [String]) -> String { Printable.text(ids.joined(separator: ", ")) }
     switch reason {
     case .saysNothing(let disposition):
-      return "it says nothing of any object: \(EventText.sentence(disposition))"
+      return "it is about no object: \(EventText.sentence(disposition))"
     case .outdated(let ids):
       return ids.isEmpty
-        ? "nothing of what it says is kept" : "later news took its place: \(list(ids))"
-    case .saidAgain(let ids): return "others say the same: \(list(ids))"
-    case .sandbox: return "it is of the sandbox, which gives nothing here"
-    case .owesTheSame: return "what it alone says decides on nothing that is owed"
+        ? "none of its content is kept" : "later deliveries replaced it: \(list(ids))"
+    case .saidAgain(let ids): return "other deliveries say the same: \(list(ids))"
+    case .sandbox: return "it is from the sandbox, which grants nothing here"
+    case .owesTheSame: return "its own content does not affect the entitlement"
     }
   }
 

@@ -51,7 +51,7 @@ struct UnfoldedPart {
       let values = elements.map { deeper + lines($0, indent: deeper) }
       return "[\n" + values.joined(separator: ",\n") + "\n\(indent)]"
     }
-    if let string = json.string, unfolded(string) != nil { return "(beneath)" }
+    if let string = json.string, unfolded(string) != nil { return "(below)" }
     return JSONValue(json).map(scalar) ?? "(a fraction)"
   }
 

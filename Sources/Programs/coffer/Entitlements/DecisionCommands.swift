@@ -51,7 +51,7 @@ extension Command {
         }
         let until = invocation[until]?.moment(at: now)
         if let until, until <= now {
-          throw CommandFailure(.usage, "--until lies in the past")
+          throw CommandFailure(.usage, "--until is in the past")
         }
         return try Act(invocation, on: database).whenConfirmed { transaction, now in
           let account = try DatabaseSession.livingAccount(
@@ -115,7 +115,7 @@ extension Command {
             throw CommandFailure(
               .refused,
               held.isRevoked
-                ? "grant \(grant) was taken back on \(end)" : "grant \(grant) is over since \(end)")
+                ? "grant \(grant) was revoked on \(end)" : "grant \(grant) ended on \(end)")
           }
           let before = try Holding(account.id, ledger, at: now, transaction)
           try ledger.decide(
@@ -155,7 +155,7 @@ extension Command {
           guard try AccountDeletion.find(account.id, reading: transaction) == nil else {
             throw CommandFailure(
               .refused,
-              "account \(account.shown) leaves: its deletion was requested; coffer deletion cancel keeps it"
+              "account \(account.shown) is being deleted; coffer deletion cancel keeps it"
             )
           }
           try requireSeparable(key, from: account, transaction)
@@ -213,7 +213,7 @@ extension Command {
             throw CommandFailure(.refused, "account \(account) still exists")
           }
           guard try ledger.knows(account, reading: transaction) else {
-            throw CommandFailure(.refused, "nothing was ever owned by or given to \(account)")
+            throw CommandFailure(.refused, "\(account) never owned or was granted anything")
           }
           func state() throws -> JSONValue {
             let count = try Ledger.ownedCount(by: account, reading: transaction)
@@ -225,11 +225,11 @@ extension Command {
           try ledger.decide(.accountDeleted(account), at: now, in: transaction)
           let after = try state()
           guard before != after else {
-            throw CommandFailure(.refused, "\(account) owns nothing, and nothing is given to it")
+            throw CommandFailure(.refused, "\(account) owns nothing and has no grants")
           }
           return Act.Effect(
             subject: account.description, account: account, before: before, after: after,
-            text: "\(account) owns nothing any more\n",
+            text: "\(account) no longer owns anything\n",
             members: [.init("released", .string(account.description))])
         }
       }

@@ -284,7 +284,7 @@ enum ExplanationJSON {
 
   private static func transition(_ transition: EntitlementExplanation.Transition) -> JSONValue {
     [
-      "at": .moment(transition.at), "noticed": transition.noticed.map(JSONValue.moment) ?? .null,
+      "at": .moment(transition.at), "noticed": .moment(transition.noticed),
       "cause": .string(transition.cause),
       "before": .string(transition.before), "after": .string(transition.after),
       "number": transition.entry.map { .integer($0) } ?? .null,

@@ -70,7 +70,7 @@ struct ExplanationText {
       text += "\ndecisions, newest first\n" + indented(decisions)
     }
     if !explanation.refusedClaims.isEmpty {
-      text += "\nclaims that were refused, newest first\n"
+      text += "\nrefused claims, newest first\n"
       text += indented(RefusedClaimText.table(explanation.refusedClaims, at: explanation.now))
     }
     for unread in explanation.unread {
@@ -104,10 +104,10 @@ struct ExplanationText {
     }
     guard let held = explanation.heldThen else {
       let then = explanation.isErasedThen ? "erased" : told(owed)
-      return "\nasked     \(explanation.moment)\nthen      \(then), if nothing more comes\n\n"
+      return "\nasked     \(explanation.moment)\nthen      \(then), without further events\n\n"
     }
     return "\nasked     \(explanation.moment)\nheld      \(told(held))\nowed      \(told(owed)), "
-      + "by what is known now\n\n"
+      + "by present knowledge\n\n"
   }
 
   private var schedule: Table {
@@ -169,16 +169,16 @@ struct ExplanationText {
     case .grace: "a payment is failing and access is kept for a while"
     case .leeway: "the renewal has not been seen yet"
     case .storeUnreachable: "the renewal has not been seen yet and the store does not answer"
-    case .courtesy: "kept by policy though no money came"
+    case .courtesy: "kept by policy although no money came"
     case .granted: "given by an admin"
     case .paymentFailed where explanation.awaitsPayment:
-      "a payment failed; a new card brings the plan back"
+      "a payment failed; a new card restores the plan"
     case .paymentFailed: "a payment failed, and the subscription ended"
     case .lapsed: "ended by the customer or by time"
-    case .quotaSet: "set by an admin, in place of what is owed"
-    case .grantRevoked: "a plan given by an admin was taken back"
+    case .quotaSet: "set by an operator, in place of the entitlement"
+    case .grantRevoked: "a plan granted by an operator was revoked"
     case .refunded where explanation.isUnshared(explanation.current):
-      "who pays for it shares it with the account no more"
+      "the payer no longer shares it with the account"
     case .refunded: "the payment was refunded"
     case .disputed: "the customer's bank disputes the payment"
     }

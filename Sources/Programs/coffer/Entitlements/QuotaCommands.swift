@@ -33,7 +33,7 @@ extension Command {
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
         let byteCount = try byteCount(invocation[size], ledger.rules.catalogue)
         let until = invocation[until]?.moment(at: now)
-        if let until, until <= now { throw CommandFailure(.usage, "--until lies in the past") }
+        if let until, until <= now { throw CommandFailure(.usage, "--until is in the past") }
         return try Act(invocation, on: database).whenConfirmed { transaction, now in
           let account = try DatabaseSession.livingAccount(
             transaction, invocation[CommonArguments.account])

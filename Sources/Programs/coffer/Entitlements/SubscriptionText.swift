@@ -62,14 +62,14 @@ struct SubscriptionText {
     }
     if let end = subscription.acknowledgedBy {
       text += line(
-        "\(subscription.store) has not been told that it was delivered: it takes the purchase back "
+        "\(subscription.store) does not know that it was delivered, and will refund it "
           + "at \(end), in \(hours(until: end)) hours")
     }
-    text += titled("paid and asked for, newest first", payments)
+    text += titled("payments, newest first", payments)
     if subscription.bill.payments.count > Self.paymentCountMax {
       text += "    \(Self.paymentCountMax) of \(subscription.bill.payments.count)\n"
     }
-    text += titled("given back and contested, newest first", reversals)
+    text += titled("refunded and disputed, newest first", reversals)
     text += titled("owed", owed)
     text += titled("its state, as delivered by", deliveries)
     return text + titled("what happened, newest first", transitions)
@@ -81,7 +81,7 @@ struct SubscriptionText {
       text += " (\(subscription.labelThen.rawValue) at \(moment))"
     }
     text += subscription.willRenew ? ", renews" : ", does not renew"
-    if subscription.isDirty { text += ", contradicting states: to be read from the provider" }
+    if subscription.isDirty { text += ", contradictory states: will be read from the store" }
     if subscription.environment == .sandbox { text += ", sandbox" }
     let key = subscription.key.description
     let room = ExplanationText.widthMax - text.count - 2
@@ -165,7 +165,7 @@ struct SubscriptionText {
   ]
 
   private var unknownMeans: String {
-    fallbackPlanID.map { "it is taken for the plan \($0)" }
+    fallbackPlanID.map { "it counts as the plan \($0)" }
       ?? "it gives no storage"
   }
 
@@ -203,7 +203,7 @@ struct SubscriptionText {
         + (pause.until.map { "\(subscription.store) resumes it at \($0) and charges again" }
           ?? "until it is resumed")
     }
-    return "no payment is asked for at present"
+    return "no payment is requested at present"
       + (pause.until.map { ": from \($0) on it is again" } ?? "")
   }
 
@@ -218,12 +218,12 @@ struct SubscriptionText {
     _ read: EntitlementExplanation.OpenRead, from store: String
   ) -> String {
     var text = "to be read from \(store), "
-    text += read.due.map { "next at \($0)" } ?? "given up: see coffer jobs retry"
+    text += read.due.map { "next at \($0)" } ?? "failed permanently: see coffer jobs retry"
     if let reason = read.reason { text += "; because of \(Printable.text(reason))" }
     if let since = read.unansweredSince {
       let cause = read.cause ?? .silence
       text += "; \(store) \(cause.deed) since \(since)"
-      if cause == .configuration { text += " (coffer doctor --online asks it)" }
+      if cause == .configuration { text += " (coffer doctor --online checks it)" }
       if let end = read.carriedOnUntil {
         let deed = cause == .silence ? "does" : "is read"
         text += ": until it \(deed), nothing is taken away, at the latest until \(end)"
@@ -242,11 +242,11 @@ extension EntitlementExplanation.Subscription {
     switch parts.first {
     case nil, "none", "contested", "deleted_account": return nil
     case "claim":
-      return "it claimed the purchase (decision \(parts.last ?? "")) and nobody else owned it"
-    case "transfer": return "an admin transferred it (decision \(parts.last ?? ""))"
+      return "it claimed the purchase (decision \(parts.last ?? "")) and no other account owned it"
+    case "transfer": return "an operator transferred it (decision \(parts.last ?? ""))"
     case "predecessor": return "it continues a purchase of the account"
-    case "transaction", "purchase": return "its id stands in the \(ownerEvidence)"
-    default: return "its id stands in the metadata of the \(ownerEvidence)"
+    case "transaction", "purchase": return "its id is in the \(ownerEvidence)"
+    default: return "its id is in the metadata of the \(ownerEvidence)"
     }
   }
 }

@@ -153,7 +153,7 @@ extension Command {
         let faults =
           checks.compactMap(\.fault)
           + heads.subtracting(found).map(Hex.encode).sorted().map {
-            "no entry has the digest \($0) any more"
+            "no entry has the digest \($0)"
           }
         var table = Table(("LOG", .left), ("ENTRIES", .right), ("HEAD", .left))
         for check in checks {
@@ -190,12 +190,12 @@ extension Command {
     var text: String {
       guard faults.isEmpty else {
         return
-          "chain    BROKEN: \(faults.joined(separator: "; ")); coffer audit verify checks all of it\n"
+          "chain    BROKEN: \(faults.joined(separator: "; ")); coffer audit verify checks the whole log\n"
       }
       let entries = "\(checkedCount.grouped) entries"
       return isAll
-        ? "chain    holds over all \(entries)\n"
-        : "chain    holds over the latest \(entries); coffer audit verify checks all of them\n"
+        ? "chain    intact over all \(entries)\n"
+        : "chain    intact over the latest \(entries); coffer audit verify checks all of them\n"
     }
 
     var json: JSONValue {
@@ -277,7 +277,7 @@ extension Form where Value == AuditEntry.Name {
   fileprivate static var entry: Form {
     Form { (text, _) throws(CommandFailure) in
       if let name = AuditEntry.Name(text) { return name }
-      throw CommandFailure(.usage, "\(text) is no entry of the audit log, e.g. billing:12")
+      throw CommandFailure(.usage, "\(text) is not an entry of the audit log, e.g. billing:12")
     }
   }
 }

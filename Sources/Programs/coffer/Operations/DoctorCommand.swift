@@ -76,24 +76,24 @@ extension Command {
   private static func catalogue(_ configuration: DatabaseConfiguration) -> Check {
     let record = configuration.catalogue
     guard let given = configuration.givenCatalogue, given.digest != record.digest else {
-      return Check("catalogue", .ok, "\(record.version), the one of record")
+      return Check("catalogue", .ok, "\(record.version), the catalogue of record")
     }
     let name = SharedSettings.plans.name
     return Check(
       "catalogue", .failed,
-      "\(name) is \(given.version), and \(record.version) is the one of record: servers do not start",
-      "name the file of that one in \(name), or take the setting out")
+      "\(name) is \(given.version), and \(record.version) is the catalogue of record: servers do not start",
+      "name the file of that one in \(name), or remove the setting")
   }
 
   private static func unusable(_ error: DatabaseError) -> Check {
     switch error {
     case .migration(let problem, let remedy): Check("database", .failed, problem, remedy)
     case .forbidden(let problem):
-      Check("database", .failed, problem, "call it as the user, or role, that the servers have")
+      Check("database", .failed, problem, "run it as the servers' user or role")
     case .unavailable:
       Check(
         "database", .failed, error.description,
-        "look at the disk, or at the database's server; what is damaged, coffer restore brings back"
+        "check the disk or the database server; coffer restore recovers damaged data"
       )
     case .busy, .constraint, .statement: Check("database", .failed, error.description)
     }

@@ -81,13 +81,14 @@ extension Command {
   private static func listed(_ name: String, _ reader: Reader) throws -> JobSummary {
     let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
     guard parts.count == 2 else {
-      throw CommandFailure(.usage, "--after takes <kind>/<object>, as the page before says")
+      throw CommandFailure(
+        .usage, "--after takes <kind>/<object>: see the previous page's last line")
     }
     guard let job = try Jobs.find(parts[0], parts[1], reading: reader) else {
       throw CommandFailure(.refused, "there is no job \(parts[1]) of the kind \(parts[0])")
     }
     guard job.state != .settled else {
-      throw CommandFailure(.refused, "\(name) is settled meanwhile; begin anew, or after another")
+      throw CommandFailure(.refused, "\(name) is settled by now; start again, or after another job")
     }
     return job
   }
@@ -121,7 +122,7 @@ extension Command {
           }
         }
         guard try database.read({ try Jobs.knows(kind, reading: $0) }) else {
-          throw CommandFailure(.refused, "there never was a job of the kind \(kind)")
+          throw CommandFailure(.refused, "there has never been a job of the kind \(kind)")
         }
         let answer = try act.atOnce(at: now) { transaction in
           let count = try Jobs.deadCount(kind, reading: transaction)

@@ -120,7 +120,7 @@ extension Command {
         let last = try invocation[after].map { name in
           guard let last = try RepairedDifference.find(name, reading: reader) else {
             throw CommandFailure(
-              .usage, "--after takes <store>/<run>/<subject>, as the page before says")
+              .usage, "--after takes <store>/<run>/<subject>: see the previous page's last line")
           }
           return last
         }
@@ -148,14 +148,14 @@ extension Command {
     guard let provider else {
       guard !all.isEmpty else {
         throw CommandFailure(
-          .refused, "no store can be asked: coffer-billing never ran with a key of a store's API")
+          .refused, "no store can be queried: coffer-billing never ran with a key of a store's API")
       }
       return all
     }
     guard all.contains(provider) else {
       throw CommandFailure(
         .refused,
-        "\(provider.rawValue) is never asked: coffer-billing never ran with a key of its API")
+        "\(provider.rawValue) cannot be queried: coffer-billing never ran with a key of its API")
     }
     return [provider]
   }
@@ -166,7 +166,10 @@ extension Command {
     guard parts.count == 2, let provider = ObjectKey.Provider(rawValue: parts[0]),
       let number = Int64(parts[1]),
       let run = try Reconciliation.find(number, of: provider, reading: reader)
-    else { throw CommandFailure(.usage, "--after takes <store>/<number>, as the page before says") }
+    else {
+      throw CommandFailure(
+        .usage, "--after takes <store>/<number>: see the previous page's last line")
+    }
     return run
   }
 
@@ -205,7 +208,7 @@ extension Command {
     }
     let why = errors.isEmpty ? "is coffer-billing running?" : errors.joined(separator: "; ")
     return CommandFailure(
-      .unavailable, "nothing moved for two minutes; the run goes on when it can: \(why)")
+      .unavailable, "no progress for two minutes; the run continues when it can: \(why)")
   }
 
   // MARK: telling

@@ -25,7 +25,7 @@ extension Command {
         needed,
         mayPass
           ? "Stripe does not answer: \(error)"
-          : "the key may not list webhook endpoints (\(error)): give it read access to them",
+          : "the key cannot list webhook endpoints (\(error)): give it read access to them",
         code: mayPass ? .unavailable : .refused)
     }
     return answer(needed, endpoints.filter { $0.isOurs })

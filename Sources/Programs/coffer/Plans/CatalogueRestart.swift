@@ -13,12 +13,12 @@ extension Catalogue {
     }
     if paid.contains(where: { plan in new.plan(plan.id).map { $0.limits != plan.limits } ?? false })
     {
-      parts.append("the limits beside bytes")
+      parts.append("the other limits")
     }
     if hasOtherFee { parts.append("the fee of a record") }
-    if offers != new.offers { parts.append("the plans that it names to who has no room") }
+    if offers != new.offers { parts.append("the plans that it offers to full accounts") }
     guard !parts.isEmpty else { return nil }
-    return "restart coffer-sync, which until then goes on with the old of these: "
+    return "restart coffer-sync, which uses the old values of these until then: "
       + parts.joined(separator: ", ")
       + (hasOtherFee ? "; then call coffer usage recount --all" : "")
   }

@@ -36,12 +36,12 @@ enum DifferenceAnswer {
       + "\(difference.gainCount) gain, \(difference.renamedCount) keep their caps under another "
       + "plan or reason\n"
     if old.free.byteCount != new.free.byteCount {
-      text += "whoever never had anything to do with billing has the plan \(new.free.id)\n"
+      text += "accounts unknown to billing have the plan \(new.free.id)\n"
     }
     for plan in old.paid where new.plan(plan.id) == nil && plan.isLess(than: new.free) {
       text +=
-        "who keeps the plan \(plan.id), \(ByteCount.text(plan.byteCount)), has less than who pays "
-        + "nothing: \(ByteCount.text(new.free.byteCount))\n"
+        "accounts that keep the plan \(plan.id), \(ByteCount.text(plan.byteCount)), have less than free "
+        + "accounts: \(ByteCount.text(new.free.byteCount))\n"
     }
     let products = old.productChanges(to: new)
     if !products.isEmpty { text += "\nproducts:\n" + table(products).text + "\n" }
@@ -84,7 +84,7 @@ enum DifferenceAnswer {
     for product in products {
       table.add(
         product.provider, product.id, product.before ?? "-",
-        product.after ?? "- (who has it keeps \(product.before ?? "nothing"))")
+        product.after ?? "- (owners keep \(product.before ?? "nothing"))")
     }
     return table
   }

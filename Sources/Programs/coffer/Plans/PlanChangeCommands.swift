@@ -127,8 +127,8 @@ extension Command {
     _ catalogue: Catalogue, reading database: some Queryable
   ) throws -> String? {
     try CatalogueOfRecord.namesake(of: catalogue, reading: database).map { other in
-      "the version \(catalogue.version) is that of catalogue \(other.number), which says something else; "
-        + "coffer plan apply takes it under another one"
+      "the version \(catalogue.version) is that of catalogue \(other.number), which differs; "
+        + "give this one another version"
     }
   }
 
@@ -137,7 +137,7 @@ extension Command {
     with catalogue: Catalogue, _ ledger: Ledger, left: Int64, reading transaction: Transaction
   ) throws -> Act.Effect {
     guard try ledger.whyIncomparable(reading: transaction) == .unfinished else {
-      throw CommandFailure(.refused, "all was derived meanwhile; look again")
+      throw CommandFailure(.refused, "everything has been derived meanwhile; check again")
     }
     let rest = left == 0 ? "schedules" : counted(left, "subscription")
     return Act.Effect(
@@ -156,7 +156,7 @@ extension Command {
     }
     func replaced(by other: CatalogueOfRecord) -> Answer {
       answer.adding(
-        "replaced since by \(other.version), catalogue \(other.number), which is derived under instead\n",
+        "replaced since by \(other.version), catalogue \(other.number), which applies instead\n",
         .init("replaced_by", .string(other.digest)))
     }
     let progress = Progress(
@@ -182,8 +182,9 @@ extension Command {
     guard let given, given.digest != record.digest else { return nil }
     let name = SharedSettings.plans.name
     let place = settings.values[name].map { " (\($0.origin.text))" } ?? ""
-    return "\(name)\(place) names another one, \(given.version): commands and servers that start "
-      + "with it are refused until it names this one or is taken out"
+    return
+      "\(name)\(place) names another catalogue, \(given.version): commands and servers with it "
+      + "are refused until it names this one or is removed"
   }
 
   /// A ledger with the rules that the servers derive by.

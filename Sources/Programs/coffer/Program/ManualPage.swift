@@ -50,7 +50,7 @@ struct ManualPage {
   private static func server(_ program: Program) -> String {
     var page = ManualPage(program, synopsis: "[--config <path>]")
     page.heading("DESCRIPTION")
-    page.line("SIGTERM and SIGINT end the program once the requests under way are answered.")
+    page.line("SIGTERM and SIGINT end the program once open requests are answered.")
     page.ending(program)
     return page.text
   }
@@ -59,7 +59,7 @@ struct ManualPage {
   private mutating func ending(_ program: Program) {
     heading("ENVIRONMENT")
     for row in SettingsTable.coffer.rows where row.programs.contains(program) {
-      item(row.name, "\(row.text) Without it: \(row.absence.text).")
+      item(row.name, "\(row.text) Default: \(row.absence.text).")
     }
     heading("EXIT STATUS")
     for code in ExitCode.allCases { item(String(code.rawValue), code.meaning) }

@@ -40,7 +40,7 @@ extension Command {
         let (page, count) = try database.read { reader -> (ListPage<Flow>, Int64) in
           if let text = invocation[account] {
             guard invocation[after] == nil else {
-              throw CommandFailure(.usage, "--after goes without --account")
+              throw CommandFailure(.usage, "--after cannot be used with --account")
             }
             let id = try Identifier(text) ?? DatabaseSession.account(reader, text).id
             let flows = try FlowRows.newest(of: id, limit: limit, reading: reader)
@@ -146,7 +146,7 @@ extension Command {
 
   private static func found(_ text: String, _ reader: some Queryable) throws -> Flow {
     guard let id = Identifier(text) else {
-      throw CommandFailure(.usage, "\(quoted(text)) is no id of a flow")
+      throw CommandFailure(.usage, "\(quoted(text)) is not a flow id")
     }
     guard let flow = try FlowRows.find(id, reading: reader) else {
       throw CommandFailure(.refused, "there is no flow \(id)")
@@ -233,7 +233,7 @@ enum FlowText {
 
   private static func waits(_ flow: Flow, _ job: JobSummary?) -> String {
     if !flow.isOpen { return "nothing" }
-    if job?.state == .dead { return "an operator: its job was given up" }
+    if job?.state == .dead { return "an operator: its job failed permanently" }
     if flow.status == .requiresAction { return "its client" }
     if flow.step == .record { return "the ledger's read of the subscription" }
     return job?.failingSince == nil ? "its turn" : "Stripe"

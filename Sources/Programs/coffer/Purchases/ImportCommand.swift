@@ -132,10 +132,10 @@ extension PurchaseImport {
   }
 
   private func notice(isDone: Bool) -> String? {
-    if !isDone { return "nothing was changed; --yes does it" }
+    if !isDone { return "no changes made; --yes applies them" }
     guard counts.toRead > 0 else { return nil }
     return "no answer came for a while; coffer-billing reads while it runs, and the same command "
-      + "goes on"
+      + "continues"
   }
 }
 

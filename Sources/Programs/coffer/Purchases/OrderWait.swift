@@ -31,7 +31,7 @@ struct OrderWait {
     let end = MonotonicTime.now() + patience
     while true {
       guard let order = try database.read({ try OrderRows.find(name.number, reading: $0) }) else {
-        throw CommandFailure(.refused, "the order \(name) is not there any more")
+        throw CommandFailure(.refused, "the order \(name) no longer exists")
       }
       let text = order.answer.map { ": \($0)" } ?? ""
       switch order.state {
@@ -42,7 +42,7 @@ struct OrderWait {
       case .open where order.answer != nil, .doubted:
         throw CommandFailure(
           .unavailable,
-          "\(store)\(text); coffer-billing sees to it that it is done once: coffer audit show \(name)"
+          "\(store)\(text); coffer-billing makes sure that it is done once: coffer audit show \(name)"
         )
       case .open: break
       }
@@ -50,7 +50,7 @@ struct OrderWait {
         var answer = answer(act, order, text: "")
         answer.code = .unfinished
         answer.notice =
-          "\(store) has not answered after \(SpanText.text(patience)); the order stands while "
+          "\(store) has not answered after \(SpanText.text(patience)); the order stays open while "
           + "coffer-billing runs: coffer audit show \(name)"
         return answer
       }

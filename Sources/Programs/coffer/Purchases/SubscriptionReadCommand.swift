@@ -38,7 +38,7 @@ extension Command {
           let keys = try ledger.subscriptions(named: named, reading: transaction)
           guard !keys.isEmpty else {
             throw CommandFailure(
-              .refused, "nothing is known of \(named.object): name the subscription that it is of")
+              .refused, "there is no record of \(named.object): name its subscription")
           }
           let payload = try named.payload(sealing, reading: transaction)
           for key in keys {
@@ -49,7 +49,7 @@ extension Command {
             case .withoutToken:
               throw CommandFailure(
                 .refused,
-                "nothing is known of \(key): give its token, or have its app post the purchase again"
+                "there is no record of \(key): give its token, or let the app post the purchase again"
               )
             }
           }
@@ -70,9 +70,9 @@ extension Command {
     let granting = ObjectKey(
       provider: key.provider, environment: environment, kind: key.kind, id: key.id)
     guard ledger.isReadable(granting) else {
-      return "\(key.provider.rawValue) is never asked: no key of its API is configured"
+      return "\(key.provider.rawValue) cannot be queried: no key of its API is configured"
     }
-    return "\(key) is never asked for: the key of its store's API is taken for one of the "
+    return "\(key) cannot be read: the key of its store's API is for the "
       + "\(environment.rawValue) environment"
   }
 }
@@ -86,7 +86,8 @@ extension NamedPurchase {
   ) throws -> [UInt8]? {
     guard let secret else { return nil }
     guard let sealing else {
-      throw CommandFailure(.usage, "a token is kept sealed: COFFER_SEALING_KEYS is not set")
+      throw CommandFailure(
+        .usage, "tokens are stored encrypted, and COFFER_SEALING_KEYS is not set")
     }
     let newest = try KeptDelivery.sealed(by: sealing, reading: database)
     guard let index = newest.map(\.keyIndex) ?? 0 else {

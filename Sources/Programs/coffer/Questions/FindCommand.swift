@@ -67,7 +67,7 @@ extension Command {
         let isPersonal = text.contains { $0 == "@" || $0.isWhitespace || !$0.isASCII }
         let keyless =
           isPersonal && configuration.searchKey == nil
-          ? "what is personal is not looked for: COFFER_SEARCH_KEY is not set" : nil
+          ? "e-mail addresses and names are not searched: COFFER_SEARCH_KEY is not set" : nil
         guard !result.isEmpty else {
           let bare = QuotedText.bare(text)
           if let bought = try ReceiptLookup(invocation, configuration).bought(by: bare) {
@@ -82,10 +82,10 @@ extension Command {
           }
           let otherKey =
             isPersonal
-            ? "what is personal is found whole, by the COFFER_SEARCH_KEY that it was kept under"
+            ? "e-mail addresses and names are found only as a whole, under the COFFER_SEARCH_KEY they were stored with"
             : nil
           let advice = (keyless ?? otherKey).map { "; \($0)" } ?? ""
-          throw CommandFailure(.refused, "nothing is known of \(Printable.text(text))\(advice)")
+          throw CommandFailure(.refused, "nothing is known about \(Printable.text(text))\(advice)")
         }
         let notices = [keyless, result.notice].compactMap { $0 }
         return Answer(

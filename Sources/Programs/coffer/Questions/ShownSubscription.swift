@@ -41,7 +41,7 @@ struct ShownSubscription: Sendable {
   }
 
   private func shown(_ account: Identifier) -> String {
-    names[account] ?? "\(account), which is no account"
+    names[account] ?? "\(account), which does not exist"
   }
 
   // MARK: text
@@ -66,7 +66,7 @@ struct ShownSubscription: Sendable {
         told, owned: nil, at: now, about: now, fallbackPlanID: fallbackPlanID, isWide: isWide
       ).text
     if !found.refusedClaims.isEmpty {
-      text += "\nclaims that were refused, newest first\n"
+      text += "\nrefused claims, newest first\n"
       text += RefusedClaimText.table(found.refusedClaims, at: now).indented(isWide: isWide)
     }
     if !orders.isEmpty { text += "\nordered, newest first\n" + orderTable.indented(isWide: isWide) }

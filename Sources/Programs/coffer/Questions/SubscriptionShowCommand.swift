@@ -14,7 +14,7 @@ internal import Tiers
 
 extension Command {
   private static let number = Parameter<String>.required(
-    "number", text: "any number of the purchase, as its store or its customer quotes it", .text)
+    "number", text: "any number of the purchase, from its store or its customer", .text)
   private static let wide = Parameter<Bool>.flag(
     "--wide", text: "do not shorten ids, as in a pipe")
 
@@ -56,7 +56,7 @@ extension Command {
         guard let found else {
           throw CommandFailure(
             .refused,
-            "nothing is derived of \(key) yet: coffer subscription read has its store asked")
+            "\(key) is not derived yet: coffer subscription read asks its store")
         }
         return Answer(
           text: found.text(
@@ -70,7 +70,7 @@ extension Command {
     let text = Printable.text(text)
     guard !keys.isEmpty else {
       return CommandFailure(
-        .refused, "no purchase is known by \(text); coffer find \(text) looks for accounts as well")
+        .refused, "there is no purchase \(text); coffer find \(text) also searches accounts")
     }
     let names = keys.prefix(5).map(\.description).joined(separator: ", ")
     return CommandFailure(
@@ -112,7 +112,7 @@ struct ReceiptLookup {
     }
     return CommandFailure(
       .refused,
-      "the order \(order) is of \(key), of which nothing is known: coffer subscription read \(key.id)"
+      "the order \(order) is of \(key), which has no record: coffer subscription read \(key.id)"
     )
   }
 }

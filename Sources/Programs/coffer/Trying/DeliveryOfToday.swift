@@ -16,7 +16,7 @@ enum DeliveryOfToday {
   ) throws(CommandFailure) -> [UInt8] {
     guard let event = try? JSON.parse(body), event["object"].string == "event",
       let created = event["created"].integer
-    else { throw CommandFailure(.refused, "the fixture is no event of Stripe's") }
+    else { throw CommandFailure(.refused, "the fixture is not a Stripe event") }
     let tag = account.description.filter { $0 != "-" }.suffix(12)
     let text = String(decoding: body, as: UTF8.self)
       .replacing(#/([:\[,]\s*)([12][0-9]{9})(?=\s*[,\]}])/#) { match in

@@ -13,21 +13,21 @@ extension Command {
     "fixture", text: "path of the recorded request", .path)
   private static let url = Parameter<String?>.optional(
     "--url", "url",
-    text: "where to send it; the fixture's path at COFFER_BILLING_LISTEN without this option",
+    text: "target URL (default: the fixture's path at COFFER_BILLING_LISTEN)",
     .text)
   private static let secretIndex = Parameter<Int>.optional(
     "--secret-index", "number",
     text: {
-      "which of COFFER_STRIPE_WEBHOOK_SECRETS signs, counted from 1; \($0) without this option"
+      "which of COFFER_STRIPE_WEBHOOK_SECRETS signs, counted from 1 (default: \($0))"
     }, .index, otherwise: 1)
   private static let moment = Parameter<StatedTime?>.optional(
     "--at", "time",
-    text: "the signature's time, 2026-01-05T10:00:00Z or seconds; now without this option", .time)
+    text: "the signature's time, 2026-01-05T10:00:00Z or seconds (default: now)", .time)
   private static let account = Parameter<String?>.optional(
     "--account", "account",
-    text: "with --now, whose purchase it becomes: an id or a username", .text)
+    text: "with --now, the account that gets the purchase (id or username)", .text)
   private static let now = Parameter<Bool>.flag(
-    "--now", text: "sends it as it would come now for --account; Stripe's alone")
+    "--now", text: "send it as if it came now for --account (Stripe only)")
 
   static let webhookSend = Command(
     words: ["webhook", "send"],
@@ -46,13 +46,13 @@ extension Command {
       let configuration = try PeerConfiguration(invocation.settings)
       let path = invocation[fixture]
       guard var fixture = RawRequest(try InputFile.bytes(at: path)) else {
-        throw CommandFailure(.refused, "\(path) is not a whole HTTP request")
+        throw CommandFailure(.refused, "\(path) is not a complete HTTP request")
       }
       switch (invocation[account], invocation[now]) {
       case (let name?, true):
         guard fixture.target == stripe else {
           throw CommandFailure(
-            .refused, "\(path) is signed by its store: only Stripe's are made anew")
+            .refused, "\(path) is signed by its store; only Stripe deliveries can be made again")
         }
         let account = try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
           try database.read { try DatabaseSession.account($0, name).id }
