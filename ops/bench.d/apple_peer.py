@@ -1,11 +1,11 @@
-"""The service `ops/bench webhooks` compares with for the App Store: Apple's own library, used as told.
+"""The service that `ops/bench webhooks` compares with for the App Store, built on Apple's own library.
 
-FastAPI on uvicorn (uvloop, httptools); `app-store-server-library` verifies and decodes the
-notification, its transaction and its renewal info without online checks, and one row is committed
-with synchronous=FULL before the 200. It derives no entitlement and seals nothing.
+FastAPI on uvicorn (uvloop, httptools). `app-store-server-library`, used as documented, verifies and
+decodes the notification, its transaction and its renewal info without online checks. One row is
+committed with synchronous=FULL before the 200. The service derives no entitlement and seals nothing.
 
-BENCH_ROOT is the trusted root in DER, BENCH_DATABASE the database's file, BENCH_BUNDLE and
-BENCH_APP name the app.
+BENCH_ROOT is the path of the trusted root in DER, BENCH_DATABASE the path of the database.
+BENCH_BUNDLE and BENCH_APP identify the app.
 """
 
 import os
@@ -35,7 +35,7 @@ database.execute(
 app = FastAPI(openapi_url=None)
 
 
-# Asynchronous for the same reason as in fastapi_peer.py.
+# Asynchronous, for the reason given in fastapi_peer.py.
 @app.post("/webhooks/apple")
 async def receive(request: Request) -> Response:
     body = await request.body()

@@ -1,9 +1,9 @@
-/* The floor that `ops/bench webhooks` compares with: libmicrohttpd reads the body, answers 200.
+/* The baseline of `ops/bench webhooks`: libmicrohttpd reads the body and answers 200.
  *
  *   bare PORT    listens on 127.0.0.1 until SIGTERM
  *
- * Configured as coffer-billing is: epoll, a pool of two threads, keep-alive. Nothing is checked
- * and nothing is kept, so what it reaches is what the library itself costs.
+ * Configured like coffer-billing: epoll, a pool of two threads, keep-alive. It checks and stores
+ * nothing, so its result shows the cost of the library alone.
  */
 #include <arpa/inet.h>
 #include <microhttpd.h>

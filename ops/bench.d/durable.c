@@ -1,9 +1,9 @@
-/* What the disk alone allows, beside which `ops/bench webhooks` puts the servers.
+/* Measures the disk alone. `ops/bench webhooks` compares the servers with the result.
  *
- *   durable FILE BYTES ITEMS SECONDS   appends groups of ITEMS times BYTES, each made durable by
- *                                      fdatasync before the next; prints the items of a second
+ *   durable FILE BYTES ITEMS SECONDS   appends groups of ITEMS times BYTES, with fdatasync after
+ *                                      each group; prints the items per second
  *
- * The file starts over at 64 MiB, as SQLite's log does after a checkpoint.
+ * At 64 MiB it starts again at the beginning of the file, as SQLite's log does after a checkpoint.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

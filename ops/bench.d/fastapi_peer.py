@@ -1,10 +1,10 @@
-"""The service `ops/bench webhooks` compares with: what a careful Python programmer writes first.
+"""The service that `ops/bench webhooks` compares with: a careful Python programmer's first version.
 
-FastAPI on uvicorn (uvloop, httptools), the `stripe` package's own signature check, and one row
-committed with synchronous=FULL before the 200. It decodes nothing beyond what that check builds,
-derives no entitlement and seals nothing: less work than ours for each event.
+FastAPI on uvicorn (uvloop, httptools) checks the signature with the `stripe` package and commits one
+row with synchronous=FULL before the 200. The service decodes only what that check builds, derives no
+entitlement and seals nothing. It does less work for each event than coffer-billing.
 
-BENCH_SECRET is the endpoint's secret, BENCH_DATABASE the database's file.
+BENCH_SECRET is the endpoint's secret, BENCH_DATABASE the path of the database.
 """
 
 import os
@@ -26,8 +26,8 @@ database.execute(
 app = FastAPI(openapi_url=None)
 
 
-# Asynchronous with the commit inside: the loop waits for the disk, yet this answered more requests
-# a second than a plain `def`, which pays for a thread's hand-over at each of them.
+# Asynchronous, with a blocking commit inside: the event loop waits for the disk. This still answered
+# more requests a second than a plain `def`, which hands each request over to a thread.
 @app.post("/webhooks/stripe")
 async def receive(request: Request) -> Response:
     body = await request.body()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Signs one request with the independent library http-message-signatures and prints its headers.
 
-Needs the PyPI packages http-message-signatures, cryptography and requests. The headers are printed
-as one JSON array of [name, value] pairs, the request target as one more pair, ":target".
+Needs the PyPI packages http-message-signatures, cryptography and requests. Prints the headers as one
+JSON array of [name, value] pairs, with the request target as an additional pair, ":target".
 """
 
 import argparse
@@ -21,13 +21,13 @@ def arguments():
     parser.add_argument("--seed", required=True, help="the private key's 32 bytes in hexadecimal")
     parser.add_argument("--method", required=True)
     parser.add_argument("--url", required=True)
-    parser.add_argument("--body", help="in hexadecimal; without it there is none")
+    parser.add_argument("--body", help="in hexadecimal (default: no body)")
     parser.add_argument("--created", required=True, type=int, help="seconds since 1970")
     parser.add_argument("--expires", required=True, type=int, help="seconds since 1970")
     parser.add_argument("--nonce")
     parser.add_argument("--label")
     parser.add_argument("--tag")
-    parser.add_argument("--cover", action="append", default=[], help="one more component")
+    parser.add_argument("--cover", action="append", default=[], help="an additional component to cover")
     return parser.parse_args()
 
 

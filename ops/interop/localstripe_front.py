@@ -1,9 +1,9 @@
-"""localstripe, a Stripe that others wrote, for a test of ours: `localstripe_front.py PORT`.
+"""Runs localstripe, an independent fake of Stripe, for a test: `localstripe_front.py PORT`.
 
-localstripe knows Stripe's API of before 2020 and refuses every parameter that came later, so this stands
-before it and says the same in its words. What it lacks altogether is told as empty: checkout sessions,
-disputes and payments of invoices. It has no idempotency keys, no schedules, no pages and no pending
-updates; those only our own fake tries.
+localstripe implements Stripe's API of before 2020 and refuses every later parameter. This front translates
+requests and answers. It answers with an empty list for objects that localstripe does not have: checkout
+sessions, disputes and invoice payments. localstripe has no idempotency keys, schedules, pagination or
+pending updates. Only our own fake tests those.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ EMPTY = ("/v1/checkout/sessions", "/v1/disputes", "/v1/invoice_payments")
 
 
 def priced(value):
-    """What it calls a plan is a price since 2020."""
+    """Adds `price`, the name since 2020 of what localstripe calls a plan."""
     if isinstance(value, list):
         return [priced(one) for one in value]
     if not isinstance(value, dict):
@@ -37,7 +37,7 @@ class Front:
         self.session = None
 
     async def ask(self, method, path, fields, headers):
-        """One request in localstripe's words."""
+        """Sends a request in localstripe's terms; returns the status and the body."""
         url = self.inner + path
         keep = {k: v for k, v in headers.items() if k.lower() == "authorization"}
         arguments = {"params": fields} if method == "GET" else {"data": fields}
@@ -69,7 +69,7 @@ class Front:
 
         value = dict(fields)
         if method == "GET":
-            # It refuses to expand what it does not know.
+            # localstripe refuses to expand fields that it does not know.
             fields = [
                 (k, "latest_invoice" if v.startswith("latest_invoice") else v)
                 for k, v in fields
@@ -89,7 +89,7 @@ class Front:
             if path != "/v1/subscriptions":
                 fields = [(k, v) for k, v in fields if k != "payment_behavior"]
             fields = [(k.replace("[price]", "[plan]"), v) for k, v in fields]
-            # An update that says nothing it knows is a look.
+            # An update without any parameter that localstripe knows becomes a read.
             if not without("default_payment_method", "expand[]"):
                 return await self.ask("GET", path, [("expand[]", "latest_invoice")], headers)
         return await self.ask(method, path, fields, headers)
@@ -99,7 +99,7 @@ class Front:
         return json.loads(body)["customer"]
 
     async def set_up(self, value, headers):
-        """Made, confirmed and attached at once, as Stripe does it today."""
+        """Creates, confirms and attaches in one step, as Stripe does today."""
         fields = [("customer", value["customer"]), ("usage", value.get("usage", "off_session"))]
         status, body = await self.ask("POST", "/v1/setup_intents", fields, headers)
         if status != 200:

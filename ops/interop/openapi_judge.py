@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Judges recorded requests and answers by an OpenAPI 3.1 document.
+"""Checks recorded requests and answers against an OpenAPI 3.1 document.
 
 usage: openapi_judge.py DOCUMENT EXCHANGES
 
-Prints a line for each thing that the document does not allow: a status, header, media type or body
-that it does not declare, a request that was taken though it does not declare it, and one that was
-refused as malformed though it does. Ends with 0 where the document is valid itself and tells the truth.
+Prints a line for each violation: a status, header, media type or body that the document does not
+declare, an accepted request that it does not declare, and a declared request that was refused as
+malformed. Exits with 0 if the document itself is valid and there is no violation.
 """
 
 import json
@@ -19,17 +19,17 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
 BASE = "urn:coffer:openapi"
-# What any answer may have.
+# Headers that any answer may have.
 USUAL_HEADERS = {"connection", "content-length", "content-type", "date", "x-request-id"}
 
-# Refusals of requests that were read and understood.
+# Problem codes of requests that are well-formed but refused.
 UNDERSTOOD = {
     "account_not_found", "batch_refused", "file_exists", "key_registered", "too_many_keys",
     "updates_required", "username_taken", "version_changed",
 }
-# What the statements of these must hold beside their shape, no schema can say.
+# Operations whose statements must meet conditions that no schema can express.
 STATING = {"addDevice", "revokeDevice"}
-# Neither can it say who sends a request.
+# A rule about the sender of a request, which no schema can express either.
 SENDER = "must be the key that makes the request"
 MALFORMED = {"body_invalid", "limit_invalid", "malformed_precondition", "query_invalid"}
 
@@ -49,7 +49,7 @@ class Judge:
         return value
 
     def errors(self, schema, value):
-        """The worst that is wrong with a value, by a schema that may refer to the document's others."""
+        """Yields the most relevant error of a value, by a schema that may refer to the document's others."""
         validator = Draft202012Validator(
             self.absolute(schema),
             registry=self.registry,
@@ -70,7 +70,7 @@ class Judge:
         }
 
     def operation(self, method, path):
-        """The item and operation that serve a request; literal segments win."""
+        """The template, item and operation that match a request. Literal segments win."""
         segments = path.split("/")
         matches = []
         for template, item in self.document["paths"].items():
@@ -97,7 +97,7 @@ class Judge:
             declared = {"405": responses["NoSuchMethod"]}
         else:
             declared = operation["responses"]
-        # What is no request of HTTP never gets as far as a path.
+        # A request that is not valid HTTP never reaches a path.
         if operation is None and status in (400, 417, 431):
             return
         if str(status) not in declared:
@@ -126,14 +126,14 @@ class Judge:
 
     @staticmethod
     def value(text):
-        """A number where the text is one as JSON spells it."""
+        """An integer if the text is one in JSON syntax, otherwise the text."""
         return int(text) if re.fullmatch("-?(0|[1-9][0-9]*)", text) else text
 
     def judge_headers(self, exchange, response, operation):
         headers = {name.lower(): value for name, value in exchange["headers"]}
         declared = dict(response.get("headers", {}))
         if operation and operation.get("security", self.document["security"]):
-            # On every answer to a caller that is known, so declared once.
+            # These are on every answer to an authenticated caller, so the document declares them once.
             for name in ("RateLimit", "RateLimit-Policy", "Cache-Control"):
                 declared[name] = self.document["components"]["headers"][name]
         declared = {name.lower(): self.resolve(header) for name, header in declared.items()}
@@ -173,13 +173,13 @@ class Judge:
             if name not in declared:
                 yield f"parameter {name} is not declared"
             elif sum(name == other for other, _ in pairs) > 1:
-                yield f"parameter {name} stands twice"
+                yield f"parameter {name} occurs twice"
             else:
                 for error in self.errors(declared[name]["schema"], self.value(value)):
                     yield f"parameter {name}: {error}"
         if "x-exactly-one-of" in operation:
             if sum(name in operation["x-exactly-one-of"] for name, _ in pairs) != 1:
-                yield "not exactly one of the parameters that exclude each other"
+                yield "not exactly one of the mutually exclusive parameters"
         sent = {name.lower(): value for name, value in exchange["request_headers"]}
         for each in parameters:
             if each["in"] != "header":
@@ -189,15 +189,15 @@ class Judge:
                 for error in self.errors(each["schema"], value):
                     yield f"header {each['name']}: {error}"
             elif each.get("required"):
-                yield f"taken without {each['name']}"
+                yield f"accepted without {each['name']}"
         body = operation.get("requestBody")
         if body is None:
             if exchange["request_byte_count"] > 0:
-                yield "a body was taken"
+                yield "a body was accepted"
         elif "application/json" in body["content"]:
             schema = body["content"]["application/json"]["schema"]
             for error in self.errors(schema, exchange["request_body"]):
-                yield f"body taken: {error}"
+                yield f"accepted body: {error}"
 
 
 def main():

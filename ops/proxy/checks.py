@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks Coffer behind a proxy as clients meet it, for ops/proxy/try.
+"""Checks Coffer through a proxy, as clients use it, for ops/proxy/try.
 
 usage: checks.py HOST:PORT BILLING-HOST:PORT CA DIRECTORY
 
-The directory has ada.key, whose account there is; COFFER_CONFIG and PATH lead to `coffer`. Requests are
-signed by `coffer request`, caught here, and sent by curl over HTTP/2.
+DIRECTORY contains ada.key, the key of an existing account. COFFER_CONFIG and PATH are set for `coffer`.
+`coffer request` signs a request and sends it to a server of this script; curl sends it on over HTTP/2.
 """
 
 import http.server
@@ -63,7 +63,7 @@ def signed(method, target, body=None, *headers):
 
 
 def curl(target, *words, host=AUTHORITY, headers=()):
-    """Status, version and answer of one request."""
+    """Sends one request; returns its status, HTTP version and answer."""
     command = ["curl", "--silent", "--show-error", "--http2", "--cacert", CA, "--path-as-is"]
     command += ["--write-out", "\n%{http_code} %{http_version}", "--dump-header", "-"]
     for header in headers:
@@ -116,13 +116,13 @@ def check_content():
         ["coffer", "request", "POST", "/v1/files", "--key-file", KEY, "--sign-changes", "--body", batch],
         capture_output=True, text=True,
     )
-    check("a document is made", done.returncode == 0, done.stdout + done.stderr)
+    check("a document is created", done.returncode == 0, done.stdout + done.stderr)
     content = f"{DIRECTORY}/content.bin"
     with open(content, "wb") as out:
         out.write(os.urandom(900_000))
     target = f"/v1/files/{file}/content"
     status, _, text = send("PUT", target, content, 'If-Match: "0"')
-    check("900 kB go up over HTTP/2", status in (200, 201, 204), text)
+    check("900 kB are uploaded over HTTP/2", status in (200, 201, 204), text)
     back = f"{DIRECTORY}/back.bin"
     subprocess.run(
         ["curl", "--silent", "--http2", "--cacert", CA, "--output", back]
@@ -130,7 +130,7 @@ def check_content():
         + [f"https://{AUTHORITY}{target}"], check=True,
     )
     same = open(back, "rb").read() == open(content, "rb").read()
-    check("and come back byte for byte", same)
+    check("and the same bytes are downloaded", same)
 
 
 def account():
@@ -160,7 +160,7 @@ def check_limits():
     check("a header of 27 kB is 431, with Coffer's problem",
           (status, problem(text)) == (431, "header_too_large"), text[-600:])
     status, _, text = curl("/v1/account", headers=["X-Large: " + "a" * 20_000])
-    check("one of 20 kB gets through", status == 401, text[-600:])
+    check("a header of 20 kB is passed on", status == 401, text[-600:])
 
 
 def tls():
@@ -169,7 +169,7 @@ def tls():
 
 
 def check_streaming():
-    """Whoever may not upload hears so while little of the body has come."""
+    """A client that may not upload gets its answer before most of the body is sent."""
     sent, answer = 0, b""
     with tls() as connection:
         connection.sendall(
@@ -191,12 +191,12 @@ def check_streaming():
                 answer = connection.recv(65536)
             except OSError as error:
                 answer = repr(error).encode()
-    check("a refused upload of 900 MB is answered after a few of them",
+    check("a refused upload of 900 MB is answered after a few MB",
           answer.startswith(b"HTTP/1.1 401"), (sent, answer[:300]))
 
 
 def check_addresses():
-    """A stranger is told apart by the address that the proxy saw, not by the one that it claims."""
+    """A stranger is identified by the address that the proxy saw, not by the one that it claims."""
     with open(f"{DIRECTORY}/forged", "w") as out:
         for number in range(140):
             out.write(f'url = "https://{AUTHORITY}/v1/account?{number}"\n')
@@ -207,7 +207,7 @@ def check_addresses():
         ["curl", "--silent", "--config", f"{DIRECTORY}/forged"], capture_output=True, text=True
     )
     codes = done.stdout.split()
-    check("140 refusals under as many claimed addresses are one client's: 429 in the end",
+    check("140 refusals under as many claimed addresses count as one client's and end in 429",
           codes.count("429") > 0 and codes.count("401") >= 100, sorted(set(codes)))
 
 
@@ -216,7 +216,7 @@ def check_pages():
         "/v1/files", "--request", "OPTIONS",
         headers=["Origin: https://app.example.com", "Access-Control-Request-Method: POST"],
     )
-    check("a browser's question is answered",
+    check("a browser's preflight request is answered",
           status == 204 and "access-control-allow-origin: https://app.example.com" in text.lower(), text)
 
 
@@ -224,7 +224,7 @@ def check_billing():
     status, version, text = curl(
         "/webhooks/stripe", "--request", "POST", "--data-binary", "{}", host=BILLING)
     check("a forged webhook is refused by coffer-billing", status in (400, 401) and problem(text), text)
-    check("over HTTP/2, too", version == "2", version)
+    check("also over HTTP/2", version == "2", version)
 
 
 def handshake(*words):
@@ -245,7 +245,7 @@ def check_tls():
         (["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"], False),
         (["-tls1", "-cipher", "ALL:@SECLEVEL=0"], False),
     ):
-        check(f"{' '.join(words)} is {'taken' if taken else 'refused'}", handshake(*words) == taken)
+        check(f"{' '.join(words)} is {'accepted' if taken else 'refused'}", handshake(*words) == taken)
 
 
 check_tls()
