@@ -7,9 +7,9 @@ package import Storage
 /// A block applies to what is shared from then on. Shares that were accepted before stay: the
 /// account leaves one by deleting its links, and rejects one that still waits for an answer.
 package enum Blocks {
-  package static let countMax = 1000
+  static let countMax = 1000
 
-  package static func has(
+  static func has(
     _ queryable: some Queryable, _ account: Identifier, _ blocked: Identifier
   ) throws -> Bool {
     try queryable.first(

@@ -31,7 +31,7 @@ package struct Device: Sendable {
 
   package static let labelCharacterCountMax = 64
   /// The most keys that an account may hold at once, revoked ones not counted.
-  package static let countMax = 64
+  static let countMax = 64
   /// The most keys that an account may ever have. Revoked keys stay on record.
   package static let countInAllMax = 1000
 

@@ -17,7 +17,7 @@ package struct KeyStatement: Sendable {
   package let created: Int64
 
   /// The oldest a statement may be on arrival. A new device's may have waited to be carried over.
-  package static let ageMax = Instant.Span.days(1)
+  static let ageMax = Instant.Span.days(1)
   /// The end of the year 9999; canonical JSON has no integers beyond 2^53.
   private static let createdMax: Int64 = 253_402_300_799
   /// How far a device's clock may be ahead.
@@ -45,7 +45,7 @@ package struct KeyStatement: Sendable {
   }
 
   /// The bytes that are signed: RFC 8785 (JCS) of `{"device": …}` or `{"revocation": …}`.
-  package var signed: [UInt8] {
+  var signed: [UInt8] {
     let members: JSONValue = [
       "account": .string(account.description), "created": .integer(created), "key": .base64(key),
     ]

@@ -10,9 +10,9 @@ package import Storage
 /// is never repeated: someone who captured the request and replays it gets none, and a client that
 /// lost the response signs another request.
 package enum Sessions {
-  package static let lifetime = Instant.Span.hours(1)
+  static let lifetime = Instant.Span.hours(1)
   /// The most live sessions of an account. A new one ends the oldest.
-  package static let countMax: Int64 = 64
+  static let countMax: Int64 = 64
 
   /// How late a key's row may be about its last session, which avoids a write in every hour.
   private static let notedAfter = Instant.Span.days(1)

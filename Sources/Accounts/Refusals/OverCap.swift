@@ -7,15 +7,15 @@ package import Tiers
 package struct OverCap: Equatable, Sendable {
   package let owner: Identifier
   /// Whether the caller is that owner and may see its numbers.
-  package let isCallers: Bool
+  let isCallers: Bool
   package let usageByteCount: Int64
   package let capByteCount: Int64
   /// The owner's usage after this write.
-  package let neededByteCount: Int64
+  let neededByteCount: Int64
   package let reason: CapReason
   package let planID: String
   /// Plans for sale that have room for the write.
-  package let fitting: [Plan]
+  let fitting: [Plan]
 
   /// 507 always means quota. The reason for the cap tells a declined card from a full account.
   package var problem: Problem {

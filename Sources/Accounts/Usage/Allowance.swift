@@ -9,7 +9,7 @@ package import Tiers
 /// to the content that they will replace. Deleted records stay for clients that have not seen the deletion.
 package enum Allowance {
   /// Allowed in addition to twice the cap, so that a small cap still allows frequent saves.
-  package static let byteCount: Int64 = 32 << 20
+  static let byteCount: Int64 = 32 << 20
   /// If an account keeps more than this, its unused objects are deleted as soon as no download can
   /// start with them.
   package static let crowdedByteCount: Int64 = 8 << 20

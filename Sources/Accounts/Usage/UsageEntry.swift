@@ -76,7 +76,7 @@ package struct UsageEntry: Sendable, Equatable {
   }
 
   /// Folds old entries when due: the account's sequence went on `from` one number `to` another.
-  package static func fold(
+  static func fold(
     _ transaction: Transaction, of account: Identifier, from: Int64, to: Int64
   ) throws {
     guard from / foldSpan != to / foldSpan else { return }
