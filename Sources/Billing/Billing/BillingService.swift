@@ -124,12 +124,10 @@ package struct BillingService: Sendable {
   }
 
   package var jobHandlers: [JobHandler] {
-    let reads = StoreReads(
-      ledger: ledger, sealing: sealing, search: search, clock: clock, stores: stores,
-      database: database, logsDeliveries: logsDeliveries)
-    let renewals = RenewalChecks(ledger: ledger, clock: clock)
     let access = StoreAccess(
       database: database, ledger: ledger, stores: stores, sealing: sealing, clock: clock)
+    let reads = StoreReads(access: access, search: search, logsDeliveries: logsDeliveries)
+    let renewals = RenewalChecks(ledger: ledger, clock: clock)
     let senders = notices.map { notices in
       NoticeSender(
         receiver: notices.receiver, ledger: ledger, database: database, clock: clock,

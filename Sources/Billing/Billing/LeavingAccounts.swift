@@ -213,7 +213,7 @@ struct LeavingAccounts: Sendable {
     let (record, request) = try JobFailure.wrapping {
       (
         try database.read { try ledger.reading($0).subscription(key).record },
-        try ledger.storeRead(of: key, on: database, sealing: reads.sealing)
+        try reads.access.storeRead(of: key)
       )
     }
     do throws(APIFailure) { try store.perform(order, request, record) } catch {

@@ -125,7 +125,7 @@ struct Reconciler: Sendable {
     for case .delivery(let delivery, let body) in page.items {
       func prepared(_ delivery: Delivery) -> PreparedDelivery {
         PreparedDelivery(
-          delivery, of: store, received: now, body: body, sealing: reads.sealing,
+          delivery, of: store, received: now, body: body, sealing: reads.access.sealing,
           search: reads.search)
       }
       let first = prepared(delivery)

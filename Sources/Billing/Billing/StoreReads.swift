@@ -13,13 +13,14 @@ internal import Subscriptions
 ///
 /// An answer is a delivery like a webhook's: sealed, kept for ever, and merged in the same way.
 struct StoreReads: Sendable {
-  let ledger: Ledger
-  let sealing: SealingKeys
+  let access: StoreAccess
   let search: SearchKey?
-  let clock: Clock
-  let stores: StoreList
-  let database: Database
   let logsDeliveries: Bool
+
+  var ledger: Ledger { access.ledger }
+  var database: Database { access.database }
+  var stores: StoreList { access.stores }
+  var clock: Clock { access.clock }
 
   /// One reader for all stores, so that a subscription is one job at any store.
   ///
@@ -67,7 +68,7 @@ struct StoreReads: Sendable {
     let now = clock.now()
     let delivery = PreparedDelivery(
       DecodedDelivery(answer, to: lease.readNumber, of: key), of: store, received: now, head: [],
-      body: answer.transcript, sealing: sealing, search: search)
+      body: answer.transcript, sealing: access.sealing, search: search)
     return JobResult(
       readBegan: answer.began,
       writes: { transaction in
@@ -92,9 +93,8 @@ struct StoreReads: Sendable {
   /// The read's parameters, with the secret that deliveries brought.
   func request(for key: ObjectKey, _ lease: Lease) throws(JobFailure) -> StoreRead {
     try JobFailure.wrapping {
-      try ledger.storeRead(
-        of: key, readNumber: lease.readNumber, payload: lease.payload, isShallow: lease.isShallow,
-        on: database, sealing: sealing)
+      try access.storeRead(
+        of: key, readNumber: lease.readNumber, payload: lease.payload, isShallow: lease.isShallow)
     }
   }
 

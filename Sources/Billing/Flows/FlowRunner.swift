@@ -191,9 +191,7 @@ package struct FlowRunner: Sendable {
     guard store.traits.orders.contains(.stopRenewal), store.isReadable else {
       return StepResult(.done(.endRenewal(store: key.provider.rawValue)))
     }
-    let request = try JobFailure.wrapping {
-      try access.ledger.storeRead(of: key, on: access.database, sealing: access.sealing)
-    }
+    let request = try JobFailure.wrapping { try access.storeRead(of: key) }
     do throws(APIFailure) {
       try store.perform(.stopRenewal, request, subscription.record)
     } catch {

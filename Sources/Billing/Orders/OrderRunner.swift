@@ -41,8 +41,7 @@ package struct OrderRunner: Sendable {
       let record = try access.database.read {
         try access.ledger.reading($0).subscription(key).record
       }
-      let request = try access.ledger.storeRead(
-        of: key, on: access.database, sealing: access.sealing)
+      let request = try access.storeRead(of: key)
       // The result may never be recorded, so the attempt is recorded first.
       try access.database.write(for: nil) { try OrderRows.begin(order, at: now, in: $0) }
       return (try access.stores.store(of: key), record, request)

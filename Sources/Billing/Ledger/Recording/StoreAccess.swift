@@ -25,24 +25,21 @@ package struct StoreAccess: Sendable {
   }
 }
 
-extension Ledger {
+extension StoreAccess {
   /// The input for a read of a subscription: what is known of it, and the secret from deliveries if
   /// the read needs one.
   ///
   /// - Throws: `APIFailure.sealedToken` if none of the keys opens the secret.
-  package func storeRead(
-    of key: ObjectKey, on database: Database, sealing: SealingKeys
-  ) throws -> StoreRead {
+  package func storeRead(of key: ObjectKey) throws -> StoreRead {
     let payload = try database.read {
-      try Jobs.payload(Self.readJob, key.description, reading: $0)
+      try Jobs.payload(Ledger.readJob, key.description, reading: $0)
     }
-    return try storeRead(of: key, payload: payload, on: database, sealing: sealing)
+    return try storeRead(of: key, payload: payload)
   }
 
   /// The same with a given secret, for the read of that number; `isShallow` as for `StoreRead`.
   package func storeRead(
-    of key: ObjectKey, readNumber: Int64 = 0, payload: [UInt8]?, isShallow: Bool = false,
-    on database: Database, sealing: SealingKeys
+    of key: ObjectKey, readNumber: Int64 = 0, payload: [UInt8]?, isShallow: Bool = false
   ) throws -> StoreRead {
     var secret: Secret?
     if let payload {
@@ -53,7 +50,7 @@ extension Ledger {
       }
     }
     return StoreRead(key, readNumber: readNumber, secret: secret, isShallow: isShallow) {
-      try database.read { try reading($0).known(of: key) }
+      try database.read { try ledger.reading($0).known(of: key) }
     }
   }
 }
