@@ -102,7 +102,7 @@ package struct Table {
   /// The lines of a row; more than one if its last cell is wrapped.
   private func line(_ row: [String], _ widths: [Int], gap: Int) -> [String] {
     var line = ""
-    var beneath: [String] = []
+    var below: [String] = []
     for (index, cell) in row.enumerated() {
       line += index == 0 ? "" : String(repeating: " ", count: gap)
       switch columns[index].alignment {
@@ -110,12 +110,12 @@ package struct Table {
       case .right: line += String(repeating: " ", count: widths[index] - cell.count) + cell
       case .wrapped:
         let lines = Prose.lines(cell, width: widths[index])
-        beneath = lines.dropFirst().map { String(repeating: " ", count: line.count) + $0 }
+        below = lines.dropFirst().map { String(repeating: " ", count: line.count) + $0 }
         line += lines[0]
       }
     }
     while line.last == " " { line.removeLast() }
-    return [line] + beneath
+    return [line] + below
   }
 
   private static func padded(_ cell: String, _ width: Int) -> String {

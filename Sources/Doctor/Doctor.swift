@@ -206,7 +206,7 @@ package struct Doctor {
     } else {
       try look(try sample(owed))
     }
-    guard checked > 0 else { return try owedNobody() }
+    guard checked > 0 else { return try checkBilling() }
     let what = "\(counted(checked, "account"))\(sampleText) with entitlements"
     guard let first else { return Check("owners", .ok, "known to sync: \(what)") }
     let text = "unknown to sync: \(Int64(strange).grouped) of \(what), the first is \(first)"
@@ -222,7 +222,7 @@ package struct Doctor {
 
   /// The result if nothing is owed to anyone. If accounts exist, either no one has paid yet, or all
   /// payments were lost with their schema.
-  private func owedNobody() throws -> Check {
+  private func checkBilling() throws -> Check {
     func hasRow(_ table: String) throws -> Bool {
       try database.read { reader in
         try reader.first("SELECT 1 FROM \(table) LIMIT 1") { _ in true } ?? false

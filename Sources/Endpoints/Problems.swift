@@ -22,7 +22,7 @@ package func problem(for error: any Error, _ head: RequestHead) -> Problem {
   case .busy(let seconds):
     return Problem(
       503, "busy", "The server is busy",
-      "More writes are waiting than the server takes. Nothing was changed; try again shortly.",
+      "Too many writes are waiting. Nothing was changed; try again shortly.",
       retryAfterSeconds: seconds)
   case .unavailable(let reason), .forbidden(let reason):
     return storageUnavailable(reason, head)
@@ -30,7 +30,7 @@ package func problem(for error: any Error, _ head: RequestHead) -> Problem {
     Log.error("request.failed", ["request": head.requestID, "error": String(reflecting: error)])
     return Problem(
       500, "internal", "Internal error",
-      "The server failed. The request id names the log line that says why.")
+      "The server failed. The log has the reason under the request id.")
   }
 }
 

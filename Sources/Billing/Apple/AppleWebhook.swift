@@ -10,7 +10,7 @@ extension Webhook {
   /// App Store Server Notifications, version 2.
   init(appStore verifier: AppleVerifier) {
     let chains = Metrics.shared.gauge(
-      "coffer_billing_apple_chains", "Certificate chains of the App Store's that are remembered.")
+      "coffer_billing_apple_chains", "Cached certificate chains of the App Store.")
     self.init(
       bodyByteCountMax: AppleVerifier.signedByteCountMax + 1024, isDear: true,
       admit: { _, _ in
@@ -87,5 +87,5 @@ extension WebhookRefusal {
     reason: "not-a-subscription", isForgery: false,
     problem: Problem(
       409, "not_a_subscription", "Not a subscription",
-      "The transaction is of a product that is no auto-renewable subscription."))
+      "The transaction is for a product that is not an auto-renewable subscription."))
 }

@@ -19,8 +19,8 @@ struct AttentionMetrics: Sendable {
           kind,
           metrics.gauge(
             "coffer_billing_attention",
-            "What needs attention, by kind, at most \(AttentionList.countMax); "
-              + "coffer attention lists it.",
+            "Things that need attention, by kind, at most \(AttentionList.countMax); "
+              + "coffer attention lists them.",
             label: ("kind", kind.rawValue))
         )
       })

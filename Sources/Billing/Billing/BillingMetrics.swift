@@ -55,34 +55,34 @@ struct BillingMetrics: Sendable {
     deliveries = Self.counters(Delivered.all) { delivered in
       metrics.counter(
         "coffer_billing_deliveries_total",
-        "Verified deliveries by their store, how they came and what became of them.",
+        "Verified deliveries, by store, source and result.",
         label: ("provider", delivered.provider.rawValue), ("by", delivered.way.rawValue),
         ("disposition", delivered.disposition.rawValue))
     }
     refusals = Refusals(metrics)
     alarms = Self.counters(AlarmName.allCases) { name in
       metrics.counter(
-        "coffer_billing_alarms_total", "What an operator must look at, by kind.",
+        "coffer_billing_alarms_total", "Events that an operator must check, by kind.",
         label: ("alarm", name.rawValue))
     }
     notes = Self.counters(Self.noteNames) { note in
       metrics.counter(
-        "coffer_billing_decoder_notes_total", "What decoders noticed, by kind.",
+        "coffer_billing_decoder_notes_total", "Irregularities that decoders noticed, by kind.",
         label: ("note", note))
     }
     redeliveries = metrics.counter(
-      "coffer_billing_redeliveries_total", "Deliveries that had been recorded before.")
+      "coffer_billing_redeliveries_total", "Deliveries that were already recorded.")
     conflicts = metrics.counter(
-      "coffer_billing_conflicts_total", "Delivery ids that came again with another meaning.")
+      "coffer_billing_conflicts_total", "Delivery ids that came again with different content.")
     otherEnvironments = metrics.counter(
       "coffer_billing_other_environment_total",
-      "Deliveries of test mode or a sandbox that grant nothing to anybody concerned.")
+      "Deliveries of test mode or a sandbox that grant nothing.")
     rankFalls = metrics.counter(
-      "coffer_billing_rank_falls_total", "Provider objects that went back in their lifecycle.")
+      "coffer_billing_rank_falls_total", "Store objects whose lifecycle state moved backwards.")
     reconciled = Self.outcomes.map { outcome in
       metrics.counter(
         "coffer_billing_reconciled_total",
-        "What reconciliations compared with the stores, by what came of it.",
+        "Objects that reconciliations compared with the stores, by result.",
         label: ("outcome", outcome.label))
     }
   }
@@ -209,7 +209,7 @@ private final class Refusals: Sendable {
       if let counter = counters[key] { return counter }
       let counter = metrics.counter(
         "coffer_billing_signature_refusals_total",
-        "Deliveries that prove no sender, by store and reason.",
+        "Deliveries without a valid proof of their sender, by store and reason.",
         label: ("provider", provider.rawValue), ("reason", reason))
       counters[key] = counter
       return counter

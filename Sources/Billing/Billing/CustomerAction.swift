@@ -33,13 +33,13 @@ struct CustomerAction: Sendable {
     /// A page to open.
     case page(url: String)
     /// A request to this server: `POST` to the path.
-    case wish(path: String)
+    case request(path: String)
   }
 
   var json: JSONValue {
     switch place {
     case .page(let url): ["action": .string(name.rawValue), "url": .string(url)]
-    case .wish(let path): ["action": .string(name.rawValue), "path": .string(path)]
+    case .request(let path): ["action": .string(name.rawValue), "path": .string(path)]
     }
   }
 }
@@ -51,7 +51,7 @@ extension SubscriptionOverview {
     return [
       CustomerAction(
         name: subscriptions.isEmpty ? .subscribe : .resubscribe,
-        place: .wish(path: "/v1/\(seller.rawValue)/checkout"))
+        place: .request(path: "/v1/\(seller.rawValue)/checkout"))
     ]
   }
 
@@ -70,7 +70,7 @@ extension SubscriptionOverview {
 
 extension CustomerAction {
   fileprivate init(_ name: Name, at provider: ObjectKey.Provider) {
-    self.init(name: name, place: .wish(path: "/v1/\(provider.rawValue)/\(name.rawValue)"))
+    self.init(name: name, place: .request(path: "/v1/\(provider.rawValue)/\(name.rawValue)"))
   }
 }
 
@@ -80,18 +80,18 @@ extension SubscriptionOverview.Subscription {
       return [CustomerAction(name: .manageAtStore, place: .page(url: managePage))]
     }
     guard isManagedHere else { return [] }
-    return wishes.map { CustomerAction($0, at: key.provider) }
+    return offered.map { CustomerAction($0, at: key.provider) }
   }
 
   /// The actions in order; those that fix a failed payment come first.
-  private var wishes: [CustomerAction.Name] {
-    let mending: [CustomerAction.Name] = failure == nil ? [] : [.card, .pay]
+  private var offered: [CustomerAction.Name] {
+    let remedies: [CustomerAction.Name] = failure == nil ? [] : [.card, .pay]
     switch label {
     case .trialing, .active, .grace, .renewalPending:
       let ending: CustomerAction.Name = willRenew ? .cancel : .uncancel
-      return (failure == nil ? [.change, ending, .card] : mending + [ending]) + [.portal]
-    case .onHold: return mending + [.cancel, .portal]
-    case .paused: return (mending.isEmpty ? resuming : mending) + [.cancel, .portal]
+      return (failure == nil ? [.change, ending, .card] : remedies + [ending]) + [.portal]
+    case .onHold: return remedies + [.cancel, .portal]
+    case .paused: return (remedies.isEmpty ? resuming : remedies) + [.cancel, .portal]
     case .pending, .expired, .revoked, .superseded: return []
     }
   }

@@ -11,39 +11,39 @@ internal import Tiers
 /// `POST /v1/stripe/…`: begins a flow for what an account wants done at Stripe, and returns it. A
 /// repeated request returns the same flow.
 struct BeginFlow: AccountWrite {
-  let wish: Wish
+  let operation: Operation
   let flows: Flows
   let gate: RequestGate
   let sealing: SealingKeys
 
   /// One endpoint of the API, and the members of its body.
-  struct Wish: Sendable {
+  struct Operation: Sendable {
     let kind: Intention.Kind
     let pattern: String
     let members: Set<String>
 
-    static let all: [Wish] = [
-      Wish(
+    static let all: [Operation] = [
+      Operation(
         kind: .checkout, pattern: "/v1/stripe/checkout",
         members: ["plan", "interval", "success_url", "cancel_url"]),
-      Wish(kind: .portal, pattern: "/v1/stripe/portal", members: ["return_url"]),
-      Wish(
+      Operation(kind: .portal, pattern: "/v1/stripe/portal", members: ["return_url"]),
+      Operation(
         kind: .subscribe, pattern: "/v1/stripe/subscription",
         members: ["plan", "interval", "payment_method"]),
-      Wish(kind: .change, pattern: "/v1/stripe/change", members: ["plan", "interval"]),
-      Wish(kind: .cancel, pattern: "/v1/stripe/cancel", members: []),
-      Wish(kind: .uncancel, pattern: "/v1/stripe/uncancel", members: []),
-      Wish(kind: .resume, pattern: "/v1/stripe/resume", members: []),
-      Wish(kind: .card, pattern: "/v1/stripe/card", members: ["payment_method"]),
-      Wish(kind: .pay, pattern: "/v1/stripe/pay", members: []),
-      Wish(
+      Operation(kind: .change, pattern: "/v1/stripe/change", members: ["plan", "interval"]),
+      Operation(kind: .cancel, pattern: "/v1/stripe/cancel", members: []),
+      Operation(kind: .uncancel, pattern: "/v1/stripe/uncancel", members: []),
+      Operation(kind: .resume, pattern: "/v1/stripe/resume", members: []),
+      Operation(kind: .card, pattern: "/v1/stripe/card", members: ["payment_method"]),
+      Operation(kind: .pay, pattern: "/v1/stripe/pay", members: []),
+      Operation(
         kind: .migrate, pattern: "/v1/stripe/migrate",
         members: ["plan", "interval", "payment_method"]),
     ]
   }
 
   let method = "POST"
-  var pattern: String { wish.pattern }
+  var pattern: String { operation.pattern }
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Intention {
     do throws(JSONError) { return try intention(body) } catch {
@@ -68,16 +68,18 @@ struct BeginFlow: AccountWrite {
   // MARK: the body
 
   private func intention(_ body: [UInt8]) throws(JSONError) -> Intention {
-    var intention = Intention(wish.kind)
-    guard !(body.isEmpty && wish.members.isEmpty) else { return intention }
+    var intention = Intention(operation.kind)
+    guard !(body.isEmpty && operation.members.isEmpty) else { return intention }
     let json = try JSON.parse(body).requireObject()
     try CardNumber.refuse(in: json)
-    for member in json.members ?? [] where !wish.members.contains(member.name) {
+    for member in json.members ?? [] where !operation.members.contains(member.name) {
       throw JSONError(
         code: .wrongType, path: "$.\(member.name)", message: "is no member of this request")
     }
-    if wish.members.contains("plan") { intention.plan = try text(json["plan"], byteCountMax: 100) }
-    if wish.members.contains("interval") {
+    if operation.members.contains("plan") {
+      intention.plan = try text(json["plan"], byteCountMax: 100)
+    }
+    if operation.members.contains("interval") {
       let word = try json["interval"].requireString()
       guard let interval = Plan.Interval(rawValue: word) else {
         throw JSONError(
@@ -85,14 +87,14 @@ struct BeginFlow: AccountWrite {
       }
       intention.interval = interval
     }
-    if wish.members.contains("payment_method") {
+    if operation.members.contains("payment_method") {
       intention.paymentMethod = try paymentMethod(json["payment_method"])
     }
-    if wish.members.contains("success_url") {
+    if operation.members.contains("success_url") {
       intention.returnURL = try address(json["success_url"])
       if json["cancel_url"].exists { intention.cancelURL = try address(json["cancel_url"]) }
     }
-    if wish.members.contains("return_url") {
+    if operation.members.contains("return_url") {
       intention.returnURL = try address(json["return_url"])
     }
     return intention

@@ -175,12 +175,12 @@ extension FlowSteps {
 
   // MARK: ending
 
-  func setCancel(_ wish: Bool) throws(APIFailure) -> StepResult {
-    let form: StripeAPI.Form = [("cancel_at_period_end", wish ? "true" : "false")]
+  func setCancel(_ cancels: Bool) throws(APIFailure) -> StepResult {
+    let form: StripeAPI.Form = [("cancel_at_period_end", cancels ? "true" : "false")]
     switch try api.post(subscription, form, key: flow.key()) {
     case .answered: return .go(.record)
     case .refused(let refusal) where refusal.status == 404:
-      return .failed(wish ? .nothingToCancel : .subscriptionEnded)
+      return .failed(cancels ? .nothingToCancel : .subscriptionEnded)
     case .refused(let refusal): return failure(refusal)
     }
   }

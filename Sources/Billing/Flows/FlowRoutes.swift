@@ -12,13 +12,13 @@ extension Flows {
   package func routes(
     on database: Database, through gate: RequestGate, sealing: SealingKeys
   ) -> [Route] {
-    let wishes = BeginFlow.Wish.all.map { wish in
-      BeginFlow(wish: wish, flows: self, gate: gate, sealing: sealing).route(on: database)
+    let operations = BeginFlow.Operation.all.map { operation in
+      BeginFlow(operation: operation, flows: self, gate: gate, sealing: sealing).route(on: database)
     }
     let changes = [ChangeFlow.Change.goOn, .giveUp].map { change in
       ChangeFlow(change: change, flows: self, gate: gate, sealing: sealing).route(on: database)
     }
-    return wishes + changes
+    return operations + changes
       + [GetFlow(flows: self, gate: gate, sealing: sealing).route(on: database)]
   }
 }

@@ -5,7 +5,7 @@ package import Stores
 package import Subscriptions
 
 /// A row of a list of purchases that can be carried out.
-struct ImportWish: Sendable {
+struct ImportClaim: Sendable {
   let row: ImportFile.Row
   let account: Identifier
   let purchase: NamedPurchase
@@ -53,12 +53,12 @@ package struct ImportSteps: Sendable {
   /// The row in a form that can be carried out, or why it cannot be.
   func finding(
     of row: ImportFile.Row, at now: Instant, _ reader: Reader
-  ) throws -> Result<(ImportWish, ClaimState), ImportProblem> {
+  ) throws -> Result<(ImportClaim, ClaimState), ImportProblem> {
     do {
       let purchase = try purchase(of: row)
       let account = try act.account(row.account, reader)
-      let wish = ImportWish(row: row, account: account, purchase: purchase)
-      guard let key = try key(of: wish, reader) else {
+      let claim = ImportClaim(row: row, account: account, purchase: purchase)
+      guard let key = try key(of: claim, reader) else {
         throw ImportProblem(
           "there is no record of it: name its subscription")
       }
@@ -67,7 +67,7 @@ package struct ImportSteps: Sendable {
         throw ImportProblem(
           "\(row.store) cannot be queried: no key of its API is configured")
       }
-      return .success((wish, state))
+      return .success((claim, state))
     } catch let failure as ImportProblem {
       return .failure(failure)
     }
@@ -93,8 +93,8 @@ package struct ImportSteps: Sendable {
   }
 
   /// The subscription that a row is about, which can be another one after it was read.
-  private func key(of wish: ImportWish, _ reading: any Queryable) throws -> ObjectKey? {
-    let keys = try ledger.subscriptions(named: wish.purchase, reading: reading)
+  private func key(of claim: ImportClaim, _ reading: any Queryable) throws -> ObjectKey? {
+    let keys = try ledger.subscriptions(named: claim.purchase, reading: reading)
     guard keys.count < 2 else {
       throw ImportProblem("it is of several subscriptions: name the one")
     }
@@ -113,11 +113,11 @@ package struct ImportSteps: Sendable {
 
   /// The row's outcome by the ledger. If `isNew`, what an earlier run requested in vain is requested again.
   func outcome(
-    of wish: ImportWish, isNew: Bool, at now: Instant, _ reading: any Queryable
+    of claim: ImportClaim, isNew: Bool, at now: Instant, _ reading: any Queryable
   ) throws -> Outcome {
     do {
-      guard let key = try key(of: wish, reading) else { return .failed("nothing is known of it") }
-      let state = try ledger.claimState(of: key, for: wish.account, at: now, reading: reading)
+      guard let key = try key(of: claim, reading) else { return .failed("nothing is known of it") }
+      let state = try ledger.claimState(of: key, for: claim.account, at: now, reading: reading)
       switch state {
       case .owned: return .given
       case .ownedByAnother: return .failed(Self.ownedByAnother)
@@ -134,15 +134,15 @@ package struct ImportSteps: Sendable {
 
   /// Claims the purchase or requests its read. Its state may have changed since it was looked at.
   func file(
-    _ wish: ImportWish, at now: Instant, in transaction: Transaction
+    _ claim: ImportClaim, at now: Instant, in transaction: Transaction
   ) throws -> Outcome {
-    let seen = try outcome(of: wish, isNew: true, at: now, transaction)
-    guard case .open = seen, let key = try key(of: wish, transaction) else { return seen }
+    let seen = try outcome(of: claim, isNew: true, at: now, transaction)
+    guard case .open = seen, let key = try key(of: claim, transaction) else { return seen }
     let filed = try ledger.file(
-      key, payload: try act.payload(wish.purchase, transaction), for: wish.account,
+      key, payload: try act.payload(claim.purchase, transaction), for: claim.account,
       at: now, in: transaction)
-    if case .withoutKey = filed { return .failed("\(wish.row.store) is never asked") }
-    try act.note(key, wish.account, now, transaction)
+    if case .withoutKey = filed { return .failed("\(claim.row.store) is never asked") }
+    try act.note(key, claim.account, now, transaction)
     if case .claimed = filed { return .given }
     return .awaited(nil)
   }

@@ -24,7 +24,7 @@ package struct PurchaseImport {
   private let database: Database
   private let clock: Clock
   private let steps: ImportSteps
-  private var wishes: [ImportWish] = []
+  private var claims: [ImportClaim] = []
 
   private static let sliceCount = 50
   /// The most reads that wait at a time. While they wait, no more are written.
@@ -42,7 +42,7 @@ package struct PurchaseImport {
   // MARK: what would be done
 
   /// The number of rows that `perform` must settle, known after `check`.
-  package var wishCount: Int { wishes.count }
+  package var claimCount: Int { claims.count }
 
   /// The rows that failed and those that still wait: a file to import once it is fixed.
   package var report: String {
@@ -65,30 +65,30 @@ package struct PurchaseImport {
         tell(1)
         switch found {
         case .failure(let failure): fail(row, failure.text)
-        case .success(let (wish, state)):
-          let first = seen[wish.purchase.object]
-          seen[wish.purchase.object] = first ?? (row.line, wish.account)
-          if let first, first.account != wish.account {
+        case .success(let (claim, state)):
+          let first = seen[claim.purchase.object]
+          seen[claim.purchase.object] = first ?? (row.line, claim.account)
+          if let first, first.account != claim.account {
             fail(row, "line \(first.line) says that it is another account's")
           } else {
-            note(wish, state)
+            note(claim, state)
           }
         }
       }
     }
   }
 
-  private mutating func note(_ wish: ImportWish, _ state: ClaimState) {
+  private mutating func note(_ claim: ImportClaim, _ state: ClaimState) {
     switch state {
     case .owned: counts.owned += 1
-    case .ownedByAnother: fail(wish.row, ImportSteps.ownedByAnother)
-    case .contested: fail(wish.row, ImportSteps.contested)
+    case .ownedByAnother: fail(claim.row, ImportSteps.ownedByAnother)
+    case .contested: fail(claim.row, ImportSteps.contested)
     case .free:
       counts.given += 1
-      wishes.append(wish)
+      claims.append(claim)
     case .awaited, .givenUp, .unknown, .unread:
       counts.toRead += 1
-      wishes.append(wish)
+      claims.append(claim)
     }
   }
 
@@ -105,8 +105,8 @@ package struct PurchaseImport {
     waiting patience: Instant.Span, tellingOf tell: (_ rowCount: Int) -> Void
   ) throws {
     (counts.given, counts.toRead) = (0, 0)
-    var rest = wishes[...]
-    var awaited: [ImportWish] = []
+    var rest = claims[...]
+    var awaited: [ImportClaim] = []
     var end = MonotonicTime.now() + patience
     while !(rest.isEmpty && awaited.isEmpty) {
       let slice = rest.prefix(min(Self.sliceCount, Self.awaitedCountMax - awaited.count))
@@ -123,13 +123,13 @@ package struct PurchaseImport {
         usleep(Self.pause)
       }
     }
-    for wish in awaited {
+    for claim in awaited {
       counts.toRead += 1
-      problems.append((wish.row, "not read yet" + (wish.lastError.map { ": \($0)" } ?? "")))
+      problems.append((claim.row, "not read yet" + (claim.lastError.map { ": \($0)" } ?? "")))
     }
-    for wish in rest {
+    for claim in rest {
       counts.toRead += 1
-      problems.append((wish.row, "not read yet"))
+      problems.append((claim.row, "not read yet"))
     }
     problems.sort { $0.row.line < $1.row.line }
   }
@@ -137,12 +137,12 @@ package struct PurchaseImport {
   /// Looks at each row once, in one transaction. Returns the rows that still wait, and the number
   /// that do not.
   private mutating func advance(
-    _ wishes: [ImportWish], isNew newCount: Int
-  ) throws -> (awaited: [ImportWish], settledCount: Int) {
+    _ claims: [ImportClaim], isNew newCount: Int
+  ) throws -> (awaited: [ImportClaim], settledCount: Int) {
     let (now, steps) = (clock.now(), steps)
     let looked = try database.read { reader in
-      try wishes.enumerated().map { index, wish in
-        try steps.outcome(of: wish, isNew: index < newCount, at: now, reader)
+      try claims.enumerated().map { index, claim in
+        try steps.outcome(of: claim, isNew: index < newCount, at: now, reader)
       }
     }
     let openCount = looked.count { if case .open = $0 { true } else { false } }
@@ -150,22 +150,22 @@ package struct PurchaseImport {
       openCount == 0
       ? looked
       : try database.write(for: nil) { transaction in
-        try zip(wishes, looked).map { wish, outcome in
+        try zip(claims, looked).map { claim, outcome in
           guard case .open = outcome else { return outcome }
-          return try steps.file(wish, at: now, in: transaction)
+          return try steps.file(claim, at: now, in: transaction)
         }
       }
-    var awaited: [ImportWish] = []
-    for (var wish, outcome) in zip(wishes, outcomes) {
+    var awaited: [ImportClaim] = []
+    for (var claim, outcome) in zip(claims, outcomes) {
       switch outcome {
       case .given: counts.given += 1
-      case .failed(let problem): fail(wish.row, problem)
+      case .failed(let problem): fail(claim.row, problem)
       case .awaited(let error):
-        wish.lastError = error
-        awaited.append(wish)
-      case .open: awaited.append(wish)
+        claim.lastError = error
+        awaited.append(claim)
+      case .open: awaited.append(claim)
       }
     }
-    return (awaited, wishes.count - awaited.count)
+    return (awaited, claims.count - awaited.count)
   }
 }

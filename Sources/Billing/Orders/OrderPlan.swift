@@ -10,7 +10,7 @@ package import Subscriptions
 internal import Tiers
 
 /// An operator's request to a store, before it is known whether it is allowed.
-package enum OrderWish: Sendable {
+package enum OrderIntent: Sendable {
   case stopRenewal
   case end
   /// The payment of that id, or the last one that cost something. The amount is in its currency;
@@ -70,17 +70,17 @@ extension OrderPlan {
   /// - Throws: An `OrderRefusal` if the store cannot do it, if what is known contradicts it, or if
   ///   an order of its kind is under way.
   package init(
-    _ wish: OrderWish, of key: ObjectKey, _ store: any Store, _ ledger: Ledger,
+    _ intent: OrderIntent, of key: ObjectKey, _ store: any Store, _ ledger: Ledger,
     at now: Instant, in transaction: Transaction
   ) throws {
     let traits = store.traits
-    try Self.check(wish, store)
+    try Self.check(intent, store)
     guard try ledger.knows(key, reading: transaction) else {
       throw OrderRefusal(
         .refused, "there is no record of \(key): coffer subscription read asks its store")
     }
     // An order with another amount, or other days, would be carried out in addition to it.
-    if let other = try OrderRows.open(wish.kind, about: key, reading: transaction) {
+    if let other = try OrderRows.open(intent.kind, about: key, reading: transaction) {
       throw OrderRefusal(
         .refused,
         "\(other.name) of \(other.asked) is under way"
@@ -88,11 +88,11 @@ extension OrderPlan {
     }
     let found = try ledger.reading(transaction).subscription(key)
     let (record, owner) = (found.record, found.ownership.account)
-    switch wish {
+    switch intent {
     case .stopRenewal, .end:
       let isUnpaid = [.pending, .onHold, .paused].contains(
         record.labelWithoutAccess(hadAccess: true))
-      let endsNow = wish.kind == .end || isUnpaid && traits.endsUnpaidAtOnce
+      let endsNow = intent.kind == .end || isUnpaid && traits.endsUnpaidAtOnce
       let end = traits.refundsAtEnd ? "now, and the last payment goes back" : "now"
       func members(renews: Bool, ends: String) -> JSONValue {
         .object([.init("renews", .bool(renews))] + (endsNow ? [.init("ends", .string(ends))] : []))
@@ -100,7 +100,7 @@ extension OrderPlan {
       self.init(
         subscription: key, account: owner,
         before: members(renews: record.willRenew, ends: "when its store reports it"),
-        after: members(renews: false, ends: end), kind: wish.kind)
+        after: members(renews: false, ends: end), kind: intent.kind)
     case .refund(let id, let amount):
       let (refund, part) = try Self.refund(of: id, amount, record.bill)
       try Self.checkShown(
@@ -146,16 +146,16 @@ extension OrderPlan {
         + "does not show it yet: coffer subscription read")
   }
 
-  private static func check(_ wish: OrderWish, _ store: any Store) throws(OrderRefusal) {
+  private static func check(_ intent: OrderIntent, _ store: any Store) throws(OrderRefusal) {
     let traits = store.traits
-    guard traits.orders.contains(wish.kind) else {
+    guard traits.orders.contains(intent.kind) else {
       throw OrderRefusal(
         .refused, "\(traits.title) does not let developers do this: \(traits.orderAdvice)")
     }
-    if case .refund(_, .some) = wish, traits.refundsWholeOnly {
+    if case .refund(_, .some) = intent, traits.refundsWholeOnly {
       throw OrderRefusal(.invalid, "\(traits.title) gives a payment back as a whole: no --amount")
     }
-    if case .extend(let days, _) = wish, !(1...traits.extensionDaysMax ~= days) {
+    if case .extend(let days, _) = intent, !(1...traits.extensionDaysMax ~= days) {
       throw OrderRefusal(
         .invalid, "\(traits.title) gives from 1 to \(traits.extensionDaysMax) days at once")
     }

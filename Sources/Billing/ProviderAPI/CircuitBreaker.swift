@@ -30,13 +30,13 @@ package final class CircuitBreaker: ProviderTransport {
     self.clock = clock
     let label = ("provider", provider)
     gauge = metrics.gauge(
-      "coffer_provider_circuit_open", "1 while requests to the provider are held back.",
+      "coffer_provider_circuit_open", "1 while requests to the provider are paused (circuit open).",
       label: label)
     openings = metrics.counter(
       "coffer_provider_circuit_openings_total", "Times the circuit opened.", label: label)
     failures = metrics.counter(
       "coffer_provider_transient_failures_total",
-      "Requests that failed for no fault of theirs: 429, 5xx, timeouts, no connection.",
+      "Requests that failed temporarily: 429, 5xx, timeouts, no connection.",
       label: label)
   }
 

@@ -372,8 +372,8 @@ final class Exchange {
 
   private static let tooMuchHeld = Problem(
     503, "too_much_held", "Too much at once",
-    "So much is being received from and sent to this client, or all of them, that no more fits into "
-      + "the server's memory. Have fewer requests under way.", retryAfterSeconds: 1)
+    "The server's memory for this client, or for all clients, is full. Send fewer requests at once.",
+    retryAfterSeconds: 1)
 
   private static let expectationFailed = Problem(
     417, "expectation_failed", "Expectation failed",

@@ -24,7 +24,8 @@ struct RawHead {
     guard byteCount > 0, byteCount <= limits.headerByteCountMax else {
       throw Problem(
         431, "header_too_large", "Header too large",
-        "Request line and header fields may have \(limits.headerByteCountMax) bytes together.")
+        "Request line and header fields can have at most \(limits.headerByteCountMax) bytes together."
+      )
     }
     let block = unsafe Array(UnsafeRawBufferPointer(start: method, count: byteCount))
     let methodEnd = unsafe strlen(method)

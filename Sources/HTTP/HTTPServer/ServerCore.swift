@@ -41,6 +41,6 @@ final class ServerCore: Sendable {
     Log.error("http.internal_error", ["request": head.requestID, "error": "\(error)"])
     return Problem(
       500, "internal", "Internal error",
-      "The server failed to answer. The operator can find the reason by the request id.")
+      "The server failed to answer. The log has the reason under the request id.")
   }
 }

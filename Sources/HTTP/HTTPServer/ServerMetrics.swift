@@ -31,22 +31,21 @@ final class ServerMetrics: Sendable {
     requests = ["1xx", "2xx", "3xx", "4xx", "5xx", "507"].map { status in
       shared.counter(
         prefix + "requests_total",
-        "Requests answered, by class of status; 507, which tells an account that it is over its cap, "
-          + "is none of its class.",
+        "Responses, by status class; 507 (over the cap) is counted separately.",
         label: ("status", status))
     }
     aborted = shared.counter(
-      prefix + "requests_aborted_total", "Requests whose connection ended before the answer.")
-    inFlight = shared.gauge(prefix + "requests_in_flight", "Requests begun and not yet over.")
+      prefix + "requests_aborted_total", "Requests whose connection ended before the response.")
+    inFlight = shared.gauge(prefix + "requests_in_flight", "Requests in progress.")
     connections = shared.gauge(prefix + "connections", "Open connections.")
     heldBytes = shared.gauge(
-      prefix + "held_bytes", "Bytes of bodies and answers held in memory for clients.")
+      prefix + "held_bytes", "Bytes of request and response bodies held in memory.")
     connectionsRefused = shared.counter(
       prefix + "connections_refused_total", "Connections refused because of a limit.")
     bytesIn = shared.counter(prefix + "received_bytes_total", "Bytes of request heads and bodies.")
     bytesOut = shared.counter(prefix + "sent_bytes_total", "Bytes of response bodies.")
     duration = shared.histogram(
-      prefix + "request_duration_seconds", "From the end of the request head to the answer.",
+      prefix + "request_duration_seconds", "From the end of the request head to the response.",
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10])
   }
 

@@ -29,19 +29,19 @@ extension SignatureRefusal {
     case .wrongAuthority(let expected):
       Problem(
         401, "wrong_host", "Wrong host",
-        "The Host of this request is not one of this server's: \(expected.joined(separator: ", "))."
+        "This server does not answer for this Host. It expects: \(expected.joined(separator: ", "))."
       )
     case .notYetValid:
       Problem(
         401, "signature_not_yet_valid", "Signature from the future",
-        "created lies in the future. Set the device's clock.")
+        "created is in the future. Set the device's clock.")
     case .expired:
       Problem(
         401, "signature_expired", "Signature expired", "Sign the request again.")
     case .lifetimeTooLong:
       Problem(
         401, "signature_lifetime", "Signature lifetime",
-        "expires must lie 1 to 300 seconds after created.")
+        "expires must be 1 to 300 seconds after created.")
     case .nonceMissing:
       Problem(
         401, "nonce_missing", "Nonce missing",

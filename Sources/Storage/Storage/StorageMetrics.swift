@@ -6,15 +6,16 @@ enum StorageMetrics {
     "coffer_storage_batch_size", "Writes that shared one commit",
     buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
   static let writeTime = Metrics.shared.histogram(
-    "coffer_storage_write_seconds", "What one write did under the writer's lock, or holding rows",
+    "coffer_storage_write_seconds",
+    "Time of one write under the writer's lock, or while it held rows",
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5])
   static let queuedWrites = Metrics.shared.gauge(
     "coffer_storage_queued_writes", "Writes waiting for their transaction")
   static let brokenBatches = Metrics.shared.counter(
-    "coffer_storage_broken_batches_total", "Batches whose writes had to be run alone")
+    "coffer_storage_broken_batches_total", "Batches whose writes had to run one by one")
   static let repeatedBatches = Metrics.shared.counter(
     "coffer_storage_repeated_batches_total",
-    "Batches run again with savepoints, for one of their writes failed after it had written")
+    "Batches run again with savepoints because one of their writes failed after it had written")
   static let conflicts = Metrics.shared.counter(
     "coffer_storage_conflicts_total", "Transactions repeated after a conflict")
   static let logFrames = Metrics.shared.gauge(

@@ -107,12 +107,12 @@ struct BatchLoader {
     for statement in placed where tree.isInDoubt(statement) {
       let levels = try source.rows(
         """
-        WITH RECURSIVE beneath (id, level) AS (
+        WITH RECURSIVE below (id, level) AS (
           SELECT id, 0 FROM sync.files WHERE id = $1
           UNION ALL
-          SELECT f.id, b.level + 1 FROM beneath AS b JOIN sync.files AS f ON f.parent_id = b.id
+          SELECT f.id, b.level + 1 FROM below AS b JOIN sync.files AS f ON f.parent_id = b.id
           WHERE f.deleted = 0)
-        SELECT level FROM beneath LIMIT $2
+        SELECT level FROM below LIMIT $2
         """, .id(statement.id), .integer(countable + 1)
       ) { row in try row.integer(0) }
       try budget.check()

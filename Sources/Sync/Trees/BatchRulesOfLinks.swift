@@ -10,7 +10,7 @@ extension BatchRules {
     case .document: return nil
     case .folder:
       guard tree.isMovedFolder(statement), isShared(chain),
-        let folder = tree.current[statement.id], hasLinks(beneath: folder)
+        let folder = tree.current[statement.id], hasLinks(below: folder)
       else { return nil }
       return .linkInSharedFolder
     case .link:
@@ -51,7 +51,7 @@ extension BatchRules {
   }
 
   /// Whether the owner has links below a folder.
-  mutating func hasLinks(beneath folder: AncestorTree.Node) -> Bool {
+  mutating func hasLinks(below folder: AncestorTree.Node) -> Bool {
     guard folder.kind == .folder else { return false }
     return aboveLinks(of: folder.owner).contains(folder.id)
   }

@@ -28,7 +28,7 @@ extension BatchRules {
     switch statement.action {
     case .grant:
       return rule(ofGrant: statement, from: state)
-        ?? (hasLinks(beneath: file) ? .linkInSharedFolder : nil)
+        ?? (hasLinks(below: file) ? .linkInSharedFolder : nil)
     case .revoke:
       guard let state else { return .shareNotFound }
       return state == .revoked ? .shareStale : nil

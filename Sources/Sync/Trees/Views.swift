@@ -91,8 +91,8 @@ extension Visibility {
       guard shared.count + files.count <= stampable else { return nil }
     }
     for file in shared {
-      guard let beneath = try live(file) else { return nil }
-      files.formUnion(beneath)
+      guard let below = try live(file) else { return nil }
+      files.formUnion(below)
       guard files.count <= stampable else { return nil }
     }
     return files.sorted()

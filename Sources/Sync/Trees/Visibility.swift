@@ -150,12 +150,12 @@ final class Visibility {
     guard countMax > 0 else { return nil }
     let files = try transaction.rows(
       """
-      WITH RECURSIVE beneath (id) AS (
+      WITH RECURSIVE below (id) AS (
         SELECT id FROM sync.files WHERE id = $1
         UNION ALL
-        SELECT f.id FROM beneath AS b JOIN sync.files AS f ON f.parent_id = b.id
+        SELECT f.id FROM below AS b JOIN sync.files AS f ON f.parent_id = b.id
         WHERE f.deleted = 0 AND f.id <> f.parent_id)
-      SELECT id FROM beneath LIMIT $2
+      SELECT id FROM below LIMIT $2
       """, .id(root), .integer(Int64(countMax) + 1)
     ) { row in try row.id(0) }
     readable -= files.count
@@ -188,7 +188,7 @@ final class Visibility {
     let accounts = kept(accounts, owner)
     guard !accounts.isEmpty else { return }
     let countMax = min(stampable, readable) / accounts.count
-    guard let files = try beneath(root, countMax: countMax) else {
+    guard let files = try below(root, countMax: countMax) else {
       return try restart(accounts, owner, &owners)
     }
     stampable -= files.count * accounts.count
@@ -215,7 +215,7 @@ final class Visibility {
   }
 
   /// A file and its descendants, deleted or not; nil if there are too many.
-  private func beneath(_ root: Identifier, countMax: Int) throws -> [Identifier]? {
+  private func below(_ root: Identifier, countMax: Int) throws -> [Identifier]? {
     var files = [root]
     defer { readable -= files.count }
     guard files.count <= countMax else { return nil }

@@ -93,18 +93,19 @@ extension StripeRendering {
 
   /// The object with the requested expansions.
   func expanded(_ json: JSONValue, _ parameters: StripeReads.Parameters) -> JSONValue {
-    let wishes = parameters.filter { $0.name.hasPrefix("expand[") }.map(\.value)
+    let expansions = parameters.filter { $0.name.hasPrefix("expand[") }.map(\.value)
     var json = json
     let own = json["id"]
-    if wishes.contains("confirmation_secret"), let invoice = world.invoices[optional: own.text] {
+    if expansions.contains("confirmation_secret"), let invoice = world.invoices[optional: own.text]
+    {
       json = json.replacing("confirmation_secret", with: confirmation(invoice))
     }
     let latest = json["latest_invoice"]
     guard let invoice = world.invoices[optional: latest.text],
-      let wish = wishes.first(where: { $0.hasPrefix("latest_invoice") })
+      let expansion = expansions.first(where: { $0.hasPrefix("latest_invoice") })
     else { return json }
     var shown = self.invoice(invoice)
-    if wish.hasSuffix("confirmation_secret") {
+    if expansion.hasSuffix("confirmation_secret") {
       shown = shown.replacing("confirmation_secret", with: confirmation(invoice))
     }
     return json.replacing("latest_invoice", with: shown)

@@ -49,7 +49,7 @@ import Testing
     }.joined()
     try expectBlock(
       "metrics", of: "docs/metrics.md",
-      "| metric | type | labels | of | what it tells |\n|---|---|---|---|---|\n" + table)
+      "| metric | type | labels | program | meaning |\n|---|---|---|---|---|\n" + table)
   }
 
   private static func families(_ text: String) -> [Family] {

@@ -69,7 +69,7 @@ extension Ledger {
 
   /// Whether only an operator ever requested a read of it. Its store reported nothing about it and
   /// no account claims it, so nothing is lost if it is not read.
-  package func isKnownToNobody(
+  package func isUnreported(
     _ key: ObjectKey, reading database: some Queryable
   ) throws -> Bool {
     try database.first(

@@ -43,7 +43,7 @@ extension Command {
           var isMistaken = false
           if let key = ObjectKey(object) {
             try ledger.noteDropped(key, at: now, in: transaction)
-            isMistaken = try ledger.isKnownToNobody(key, reading: transaction)
+            isMistaken = try ledger.isUnreported(key, reading: transaction)
           }
           return try drop(kind, object, isWaitingToo: isMistaken, in: transaction)
         }

@@ -68,7 +68,7 @@ extension Command {
         try run.check { checked.done += Int64($0) }
         let isAgreed = invocation[Act.yes] || isWanted(run, invocation)
         if isAgreed {
-          let done = Progress("importing", .count(of: "rows"), of: Int64(run.wishCount))
+          let done = Progress("importing", .count(of: "rows"), of: Int64(run.claimCount))
           try run.perform(waiting: .seconds(Int64(invocation[wait]))) { done.done += Int64($0) }
         }
         return (run, isAgreed)

@@ -112,7 +112,7 @@ extension Command {
     open: see coffer audit show.
     """
 
-  private static func ordered(_ wish: OrderWish, _ invocation: Invocation) throws -> Answer {
+  private static func ordered(_ intent: OrderIntent, _ invocation: Invocation) throws -> Answer {
     try DatabaseSession.with(invocation, owning: .billing) { database, configuration in
       let ledger = Ledger(stores: .known, configuration)
       let stores = try StoreList.configured(invocation.settings, clock: configuration.clock)
@@ -121,7 +121,7 @@ extension Command {
       return try Act(invocation, on: database).whenConfirmed(
         { transaction, now in
           do {
-            let plan = try OrderPlan(wish, of: key, store, ledger, at: now, in: transaction)
+            let plan = try OrderPlan(intent, of: key, store, ledger, at: now, in: transaction)
             return Act.Effect(
               subject: key.description, account: plan.account, before: plan.before,
               after: plan.after,

@@ -93,10 +93,10 @@ struct OutageTests {
     let isMistaken = try shop.harness.database.write(for: nil) { transaction in
       try Jobs.request(Ledger.readJob, unknown.description, due: day(9), in: transaction)
       let before = try [known, unknown].map {
-        try ledger.isKnownToNobody($0, reading: transaction)
+        try ledger.isUnreported($0, reading: transaction)
       }
       try PendingClaims.add(unknown, for: account, at: day(1), in: transaction)
-      return try before + [ledger.isKnownToNobody(unknown, reading: transaction)]
+      return try before + [ledger.isUnreported(unknown, reading: transaction)]
     }
     #expect(isMistaken == [false, true, false])
   }
