@@ -10,22 +10,13 @@ package struct Column<Row> {
   let json: (Row) -> JSONValue
   let cell: (Row, _ now: Instant) -> String
 
-  /// A value that needs a form of its own.
+  /// A value that needs a form of its own. A cell may depend on the present time.
   package init(
     _ name: String, _ shape: JSONShape, _ title: String? = nil,
     _ alignment: Table.Alignment = .left, json: @escaping (Row) -> JSONValue,
-    cell: @escaping (Row) -> String = { _ in "" }
+    cell: @escaping (Row, _ now: Instant) -> String = { _, _ in "" }
   ) {
     (self.name, self.shape, self.title, self.alignment) = (name, shape, title, alignment)
-    self.json = json
-    self.cell = { row, _ in cell(row) }
-  }
-
-  private init(
-    _ name: String, _ shape: JSONShape, _ title: String?, json: @escaping (Row) -> JSONValue,
-    cell: @escaping (Row, _ now: Instant) -> String
-  ) {
-    (self.name, self.shape, self.title, alignment) = (name, shape, title, .left)
     self.json = json
     self.cell = cell
   }
@@ -33,7 +24,7 @@ package struct Column<Row> {
   package static func text(
     _ name: String, _ title: String? = nil, _ value: @escaping (Row) -> String
   ) -> Column {
-    Column(name, .text, title, json: { .string(value($0)) }, cell: value)
+    Column(name, .text, title, json: { .string(value($0)) }, cell: { row, _ in value(row) })
   }
 
   /// Null if there is no value, which the table shows as `absent`.
@@ -43,14 +34,15 @@ package struct Column<Row> {
   ) -> Column {
     Column(
       name, .orNull(.text), title, json: { value($0).map { .string($0) } ?? .null },
-      cell: { value($0) ?? absent })
+      cell: { row, _ in value(row) ?? absent })
   }
 
   package static func integer(
     _ name: String, _ title: String? = nil, _ value: @escaping (Row) -> Int64
   ) -> Column {
     Column(
-      name, .integer, title, .right, json: { .integer(value($0)) }, cell: { String(value($0)) })
+      name, .integer, title, .right, json: { .integer(value($0)) },
+      cell: { row, _ in String(value(row)) })
   }
 
   package static func bool(_ name: String, _ value: @escaping (Row) -> Bool) -> Column {
@@ -96,9 +88,11 @@ package struct Listing<Row> {
   /// The shape of a page of items.
   package var shape: JSONShape { .page(name, of: item) }
 
-  package func json(_ row: Row) -> JSONValue {
-    .object(columns.map { .init($0.name, $0.json(row)) })
+  package func members(_ row: Row) -> [JSONValue.Member] {
+    columns.map { .init($0.name, $0.json(row)) }
   }
+
+  package func json(_ row: Row) -> JSONValue { .object(members(row)) }
 
   /// Times are relative to `now` on a terminal.
   package func text(_ rows: [Row], at now: Instant) -> String {

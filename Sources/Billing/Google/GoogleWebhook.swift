@@ -100,10 +100,10 @@ extension ReadRequest {
 extension WebhookRefusal {
   /// While Google's keys are unavailable nothing is proven, so Pub/Sub is asked to come again.
   fileprivate init(_ refusal: GoogleRefusal) {
-    let code = refusal.name.split(separator: "-").joined(separator: "_")
+    let code = refusal.rawValue.split(separator: "-").joined(separator: "_")
     let isUnproven = refusal == .keysUnavailable
     self.init(
-      reason: refusal.name, isForgery: !isUnproven,
+      reason: refusal.rawValue, isForgery: !isUnproven,
       problem: isUnproven
         ? Problem(
           503, code, "Keys unavailable",

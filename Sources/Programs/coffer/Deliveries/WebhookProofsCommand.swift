@@ -21,10 +21,7 @@ extension Command {
       own key or certificate, or a removed secret. LAST is exact to the hour.
       """,
     examples: ["coffer webhook proofs"],
-    answers: .list([
-      "store": .text, "proof": .text, "configured": .bool, "first": .orNull(.time),
-      "last": .orNull(.time),
-    ]),
+    answers: .list(proofs.item),
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
         database, configuration in
@@ -35,19 +32,24 @@ extension Command {
           }
         }
         let uses = Use.all(used, of: stores)
-        let now = configuration.clock.now()
-        var table = Table(
-          ("STORE", .left), ("PROOF", .left), ("CONFIGURED", .left), ("FIRST", .left),
-          ("LAST", .left))
-        for use in uses {
-          table.add(
-            use.provider.rawValue, use.proof, use.isConfigured ? "yes" : "-",
-            use.row.map { Terminal.time($0.first, now: now) } ?? "never",
-            use.row.map { Terminal.time($0.last, now: now) } ?? "never")
-        }
-        return Answer(text: table.text, json: .array(uses.map(\.json)))
+        return Answer(
+          text: proofs.text(uses, at: configuration.clock.now()),
+          json: .array(uses.map(proofs.json)))
       }
     })
+
+  private static var proofs: Listing<Use> {
+    Listing(
+      "proofs",
+      [
+        .text("store", "STORE") { $0.provider.rawValue }, .text("proof", "PROOF") { $0.proof },
+        Column(
+          "configured", .bool, "CONFIGURED", json: { .bool($0.isConfigured) },
+          cell: { use, _ in use.isConfigured ? "yes" : "-" }),
+        .optionalTime("first", "FIRST") { $0.row?.first },
+        .optionalTime("last", "LAST") { $0.row?.last },
+      ])
+  }
 
   /// A store's own keys change some dozen times a year.
   private static let countMax = 100
@@ -75,14 +77,5 @@ private struct Use {
           Use(provider: store.provider, proof: $0.proof, isConfigured: false, row: $0)
         }
     }
-  }
-
-  var json: JSONValue {
-    [
-      "store": .string(provider.rawValue), "proof": .string(proof),
-      "configured": .bool(isConfigured),
-      "first": row.map { .string($0.first.description) } ?? .null,
-      "last": row.map { .string($0.last.description) } ?? .null,
-    ]
   }
 }

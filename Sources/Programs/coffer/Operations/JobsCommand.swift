@@ -34,25 +34,14 @@ extension Command {
     examples: ["coffer jobs list --dead"],
     options: [limit, dead, after],
     answers: [
-      "counts": .list([
-        "kind": .text, "open": .integer, "dead": .integer, "unsettled_since": .orNull(.time),
-        "earliest_due": .orNull(.time),
-      ]),
-      "jobs": .list([
-        "kind": .text, "object": .text, "state": .text, "dead_renewal": .bool,
-        "due": .orNull(.time), "unsettled_since": .orNull(.time),
-        "failing_since": .orNull(.time), "lease_until": .orNull(.time), "failures": .integer,
-        "refusals": .integer, "requested": .integer, "issued": .integer, "committed": .integer,
-        "last_error": .orNull(.text),
-      ]),
-      "next": .orNull(.text),
+      "counts": .list(counts.item), "jobs": .list(jobs.item), "next": .orNull(.text),
     ],
     run: { invocation in
       let limit = invocation[limit]
       return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
         database, configuration in
         let now = configuration.clock.now()
-        let (counts, page, renewing) = try database.read { reader in
+        let (sums, page, renewing) = try database.read { reader in
           let last = try invocation[after].map { try listed($0, reader) }
           let page = ListPage(
             try Jobs.list(
@@ -63,15 +52,14 @@ extension Command {
             try Jobs.counts(reader), page, try Ledger.renewing(dead, reading: reader)
           )
         }
-        let jobs = page.rows
+        let rows = page.rows.map { (job: $0, isRenewing: renewing.contains($0.object)) }
         let notice = page.notice(of: "jobs") {
-          Int64(counts.map { $0.dead + (invocation[dead] ? 0 : $0.open) }.reduce(0, +))
+          Int64(sums.map { $0.dead + (invocation[dead] ? 0 : $0.open) }.reduce(0, +))
         }
         return Answer(
-          text: text(counts, now: now) + "\n" + text(jobs, renewing, now: now),
+          text: counts.text(sums, at: now) + "\n" + jobs.text(rows, at: now),
           json: [
-            "counts": .array(counts.map(json)),
-            "jobs": .array(jobs.map { json($0, isRenewing: renewing.contains($0.object)) }),
+            "counts": .array(sums.map(counts.json)), "jobs": .array(rows.map(jobs.json)),
             "next": page.cursor,
           ], notice: notice)
       }
@@ -149,59 +137,44 @@ extension Command {
 
   private static let slice = 500
 
-  private static func text(_ counts: [JobCounts], now: Instant) -> String {
-    var table = Table(("KIND", .left), ("OPEN", .right), ("DEAD", .right), ("LATE", .right))
-    for count in counts {
-      table.add(
-        count.kind, String(count.open), String(count.dead), lateness(count.unsettledSince, now))
-    }
-    return table.text
+  private static var counts: Listing<JobCounts> {
+    Listing(
+      "counts",
+      [
+        .text("kind", "KIND") { $0.kind }, .integer("open", "OPEN") { Int64($0.open) },
+        .integer("dead", "DEAD") { Int64($0.dead) }, late(\.unsettledSince),
+        .optionalTime("earliest_due") { $0.earliestDue },
+      ])
   }
 
-  private static func text(
-    _ jobs: [JobSummary], _ renewing: Set<String>, now: Instant
-  ) -> String {
-    var table = Table(
-      ("KIND", .left), ("OBJECT", .left), ("STATE", .left), ("LATE", .right), ("DUE", .left),
-      ("FAILURES", .right), ("LAST ERROR", .left))
-    for job in jobs {
-      table.add(
-        job.kind, job.object,
-        job.state.rawValue + (renewing.contains(job.object) ? ", renews" : ""),
-        lateness(job.unsettledSince, now),
-        Terminal.time(job.due, now: now), String(job.attempts), job.lastError ?? "-",
-        tint: job.state == .dead ? .bad : nil)
-    }
-    return table.text
+  private static var jobs: Listing<(job: JobSummary, isRenewing: Bool)> {
+    Listing(
+      "jobs",
+      [
+        .text("kind", "KIND") { $0.job.kind }, .text("object", "OBJECT") { $0.job.object },
+        Column(
+          "state", .text, "STATE", json: { .string($0.job.state.rawValue) },
+          cell: { row, _ in row.job.state.rawValue + (row.isRenewing ? ", renews" : "") }),
+        .bool("dead_renewal") { $0.isRenewing }, late(\.job.unsettledSince),
+        .optionalTime("due", "DUE") { $0.job.due },
+        .optionalTime("failing_since") { $0.job.failingSince },
+        .optionalTime("lease_until") { $0.job.leaseUntil },
+        .integer("failures", "FAILURES") { Int64($0.job.attempts) },
+        .integer("refusals") { Int64($0.job.refusals) },
+        .integer("requested") { $0.job.requested }, .integer("issued") { $0.job.issued },
+        .integer("committed") { $0.job.committed },
+        .optionalText("last_error", "LAST ERROR") { $0.job.lastError },
+      ], tint: { $0.job.state == .dead ? .bad : nil })
   }
 
-  /// How long ago a job was first due, in the largest unit that fits.
-  private static func lateness(_ since: Instant?, _ now: Instant) -> String {
-    guard let since, since < now else { return "-" }
-    return SpanText.text(now - since)
-  }
-
-  private static func json(_ count: JobCounts) -> JSONValue {
-    [
-      "kind": .string(count.kind), "open": .integer(Int64(count.open)),
-      "dead": .integer(Int64(count.dead)),
-      "unsettled_since": count.unsettledSince.map { .string($0.description) } ?? .null,
-      "earliest_due": count.earliestDue.map { .string($0.description) } ?? .null,
-    ]
-  }
-
-  private static func json(_ job: JobSummary, isRenewing: Bool) -> JSONValue {
-    [
-      "kind": .string(job.kind), "object": .string(job.object),
-      "state": .string(job.state.rawValue), "dead_renewal": .bool(isRenewing),
-      "due": job.due.map { .string($0.description) } ?? .null,
-      "unsettled_since": job.unsettledSince.map { .string($0.description) } ?? .null,
-      "failing_since": job.failingSince.map { .string($0.description) } ?? .null,
-      "lease_until": job.leaseUntil.map { .string($0.description) } ?? .null,
-      "failures": .integer(Int64(job.attempts)), "refusals": .integer(Int64(job.refusals)),
-      "requested": .integer(job.requested), "issued": .integer(job.issued),
-      "committed": .integer(job.committed),
-      "last_error": job.lastError.map { .string($0) } ?? .null,
-    ]
+  /// The time since a job was first due, in the largest unit that fits.
+  private static func late<Row>(_ since: KeyPath<Row, Instant?>) -> Column<Row> {
+    Column(
+      "unsettled_since", .orNull(.time), "LATE", .right,
+      json: { $0[keyPath: since].map { .string($0.description) } ?? .null },
+      cell: { row, now in
+        guard let since = row[keyPath: since], since < now else { return "-" }
+        return SpanText.text(now - since)
+      })
   }
 }

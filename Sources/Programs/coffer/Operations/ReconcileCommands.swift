@@ -47,7 +47,7 @@ extension Command {
     ],
     arguments: [store],
     options: [whole, noWait],
-    answers: ["runs": .list(runShape)],
+    answers: ["runs": .list(runs.item)],
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
         database, configuration in
@@ -61,12 +61,13 @@ extension Command {
           }
         }
         if !invocation[noWait] { try wait(for: providers, database) }
-        let runs = try database.read { reader in
+        let latest = try database.read { reader in
           try providers.flatMap { provider in
             try Reconciliation.all(of: provider, after: nil, limit: 1, reading: reader)
           }
         }
-        return Answer(text: table(runs, now: now), json: ["runs": .array(runs.map { json($0) })])
+        return Answer(
+          text: runs.text(latest, at: now), json: ["runs": .array(latest.map(runs.json))])
       }
     })
 
@@ -85,7 +86,7 @@ extension Command {
     examples: ["coffer reconcile list --repaired --limit 20"],
     options: [limit, of, repaired, after],
     answers: .object([
-      .init("runs", .list(runShape), isOptional: true),
+      .init("runs", .list(runs.item), isOptional: true),
       .init("repairs", .list(ListedRepair.shape), isOptional: true),
       .init("next", .orNull(.text)),
     ]),
@@ -106,9 +107,7 @@ extension Command {
           }
           return (page, more)
         }
-        return Answer(
-          text: table(page.rows, now: now), json: page.json("runs", page.rows.map { json($0) }),
-          notice: more)
+        return runs.answer(page, at: now, notice: more)
       }
     })
 
@@ -211,42 +210,28 @@ extension Command {
       .unavailable, "no progress for two minutes; the run continues when it can: \(why)")
   }
 
-  // MARK: telling
-
-  private static let runShape: JSONShape = [
-    "store": .text, "whole": .bool, "began": .time, "since": .orNull(.time), "step": .text,
-    "ended": .orNull(.time), "pages": .integer, "examined": .integer, "agreed": .integer,
-    "repaired": .integer, "disputed": .integer, "unreachable": .integer,
-  ]
-
-  private static func table(_ runs: [Reconciliation], now: Instant) -> String {
-    var table = Table(
-      ("STORE", .left), ("BEGAN", .left), ("STATE", .left), ("PAGES", .right),
-      ("EXAMINED", .right), ("AGREED", .right), ("REPAIRED", .right), ("DISPUTED", .right),
-      ("UNREACHABLE", .right))
-    for run in runs {
-      let counts = run.counts
-      table.add(
-        run.provider.rawValue + (run.isWhole ? " (whole)" : ""),
-        Terminal.time(run.began, now: now),
-        run.ended.map { "ended after \(($0 - run.began).milliseconds / 1000) s" }
-          ?? "at \(run.step.isEmpty ? "its begin" : run.step)",
-        String(run.pageCount), String(counts.examined), String(counts.agreed),
-        String(counts.repaired), String(counts.disputed), String(counts.unreachable))
-    }
-    return table.text
-  }
-
-  private static func json(_ run: Reconciliation) -> JSONValue {
-    [
-      "store": .string(run.provider.rawValue), "whole": .bool(run.isWhole),
-      "began": .string(run.began.description),
-      "since": run.since.map { .string($0.description) } ?? .null, "step": .string(run.step),
-      "ended": run.ended.map { .string($0.description) } ?? .null,
-      "pages": .integer(run.pageCount), "examined": .integer(run.counts.examined),
-      "agreed": .integer(run.counts.agreed), "repaired": .integer(run.counts.repaired),
-      "disputed": .integer(run.counts.disputed), "unreachable": .integer(run.counts.unreachable),
-    ]
+  private static var runs: Listing<Reconciliation> {
+    Listing(
+      "runs",
+      [
+        Column(
+          "store", .text, "STORE", json: { .string($0.provider.rawValue) },
+          cell: { run, _ in run.provider.rawValue + (run.isWhole ? " (whole)" : "") }),
+        .bool("whole") { $0.isWhole }, .time("began", "BEGAN") { $0.began },
+        .optionalTime("since") { $0.since },
+        Column(
+          "step", .text, "STATE", json: { .string($0.step) },
+          cell: { run, _ in
+            run.ended.map { "ended after \(SpanText.text($0 - run.began))" }
+              ?? "at \(run.step.isEmpty ? "its begin" : run.step)"
+          }), .optionalTime("ended") { $0.ended },
+        .integer("pages", "PAGES") { $0.pageCount },
+        .integer("examined", "EXAMINED") { $0.counts.examined },
+        .integer("agreed", "AGREED") { $0.counts.agreed },
+        .integer("repaired", "REPAIRED") { $0.counts.repaired },
+        .integer("disputed", "DISPUTED") { $0.counts.disputed },
+        .integer("unreachable", "UNREACHABLE") { $0.counts.unreachable },
+      ])
   }
 }
 

@@ -47,7 +47,7 @@ extension Command {
                 ["id": .string(plan.id), "bytes": .integer(plan.byteCount)]
               })
           },
-          cell: { record in
+          cell: { record, _ in
             plans(record.catalogue).map { "\($0.id) \(ByteCount.text($0.byteCount))" }
               .joined(separator: ", ")
           }), .text("digest", "DIGEST") { $0.digest },

@@ -31,7 +31,7 @@ extension Command {
       """,
     examples: ["coffer flow list --account ada"],
     options: [account, limit, after],
-    answers: .page("flows", of: FlowText.shape),
+    answers: FlowText.listing.shape,
     run: { invocation in
       let limit = invocation[limit]
       return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
@@ -54,9 +54,7 @@ extension Command {
           )
         }
         let notice = page.notice(of: "flows") { count }
-        return Answer(
-          text: FlowText.table(page.rows, at: now),
-          json: page.json("flows", page.rows.map { FlowText.json($0) }), notice: notice)
+        return FlowText.listing.answer(page, at: now, notice: notice)
       }
     })
 
@@ -69,7 +67,7 @@ extension Command {
       """,
     examples: ["coffer flow show <id>"],
     arguments: [flowID],
-    answers: FlowText.shape.adding([
+    answers: FlowText.listing.item.adding([
       .init("waits_for", .text), .init("last_error", .orNull(.text)),
       .init("due", .orNull(.time)),
     ]),
@@ -160,45 +158,35 @@ enum FlowText {
   /// The most flows that are counted.
   static let countMax = 100_000
 
-  static let shape: JSONShape = [
-    "flow": .text, "account": .text, "kind": .text,
-    "asked": .object(
-      ["kind", "plan", "interval", "payment_method", "return_url", "cancel_url"].map {
-        .init($0, .text, isOptional: true)
-      }),
-    "status": .text, "step": .text, "step_since": .time, "created": .time,
-    "closed": .orNull(.time), "problem": .orNull(.text),
-    "state": .object(Flow.Key.allCases.map { .init($0.rawValue, .text, isOptional: true) }),
-  ]
-
-  static func table(_ flows: [Flow], at now: Instant) -> String {
-    var table = Table(
-      ("FLOW", .left), ("ACCOUNT", .left), ("KIND", .left), ("STATUS", .left), ("STEP", .left),
-      ("SINCE", .right))
-    for flow in flows {
-      table.add(
-        flow.id.description, flow.account.description, flow.intention.kind.rawValue,
-        flow.problem?.code.rawValue ?? flow.status.rawValue, flow.step.rawValue,
-        SpanText.text(now - flow.stepSince), tint: flow.status == .failed ? .bad : nil)
-    }
-    return table.text
-  }
-
-  static func json(_ flow: Flow) -> JSONValue { .object(members(flow)) }
-
-  private static func members(_ flow: Flow) -> [JSONValue.Member] {
-    let state = flow.state.sorted { $0.key.rawValue < $1.key.rawValue }
-    return [
-      .init("flow", .string(flow.id.description)),
-      .init("account", .string(flow.account.description)),
-      .init("kind", .string(flow.intention.kind.rawValue)), .init("asked", flow.intention.json),
-      .init("status", .string(flow.status.rawValue)), .init("step", .string(flow.step.rawValue)),
-      .init("step_since", .string(flow.stepSince.description)),
-      .init("created", .string(flow.created.description)),
-      .init("closed", flow.closed.map { .string($0.description) } ?? .null),
-      .init("problem", flow.problem.map { .string($0.code.rawValue) } ?? .null),
-      .init("state", .object(state.map { .init($0.key.rawValue, .string($0.value)) })),
-    ]
+  static var listing: Listing<Flow> {
+    Listing(
+      "flows",
+      [
+        .text("flow", "FLOW") { $0.id.description },
+        .text("account", "ACCOUNT") { $0.account.description },
+        .text("kind", "KIND") { $0.intention.kind.rawValue },
+        Column(
+          "asked",
+          .object(
+            ["kind", "plan", "interval", "payment_method", "return_url", "cancel_url"].map {
+              .init($0, .text, isOptional: true)
+            }), json: { $0.intention.json }),
+        Column(
+          "status", .text, "STATUS", json: { .string($0.status.rawValue) },
+          cell: { flow, _ in flow.problem?.code.rawValue ?? flow.status.rawValue }),
+        .text("step", "STEP") { $0.step.rawValue },
+        Column(
+          "step_since", .time, "SINCE", .right, json: { .string($0.stepSince.description) },
+          cell: { flow, now in SpanText.text(now - flow.stepSince) }),
+        .time("created") { $0.created }, .optionalTime("closed") { $0.closed },
+        .optionalText("problem") { $0.problem?.code.rawValue },
+        Column(
+          "state", .object(Flow.Key.allCases.map { .init($0.rawValue, .text, isOptional: true) }),
+          json: { flow in
+            let state = flow.state.sorted { $0.key.rawValue < $1.key.rawValue }
+            return .object(state.map { .init($0.key.rawValue, .string($0.value)) })
+          }),
+      ], tint: { $0.status == .failed ? .bad : nil })
   }
 
   static func answer(_ flow: Flow, _ job: JobSummary?, at now: Instant) -> Answer {
@@ -219,7 +207,7 @@ enum FlowText {
     return Answer(
       text: EventText.aligned(lines),
       json: .object(
-        members(flow) + [
+        listing.members(flow) + [
           .init("waits_for", .string(waits)),
           .init("last_error", flow.isOpen ? job?.lastError.map { .string($0) } ?? .null : .null),
           .init("due", flow.isOpen ? job?.due.map { .string($0.description) } ?? .null : .null),
