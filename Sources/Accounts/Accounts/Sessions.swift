@@ -108,8 +108,7 @@ package enum Sessions {
   package static func end(
     _ transaction: Transaction, _ name: Name, _ credentials: Credentials, now: Instant
   ) throws -> Outcome {
-    let account = try LockedCaller(transaction, credentials, now: now).caller.account
-    return try Nonces.once(transaction, credentials) {
+    try LockedCaller.once(transaction, credentials, now: now) { locked in
       let own = credentials.proof.tokenHash
       let hash: [UInt8]
       switch name {
@@ -122,7 +121,7 @@ package enum Sessions {
       }
       let count = try transaction.execute(
         "DELETE FROM sync.sessions WHERE token_hash = $1 AND account_id = $2",
-        .blob(hash), .id(account))
+        .blob(hash), .id(locked.caller.account))
       guard count == 1 else { throw AccountRefusal.sessionNotFound }
       return Outcome(status: 204, body: [])
     }

@@ -13,3 +13,14 @@ package struct LockedCaller {
     caller = try Caller(transaction, credentials, now: now)
   }
 }
+
+extension LockedCaller {
+  /// Runs `effect` under the lock, unless the same request was carried out before.
+  package static func once(
+    _ transaction: Transaction, _ credentials: Credentials, now: Instant,
+    _ effect: (LockedCaller) throws -> Outcome
+  ) throws -> Outcome {
+    let locked = try LockedCaller(transaction, credentials, now: now)
+    return try Nonces.once(transaction, credentials) { try effect(locked) }
+  }
+}

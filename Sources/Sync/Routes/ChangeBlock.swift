@@ -33,9 +33,8 @@ struct ChangeBlock: SyncWrite {
     _ blocked: Identifier, of request: AccountRequest, in transaction: Transaction,
     now: Instant
   ) throws -> Outcome {
-    let locked = try LockedCaller(transaction, request.credentials, now: now)
-    let account = locked.caller.account
-    return try Nonces.once(transaction, request.credentials) {
+    try LockedCaller.once(transaction, request.credentials, now: now) { locked in
+      let account = locked.caller.account
       switch change {
       case .add: try Blocks.add(transaction, blocked, to: account, locked.owners, now: now)
       case .remove: try Blocks.remove(transaction, blocked, from: account)

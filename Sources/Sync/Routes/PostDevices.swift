@@ -40,8 +40,8 @@ struct PostDevices: SyncWrite {
   func write(
     _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
-    let account = try LockedCaller(transaction, request.credentials, now: now).caller.account
-    return try Nonces.once(transaction, request.credentials) {
+    try LockedCaller.once(transaction, request.credentials, now: now) { locked in
+      let account = locked.caller.account
       try body.stated.require(account: account, now: now)
       try Device.add(
         transaction, body.stated.key, to: account, label: body.label,

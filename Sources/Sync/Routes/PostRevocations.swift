@@ -30,8 +30,8 @@ struct PostRevocations: SyncWrite {
   func write(
     _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
-    let account = try LockedCaller(transaction, request.credentials, now: now).caller.account
-    return try Nonces.once(transaction, request.credentials) {
+    try LockedCaller.once(transaction, request.credentials, now: now) { locked in
+      let account = locked.caller.account
       try body.stated.require(account: account, now: now)
       try Device.revoke(
         transaction, body.stated.key, of: account, by: body.revocation, now: now)
