@@ -205,18 +205,10 @@ package struct Act: Sendable {
 
   /// The effect of a transaction that is undone.
   private func rehearsed(at now: Instant?, _ body: @escaping TimedBody) throws -> Effect {
-    do {
-      return try database.write(for: nil) { transaction in
-        try lock(in: transaction)
-        throw Rehearsal(effect: try body(transaction, now ?? clock.now()))
-      }
-    } catch let rehearsal as Rehearsal {
-      return rehearsal.effect
+    try database.rehearse { transaction in
+      try lock(in: transaction)
+      return try body(transaction, now ?? clock.now())
     }
-  }
-
-  private struct Rehearsal: Error {
-    let effect: Effect
   }
 
   private func refusal(_ shown: Effect, repeating: Bool) -> Answer {

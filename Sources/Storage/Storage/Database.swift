@@ -149,6 +149,21 @@ package final class Database: Sendable {
     return try result.get()
   }
 
+  /// What `body` returns in a transaction that is undone.
+  package func rehearse<Value: Sendable>(
+    _ body: @escaping @Sendable (Transaction) throws -> Value
+  ) throws -> Value {
+    do {
+      return try write(for: nil) { throw Rehearsal(value: try body($0)) }
+    } catch let rehearsal as Rehearsal<Value> {
+      return rehearsal.value
+    }
+  }
+
+  private struct Rehearsal<Value: Sendable>: Error {
+    let value: Value
+  }
+
   /// Throws unless a durable write succeeds now, which needs the lock, the disk and the server.
   package func checkWritable() throws {
     let sql = writableCheck
