@@ -3,7 +3,8 @@ package import JSON
 
 /// A value of each item of a list: a member in JSON and, if it has a title, a column of the table.
 package struct Column<Row> {
-  let name: String
+  /// Nil if only the table has it.
+  let name: String?
   let shape: JSONShape
   let title: String?
   let alignment: Table.Alignment
@@ -12,7 +13,7 @@ package struct Column<Row> {
 
   /// A value that needs a form of its own. A cell may depend on the present time.
   package init(
-    _ name: String, _ shape: JSONShape, _ title: String? = nil,
+    _ name: String?, _ shape: JSONShape, _ title: String? = nil,
     _ alignment: Table.Alignment = .left, json: @escaping (Row) -> JSONValue,
     cell: @escaping (Row, _ now: Instant) -> String = { _, _ in "" }
   ) {
@@ -70,7 +71,7 @@ package struct Column<Row> {
 /// The items of a list: their shape, their JSON and their table, all made from the same columns.
 package struct Listing<Row> {
   private let name: String
-  private let columns: [Column<Row>]
+  let columns: [Column<Row>]
   private let tint: (Row) -> Terminal.Tint?
 
   /// `name` is the member that holds the items. A row of the table has the colour of its `tint`.
@@ -83,23 +84,25 @@ package struct Listing<Row> {
   }
 
   /// The shape of one item.
-  package var item: JSONShape { .object(columns.map { .init($0.name, $0.shape) }) }
+  package var item: JSONShape { .object(shapes) }
 
   /// The shape of a page of items.
   package var shape: JSONShape { .page(name, of: item) }
 
   package func members(_ row: Row) -> [JSONValue.Member] {
-    columns.map { .init($0.name, $0.json(row)) }
+    columns.compactMap { column in column.name.map { .init($0, column.json(row)) } }
   }
 
   package func json(_ row: Row) -> JSONValue { .object(members(row)) }
 
   /// Times are relative to `now` on a terminal.
-  package func text(_ rows: [Row], at now: Instant) -> String {
+  package func text(_ rows: [Row], at now: Instant) -> String { table(rows, at: now).text }
+
+  package func table(_ rows: [Row], at now: Instant) -> Table {
     let shown = columns.compactMap { column in column.title.map { (title: $0, column: column) } }
     var table = Table(columns: shown.map { ($0.title, $0.column.alignment) })
     for row in rows { table.add(cells: shown.map { $0.column.cell(row, now) }, tint: tint(row)) }
-    return table.text
+    return table
   }
 
   package func answer(_ page: ListPage<Row>, at now: Instant, notice: String?) -> Answer {

@@ -12,6 +12,15 @@ package enum Printable {
     }
   }
 
+  /// A word quoted for a shell, if it needs that.
+  package static func shell(_ word: String) -> String {
+    let isPlain = word.unicodeScalars.allSatisfy { scalar in
+      scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
+        || "-_./:@%+=".unicodeScalars.contains(scalar)
+    }
+    return isPlain ? word : "'" + text(word).replacing("'", with: "'\\''") + "'"
+  }
+
   private static func replacing(
     _ text: String, _ replacement: (Unicode.Scalar) -> String
   ) -> String {
