@@ -52,6 +52,18 @@ package struct AttentionList: Sendable {
 
   package var count: Int { counts.values.reduce(0, +) }
 
+  /// The payments of its accounts that pay twice.
+  package func paidTwice(
+    at now: Instant, of ledger: Ledger, reading reader: Reader
+  ) throws -> [Identifier: PaidTwice] {
+    var paid: [Identifier: PaidTwice] = [:]
+    for item in items where item.kind == .doublePayment {
+      guard let account = item.account else { continue }
+      paid[account] = try PaidTwice(by: account, at: now, of: ledger, reading: reader)
+    }
+    return paid
+  }
+
   // MARK: sources
 
   /// The rows of one kind, found by an index of only these rows.

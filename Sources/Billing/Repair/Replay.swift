@@ -55,6 +55,15 @@ package struct Supposition: Sendable {
   package let change: DerivedChange
   /// Why no subscription would differ; nil if one would.
   package let unchanged: Unchanged?
+  /// The other deliveries about the same objects that count.
+  package let otherCount: Int
+  /// The other deliveries that no longer can be decoded, and are left out.
+  package internal(set) var unreadCount = 0
+  /// Whether there are more others, which are left out.
+  package internal(set) var isCutShort = false
+
+  /// As many deliveries as one purchase gets in years.
+  package static let otherCountMax = 500
 
   package enum Unchanged: Sendable, Equatable {
     /// The delivery is about no object; its disposition.
@@ -95,7 +104,7 @@ extension Ledger {
   /// report about the same objects. The caller must roll this back, because nothing is ever forgotten.
   ///
   /// The states returned are those at `moment`.
-  package func suppose(
+  func suppose(
     without delivery: RedecodedDelivery, among others: [RedecodedDelivery], at now: Instant,
     about moment: Instant, in transaction: Transaction
   ) throws -> Supposition {
@@ -126,7 +135,7 @@ extension Ledger {
           ? .outdated(by: try ids(of: known.deliveries, in: transaction))
           : .saidAgain(by: try ids(of: left.deliveries.subtracting([number]), in: transaction))
       } else { try isOfSandbox(change, in: transaction) ? .sandbox : .owesTheSame }
-    return Supposition(change: change, unchanged: reason)
+    return Supposition(change: change, unchanged: reason, otherCount: others.count)
   }
 
   /// Whether all subscriptions of the change are from the environment that grants nothing.
@@ -169,7 +178,7 @@ extension Ledger {
 
   /// The other deliveries that may be about the same objects as this one, newest first. Returns at
   /// most `countMax`, and whether there are more.
-  package func deliveries(
+  func deliveries(
     beside delivery: DeliverySummary, countMax: Int, reading reader: Reader
   ) throws -> (deliveries: [DeliverySummary], areMore: Bool) {
     let reading = reading(reader)

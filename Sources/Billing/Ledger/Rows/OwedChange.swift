@@ -1,6 +1,6 @@
 package import Base
 internal import JSON
-internal import Subscriptions
+package import Subscriptions
 package import Tiers
 
 /// The change that a delivery or a decision made to what is owed for one subscription. It is stored with the
@@ -36,9 +36,7 @@ package struct OwedChange: Sendable, Equatable {
       if let before, interval.from <= spans[before].to {
         spans[before].to = max(spans[before].to, interval.to)
       } else {
-        spans.append(
-          Span(
-            planID: interval.planID, from: interval.from, to: interval.to, why: interval.why))
+        spans.append(Span(interval))
       }
     }
     return spans
@@ -71,5 +69,11 @@ package struct OwedChange: Sendable, Equatable {
         planID: try span[0].requireString(), from: try span[1].requireInstant(),
         to: try span[2].requireInstant(), why: try span[3].requireReason())
     }
+  }
+}
+
+extension OwedChange.Span {
+  package init(_ interval: Coverage.Interval) {
+    self.init(planID: interval.planID, from: interval.from, to: interval.to, why: interval.why)
   }
 }

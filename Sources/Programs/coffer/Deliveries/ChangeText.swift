@@ -14,10 +14,7 @@ struct ChangeText: Sendable {
 
   var text: String {
     var text = ""
-    for key in change.subscriptions {
-      let (before, after) = (
-        change.before.subscriptions[key] ?? nil, change.after.subscriptions[key] ?? nil
-      )
+    for (key, before, after) in Self.subscriptions(change) {
       var table = Table(("", .left), ("BEFORE", .left), ("AFTER", .left))
       table.add("owner", owner(before), owner(after))
       table.add("state", state(before), state(after))
@@ -27,62 +24,19 @@ struct ChangeText: Sendable {
           index == 0 ? "owed" : "", index < owed.0.count ? owed.0[index] : "-",
           index < owed.1.count ? owed.1[index] : "-")
       }
-      text += "\n\(Printable.text(key.description))\n" + EventText.indented(table)
+      text += "\n\(Printable.text(key.description))\n" + table.indented()
     }
-    for account in change.accounts {
-      let (before, after) = (
-        change.before.schedules[account] ?? [], change.after.schedules[account] ?? []
-      )
+    for (account, before, after) in Self.accounts(change) {
+      func cap(_ boundaries: [Schedule.Boundary], _ moment: Instant) -> String {
+        boundaries.last { $0.from <= moment }?.text ?? "-"
+      }
       var table = Table(("FROM", .left), ("BEFORE", .left), ("AFTER", .left))
       for moment in Set((before + after).map(\.from)).sorted() {
         table.add(moment.description, cap(before, moment), cap(after, moment))
       }
-      text += "\naccount \(account)\n" + EventText.indented(table)
+      text += "\naccount \(account)\n" + table.indented()
     }
     return text.isEmpty ? "\nno entitlement would change\n" : text
-  }
-
-  /// The shape of `json`, in addition to what else is reported.
-  static let members: [JSONShape.Member] = [
-    .init(
-      "subscriptions",
-      .list(["subscription": .text, "before": .orNull(state), "after": .orNull(state)])),
-    .init(
-      "accounts", .list(["account": .text, "before": .list(boundary), "after": .list(boundary)])),
-  ]
-
-  private static let state: JSONShape = [
-    "owner": .orNull(.text), "state": .text, "will_renew": .bool,
-    "owed": .list(["plan": .text, "from": .orNull(.time), "to": .orNull(.time), "why": .text]),
-  ]
-
-  private static let boundary: JSONShape = [
-    "from": .orNull(.time), "cap": .integer, "plan": .text, "reason": .text,
-  ]
-
-  var json: [JSONValue.Member] {
-    [
-      .init(
-        "subscriptions",
-        .array(
-          change.subscriptions.map { key in
-            [
-              "subscription": .string(key.description),
-              "before": value(change.before.subscriptions[key] ?? nil),
-              "after": value(change.after.subscriptions[key] ?? nil),
-            ]
-          })),
-      .init(
-        "accounts",
-        .array(
-          change.accounts.map { account in
-            [
-              "account": .string(account.description),
-              "before": .array((change.before.schedules[account] ?? []).map(value)),
-              "after": .array((change.after.schedules[account] ?? []).map(value)),
-            ]
-          })),
-    ]
   }
 
   /// The changes for the audit log, in one line for each subscription.
@@ -112,31 +66,67 @@ struct ChangeText: Sendable {
     }
   }
 
-  private func cap(_ boundaries: [Schedule.Boundary], _ moment: Instant) -> String {
-    guard let boundary = boundaries.last(where: { $0.from <= moment }) else { return "-" }
-    return "\(ByteCount.text(boundary.capByteCount)), \(boundary.planID), "
-      + boundary.reason.rawValue
+  // MARK: for programs
+
+  private typealias Changed<Key, State> = (key: Key, before: State, after: State)
+
+  private static func subscriptions(
+    _ change: DerivedChange
+  ) -> [Changed<ObjectKey, DerivedState.Subscription?>] {
+    change.subscriptions.map {
+      ($0, change.before.subscriptions[$0] ?? nil, change.after.subscriptions[$0] ?? nil)
+    }
   }
 
-  private func value(_ derived: DerivedState.Subscription?) -> JSONValue {
-    guard let derived else { return .null }
-    return [
-      "owner": derived.owner.map { .string($0.description) } ?? .null,
-      "state": .string(derived.label.rawValue), "will_renew": .bool(derived.willRenew),
-      "owed": .array(
-        derived.intervals.map { interval in
-          [
-            "plan": .string(interval.planID), "from": .moment(interval.from),
-            "to": .moment(interval.to), "why": .string(interval.why.rawValue),
-          ]
-        }),
-    ]
+  private static func accounts(
+    _ change: DerivedChange
+  ) -> [Changed<Identifier, [Schedule.Boundary]>] {
+    change.accounts.map {
+      ($0, change.before.schedules[$0] ?? [], change.after.schedules[$0] ?? [])
+    }
   }
 
-  private func value(_ boundary: Schedule.Boundary) -> JSONValue {
-    [
-      "from": .moment(boundary.from), "cap": .integer(boundary.capByteCount),
-      "plan": .string(boundary.planID), "reason": .string(boundary.reason.rawValue),
-    ]
+  static var listing: Listing<DerivedChange> {
+    let subscription = Listing<Changed<ObjectKey, DerivedState.Subscription?>>([
+      .text("subscription") { $0.key.description }, .optionalObject("before", state) { $0.before },
+      .optionalObject("after", state) { $0.after },
+    ])
+    let account = Listing<Changed<Identifier, [Schedule.Boundary]>>([
+      .text("account") { $0.key.description }, .list("before", boundaries) { $0.before },
+      .list("after", boundaries) { $0.after },
+    ])
+    return Listing([
+      .list("subscriptions", subscription, subscriptions), .list("accounts", account, accounts),
+    ])
   }
+
+  private static var state: Listing<DerivedState.Subscription> {
+    Listing([
+      .optionalText("owner") { $0.owner?.description }, .text("state") { $0.label.rawValue },
+      .bool("will_renew") { $0.willRenew },
+      .list("owed", spans) { $0.intervals.map(OwedChange.Span.init) },
+    ])
+  }
+
+  static var spans: Listing<OwedChange.Span> {
+    Listing([
+      .text("plan") { $0.planID }, .bound("from") { $0.from }, .bound("to") { $0.to },
+      .text("why") { $0.why.rawValue },
+    ])
+  }
+
+  static var caps: Listing<Schedule.Boundary> {
+    Listing([
+      .integer("cap") { $0.capByteCount }, .text("plan") { $0.planID },
+      .text("reason") { $0.reason.rawValue },
+    ])
+  }
+
+  private static var boundaries: Listing<Schedule.Boundary> {
+    Listing([.bound("from") { $0.from }] + caps.columns(of: { $0 }))
+  }
+}
+
+extension Schedule.Boundary {
+  var text: String { "\(ByteCount.text(capByteCount)), \(planID), \(reason.rawValue)" }
 }

@@ -45,7 +45,7 @@ extension Command {
     examples: ["coffer event list --account ada --since 2d"],
     options: [account, store, type, since, withoutEffect, refused, limit, after],
     answers: .oneOf([
-      ["deliveries": .list(EventText.shape), "next": .orNull(.integer)],
+      ["deliveries": .list(EventText.listing.item), "next": .orNull(.integer)],
       [
         "counts": .list(countListing.item), "refused": .list(refusedListing.item),
       ],
@@ -93,9 +93,9 @@ extension Command {
         let seen = "\(DeliveryPage.lookedAtCountMax) deliveries were searched"
         let notice = page.next.map { "\(shown ?? seen); continue with --after \($0)" }
         return Answer(
-          text: EventText.table(page.deliveries, at: now).text,
+          text: EventText.listing.text(page.deliveries, at: now),
           json: [
-            "deliveries": .array(page.deliveries.map { .object(EventText.members($0)) }),
+            "deliveries": EventText.listing.array(page.deliveries),
             "next": page.next.map { .integer($0) } ?? .null,
           ], notice: notice)
       }
@@ -114,8 +114,8 @@ extension Command {
     return Answer(
       text: countListing.text(counts, at: now) + "\n" + refusedListing.text(Array(latest), at: now),
       json: [
-        "counts": .array(counts.map(countListing.json)),
-        "refused": .array(latest.map(refusedListing.json)),
+        "counts": countListing.array(counts),
+        "refused": refusedListing.array(Array(latest)),
       ],
       notice: latest.count < kept.count
         ? "\(latest.count) of \(kept.count) refused deliveries; --limit shows more" : nil)

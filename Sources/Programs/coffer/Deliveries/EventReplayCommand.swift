@@ -53,7 +53,7 @@ extension Command {
     arguments: [event],
     options: [undecodable, after, store, dryRun, Act.remark, Act.yes],
     answers: .oneOf([
-      ReplayText.shape.adding([.init("done", .bool)]), ReplayRound.shape,
+      ReplayText.shape.adding([.init("done", .bool)]), RoundText.shape,
     ]),
     run: { invocation in
       let reason = invocation[Act.remark]
@@ -69,22 +69,46 @@ extension Command {
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
         let act = try Act(invocation, on: database)
         func answer(because reason: String?) throws -> Answer {
-          let replay = Replay(
-            ledger: ledger, database: database, act: act, reason: reason, now: now)
+          let noting = reason.map { entry(because: $0, act, at: now) }
           if let name = invocation[event] {
-            let again = try redecoded(name, invocation, ledger, database)
-            return ReplayText.answer(again, try replay.change(by: again), isDone: reason != nil)
+            let (again, redecoder) = try redecoded(name, invocation, ledger, database)
+            let change = try redecoder.replay(again, at: now, noting: noting)
+            return ReplayText.answer(again, change, isDone: reason != nil)
           }
-          let configuration = try DatabaseConfiguration(invocation.settings)
-          var round = ReplayRound(replay) { try redecoded($0, configuration, ledger, database) }
-          try round.takeAll(of: invocation[store], after: invocation[after] ?? 0)
-          return round.answer
+          let redecoder = try redecoder(invocation, ledger, database)
+          var round = ReplayRound(redecoder, at: now, noting: noting)
+          let numbers = try database.read { reader in
+            try DeliverySummary.undecodable(
+              of: invocation[store]?.provider, after: invocation[after] ?? 0, reading: reader)
+          }
+          let progress = Progress("reading", .count(of: "deliveries"), of: Int64(numbers.count))
+          for number in numbers {
+            progress.place = "\(number)"
+            let found = try database.read { try DeliverySummary.find(number: number, reading: $0) }
+            if let found { try round.take(found) }
+            progress.done += 1
+          }
+          return RoundText.answer(round, isDone: reason != nil)
         }
         if invocation[dryRun] { return try answer(because: nil) }
         return try act.whenAgreed(
           shown: { try answer(because: nil) }, done: { try answer(because: reason) })
       }
     })
+
+  /// Adds the entry of a replay to the audit log.
+  private static func entry(
+    because reason: String, _ act: Act, at now: Instant
+  ) -> Redecoder.Noting {
+    { again, change, transaction in
+      let text = ChangeText(change)
+      try act.note(
+        Act.Effect(
+          subject: "\(again.delivery.provider.rawValue) \(again.delivery.deliveryID)",
+          before: text.states(\.before), after: text.states(\.after)),
+        because: reason, at: now, in: transaction)
+    }
+  }
 
   static let whatif = Command(
     words: ["whatif"],
@@ -101,62 +125,37 @@ extension Command {
     ],
     arguments: [event],
     options: [without, store, moment],
-    answers: ReplayText.shape.adding([
-      .init("at", .time), .init("unchanged", .orNull(SuppositionText.shape)),
-      .init("then", .list(SuppositionText.thenShape)),
-      .init("others", .integer), .init("cut_short", .bool), .init("unread", .integer),
-    ]),
+    answers: ReplayText.listing.item.adding(SuppositionText.shapes),
     run: { invocation in
       let names = [invocation[event], invocation[without]].compactMap { $0 }
       guard names.count == 1 else {
         throw CommandFailure(.usage, "whatif needs one <event>; see --help")
       }
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
-        let delivery = try redecoded(names[0], invocation, ledger, database)
-        let (others, areMore) = try database.read { reader in
-          try ledger.deliveries(
-            beside: delivery.delivery, countMax: otherCountMax, reading: reader)
-        }
-        let configuration = try DatabaseConfiguration(invocation.settings)
-        var decoded: [RedecodedDelivery] = []
-        var unread = 0
-        for other in others {
-          do {
-            decoded.append(try redecoded(other, configuration, ledger, database))
-          } catch is CommandFailure {
-            unread += 1
-          }
-        }
-        let all = decoded
+        let (delivery, redecoder) = try redecoded(names[0], invocation, ledger, database)
         let asked = invocation[moment]?.moment(at: now)
-        let supposition = try UndoneReplay.result(on: database) { transaction in
-          try ledger.suppose(
-            without: delivery, among: all, at: now, about: asked ?? now, in: transaction)
-        }
+        let supposition = try redecoder.suppose(without: delivery, at: now, about: asked ?? now)
         let text = SuppositionText(supposition, about: asked, at: now)
         var notices: [String] = []
-        if areMore {
+        if supposition.isCutShort {
           notices.append(
-            "more than \(otherCountMax) deliveries are about it: the oldest are left out")
+            "more than \(Supposition.otherCountMax) deliveries are about it: the oldest are left out"
+          )
         }
-        if unread > 0 { notices.append("\(unread) deliveries could not be read and are left out") }
+        if supposition.unreadCount > 0 {
+          notices.append(
+            "\(supposition.unreadCount) deliveries could not be read and are left out")
+        }
         return Answer(
           text: "without \(Printable.text(delivery.delivery.deliveryID))\n" + text.text,
-          json: .object(
-            ReplayText.members(delivery) + text.json + [
-              .init("others", .integer(Int64(all.count))), .init("cut_short", .bool(areMore)),
-              .init("unread", .integer(Int64(unread))),
-            ]), notice: notices.isEmpty ? nil : notices.joined(separator: "; "))
+          json: .object(ReplayText.listing.members(delivery) + text.json),
+          notice: notices.isEmpty ? nil : notices.joined(separator: "; "))
       }
     })
 
-  /// As many deliveries as one purchase gets in years.
-  private static let otherCountMax = 500
-
   private static func redecoded(
     _ name: String, _ invocation: Invocation, _ ledger: Ledger, _ database: Database
-  ) throws -> RedecodedDelivery {
-    let configuration = try DatabaseConfiguration(invocation.settings)
+  ) throws -> (RedecodedDelivery, Redecoder) {
     let found = try database.read { reader in
       try EventLookup.find(name, of: invocation[store], reading: reader)
     }
@@ -165,72 +164,88 @@ extension Command {
       throw CommandFailure(
         .usage, "the store sent \(found.count) deliveries with it: name \(numbers)")
     }
-    return try redecoded(delivery, configuration, ledger, database)
+    let redecoder = try redecoder(invocation, ledger, database)
+    do { return (try redecoder.decoded(delivery), redecoder) } catch let error as UnreadableDelivery
+    {
+      throw CommandFailure(.refused, error.description)
+    }
   }
 
-  private static func redecoded(
-    _ delivery: DeliverySummary, _ configuration: DatabaseConfiguration, _ ledger: Ledger,
-    _ database: Database
-  ) throws -> RedecodedDelivery {
-    guard let sealing = configuration.sealingKeys else {
-      throw CommandFailure(
-        .usage, "stored deliveries are encrypted, and COFFER_SEALING_KEYS is not set")
-    }
-    let id = delivery.deliveryID
-    do {
-      return try database.read { reader in
-        try RedecodedDelivery(
-          delivery, of: .known, sealing: sealing, search: configuration.searchKey, reading: reader)
-      }
-    } catch let error as DatabaseError {
-      throw error
-    } catch let error as ErasedDelivery {
-      throw CommandFailure(.refused, "\(id): \(error)")
-    } catch let error as CryptoError {
-      throw CommandFailure(.refused, "these keys do not open \(id): \(error)")
-    } catch {
-      throw CommandFailure(.refused, "\(id) cannot be read by today's decoder: \(error)")
-    }
+  private static func redecoder(
+    _ invocation: Invocation, _ ledger: Ledger, _ database: Database
+  ) throws -> Redecoder {
+    let configuration = try DatabaseConfiguration(invocation.settings)
+    return Redecoder(
+      ledger, database, sealing: try EventLookup.sealing(configuration),
+      search: configuration.searchKey)
   }
 }
 
 /// What was decoded again, and its result.
 private enum ReplayText {
-  static func head(_ again: RedecodedDelivery) -> String {
-    let (before, after) = (again.delivery.disposition, again.decoded.disposition)
-    return EventText.fields([
-      ("delivery", again.delivery.deliveryID), ("type", again.decoded.type),
-      (
-        "becomes",
-        after == before
-          ? "\(after.rawValue), as before" : "\(after.rawValue), was \(before.rawValue)"
-      ),
-      ("facts", "\(again.decoded.facts.count)"),
-    ])
-  }
-
   static func answer(
     _ again: RedecodedDelivery, _ change: DerivedChange, isDone: Bool
   ) -> Answer {
-    let change = ChangeText(change)
+    let (before, after) = (again.delivery.disposition, again.decoded.disposition)
+    let head = Prose.fields(
+      [
+        ("delivery", again.delivery.deliveryID), ("type", again.decoded.type),
+        (
+          "becomes",
+          after == before
+            ? "\(after.rawValue), as before" : "\(after.rawValue), was \(before.rawValue)"
+        ), ("facts", "\(again.decoded.facts.count)"),
+      ], width: 11)
     return Answer(
-      text: head(again) + change.text + (isDone ? "\nreplayed\n" : ""),
-      json: .object(members(again) + change.json + [.init("done", .bool(isDone))]))
+      text: head + ChangeText(change).text + (isDone ? "\nreplayed\n" : ""),
+      json: .object(
+        listing.members(again) + ChangeText.listing.members(change)
+          + [.init("done", .bool(isDone))]))
   }
 
-  static let shape: JSONShape = JSONShape.object([
-    .init("delivery", .text), .init("number", .integer), .init("type", .text),
-    .init("disposition_before", .text), .init("disposition", .text), .init("facts", .integer),
-  ]).adding(ChangeText.members)
+  static var shape: JSONShape { listing.item.adding(ChangeText.listing.shapes) }
 
-  static func members(_ again: RedecodedDelivery) -> [JSONValue.Member] {
-    [
-      .init("delivery", .string(again.delivery.deliveryID)),
-      .init("number", .integer(again.delivery.number)),
-      .init("type", .string(again.decoded.type)),
-      .init("disposition_before", .string(again.delivery.disposition.rawValue)),
-      .init("disposition", .string(again.decoded.disposition.rawValue)),
-      .init("facts", .integer(Int64(again.decoded.facts.count))),
-    ]
+  static var listing: Listing<RedecodedDelivery> {
+    Listing([
+      .text("delivery") { $0.delivery.deliveryID }, .integer("number") { $0.delivery.number },
+      .text("type") { $0.decoded.type },
+      .text("disposition_before") { $0.delivery.disposition.rawValue },
+      .text("disposition") { $0.decoded.disposition.rawValue },
+      .integer("facts") { Int64($0.decoded.facts.count) },
+    ])
+  }
+}
+
+/// What became of all deliveries that could not be decoded.
+private enum RoundText {
+  static func answer(_ round: ReplayRound, isDone: Bool) -> Answer {
+    let table = listed(isDone).table(round.listed, at: .distantPast)
+    let deliveries =
+      round.count == 1 ? "1 delivery" : "\(Int64(round.count).grouped) deliveries"
+    return Answer(
+      text: (round.listed.isEmpty ? "" : table.text + "\n")
+        + "\(Int64(round.readCount).grouped) of \(deliveries) "
+        + (isDone ? "were read and joined; " : "can be read today; ")
+        + "\(counted(round.accounts.count, "account")) \(isDone ? "got" : "would get") another "
+        + "schedule\n",
+      json: [
+        "undecodable": .integer(Int64(round.count)), "read": .integer(Int64(round.readCount)),
+        "accounts": .integer(Int64(round.accounts.count)), "done": .bool(isDone),
+        "listed": listed(isDone).array(round.listed),
+      ])
+  }
+
+  static let shape: JSONShape = [
+    "undecodable": .integer, "read": .integer, "accounts": .integer, "done": .bool,
+    "listed": .list(listed(true).item),
+  ]
+
+  private static func listed(_ isDone: Bool) -> Listing<ReplayRound.Listed> {
+    Listing([
+      .integer("number", "NUMBER") { $0.delivery.number },
+      .text("store", "STORE") { $0.delivery.provider.rawValue },
+      .text("delivery", "DELIVERY") { $0.delivery.deliveryID }, .text("type", "TYPE") { $0.type },
+      .text("disposition", isDone ? "BECAME" : "BECOMES") { $0.disposition.rawValue },
+    ])
   }
 }

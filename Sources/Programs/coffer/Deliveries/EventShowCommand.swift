@@ -59,7 +59,7 @@ extension Command {
         var messages: [Int64: [UInt8]] = [:]
         if let reason = invocation[Act.remark], invocation[unseal] {
           messages = try EventLookup.unsealed(
-            shown.map(\.delivery), named: name, configuration.sealingKeys, database)
+            shown.map(\.delivery), named: name, EventLookup.sealing(configuration), database)
           try noteUnsealing(of: shown, because: reason, invocation, database, at: now)
         }
         let opened = messages
@@ -117,15 +117,19 @@ enum EventLookup {
     return found
   }
 
+  static func sealing(
+    _ configuration: DatabaseConfiguration
+  ) throws(CommandFailure) -> SealingKeys {
+    if let sealing = configuration.sealingKeys { return sealing }
+    throw CommandFailure(
+      .usage, "stored deliveries are encrypted, and COFFER_SEALING_KEYS is not set")
+  }
+
   /// The messages as they came, by the numbers of their deliveries.
   static func unsealed(
-    _ deliveries: [DeliverySummary], named name: String, _ sealing: SealingKeys?,
+    _ deliveries: [DeliverySummary], named name: String, _ sealing: SealingKeys,
     _ database: Database
   ) throws -> [Int64: [UInt8]] {
-    guard let sealing else {
-      throw CommandFailure(
-        .usage, "stored deliveries are encrypted, and COFFER_SEALING_KEYS is not set")
-    }
     guard let first = deliveries.first, let store = StoreList.known[first.provider] else {
       return [:]
     }

@@ -6,24 +6,20 @@ internal import Subscriptions
 
 /// Refused claims of others' purchases, each with the command that gives the purchase to the claimant.
 enum RefusedClaimText {
-  static func table(_ claims: [RefusedClaim], at now: Instant) -> Table {
-    var table = Table(
-      ("LAST", .left), ("CLAIMED", .folded), ("TO TRANSFER IT", .folded))
-    for claim in claims {
-      table.add(
-        Terminal.time(claim.refused, now: now), claim.subscription.description,
-        "coffer subscription transfer \(claim.subscription) \(claim.account) --reason <why>")
-    }
-    return table
+  static var listing: Listing<RefusedClaim> {
+    Listing([
+      .time("refused", "LAST") { $0.refused },
+      .text("subscription", "CLAIMED") { $0.subscription.description }.aligned(.folded),
+      .text("account") { $0.account.description },
+      .shown("TO TRANSFER IT", .folded) { claim, _ in
+        "coffer subscription transfer \(claim.subscription) \(claim.account) --reason <why>"
+      },
+    ])
   }
 
-  static let shape: JSONShape = ["subscription": .text, "account": .text, "refused": .time]
-
-  static func json(_ claim: RefusedClaim) -> JSONValue {
-    [
-      "subscription": .string(claim.subscription.description),
-      "account": .string(claim.account.description),
-      "refused": .string(claim.refused.description),
-    ]
+  static var shape: JSONShape { listing.item }
+  static func json(_ claim: RefusedClaim) -> JSONValue { listing.json(claim) }
+  static func table(_ claims: [RefusedClaim], at now: Instant) -> Table {
+    listing.table(claims, at: now)
   }
 }

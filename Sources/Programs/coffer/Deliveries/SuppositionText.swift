@@ -45,7 +45,7 @@ struct SuppositionText: Sendable {
     let none = supposition.unchanged.map {
       "nothing would change, because \(Self.sentence($0))\n"
     }
-    return "\n" + EventText.indented(table) + (none.map { "\n\($0)" } ?? "")
+    return "\n" + table.indented() + (none.map { "\n\($0)" } ?? "")
   }
 
   private func state(_ derived: DerivedState.Subscription?) -> String {
@@ -59,11 +59,7 @@ struct SuppositionText: Sendable {
     schedule?.last { $0.from <= moment }
   }
 
-  private func cap(_ schedule: [Schedule.Boundary]?) -> String {
-    boundary(schedule).map {
-      "\(ByteCount.text($0.capByteCount)), \($0.planID), \($0.reason.rawValue)"
-    } ?? "-"
-  }
+  private func cap(_ schedule: [Schedule.Boundary]?) -> String { boundary(schedule)?.text ?? "-" }
 
   /// The caps, if subscriptions would be different but what accounts may store would not.
   private var sameCaps: String {
@@ -91,50 +87,49 @@ struct SuppositionText: Sendable {
     }
   }
 
-  // MARK: JSON
+  // MARK: for programs
 
-  static let shape: JSONShape = ["reason": .text, "deliveries": .list(.text), "text": .text]
-  static let thenShape: JSONShape = [
-    "account": .text, "before": .orNull(boundaryShape), "after": .orNull(boundaryShape),
-  ]
-  private static let boundaryShape: JSONShape = ["cap": .integer, "plan": .text, "reason": .text]
+  static var shapes: [JSONShape.Member] { ChangeText.listing.shapes + listing.shapes }
 
   var json: [JSONValue.Member] {
-    ChangeText(change).json + [
-      .init("at", .string(moment.description)),
-      .init("unchanged", supposition.unchanged.map(Self.json) ?? .null),
-      .init(
-        "then",
-        .array(
-          change.after.schedules.keys.sorted().map { account in
-            [
-              "account": .string(account.description),
-              "before": boundary(change.before.schedules[account]).map(Self.json) ?? .null,
-              "after": boundary(change.after.schedules[account]).map(Self.json) ?? .null,
-            ]
-          })),
-    ]
+    ChangeText.listing.members(change) + Self.listing.members(self)
   }
 
-  private static func json(_ boundary: Schedule.Boundary) -> JSONValue {
-    [
-      "cap": .integer(boundary.capByteCount), "plan": .string(boundary.planID),
-      "reason": .string(boundary.reason.rawValue),
-    ]
+  private static var listing: Listing<SuppositionText> {
+    let unchanged = Listing<Supposition.Unchanged>([
+      .text("reason") { $0.told.word }, .texts("deliveries") { $0.told.ids },
+      .text("text", nil, sentence),
+    ])
+    let then = Listing<
+      (account: Identifier, before: Schedule.Boundary?, after: Schedule.Boundary?)
+    >([
+      .text("account") { $0.account.description },
+      .optionalObject("before", ChangeText.caps) { $0.before },
+      .optionalObject("after", ChangeText.caps) { $0.after },
+    ])
+    return Listing([
+      .time("at") { $0.moment },
+      .optionalObject("unchanged", unchanged) { $0.supposition.unchanged },
+      .list("then", then) { text in
+        let (before, after) = (text.change.before.schedules, text.change.after.schedules)
+        return after.keys.sorted().map {
+          ($0, text.boundary(before[$0]), text.boundary(after[$0]))
+        }
+      }, .integer("others") { Int64($0.supposition.otherCount) },
+      .bool("cut_short") { $0.supposition.isCutShort },
+      .integer("unread") { Int64($0.supposition.unreadCount) },
+    ])
   }
+}
 
-  private static func json(_ reason: Supposition.Unchanged) -> JSONValue {
-    let (name, ids): (String, [String]) =
-      switch reason {
-      case .saysNothing: ("says_nothing", [])
-      case .outdated(let ids): ("outdated", ids)
-      case .saidAgain(let ids): ("said_again", ids)
-      case .sandbox: ("sandbox", [])
-      case .owesTheSame: ("owes_the_same", [])
-      }
-    return [
-      "reason": .string(name), "deliveries": .array(ids.map { .string($0) }),
-      "text": .string(sentence(reason)),
-    ]
+extension Supposition.Unchanged {
+  fileprivate var told: (word: String, ids: [String]) {
+    switch self {
+    case .saysNothing: ("says_nothing", [])
+    case .outdated(let ids): ("outdated", ids)
+    case .saidAgain(let ids): ("said_again", ids)
+    case .sandbox: ("sandbox", [])
+    case .owesTheSame: ("owes_the_same", [])
+    }
   }
 }

@@ -29,25 +29,17 @@ enum PaidTwiceText {
     return ["subscription", "refund", part.key.description] + payment + ["--reason", "<why>"]
   }
 
-  private static let partShape: JSONShape = [
-    "subscription": .text, "store": .text, "plan": .text, "payment": .orNull(.text),
-    "amount": .orNull(["amount": .text, "currency": .text]), "refunded_here": .bool,
-  ]
-  static let shape: JSONShape = ["kept": partShape, "refund": .list(partShape)]
-
-  static func json(_ paid: PaidTwice) -> JSONValue {
-    ["kept": json(paid.kept), "refund": .array(paid.surplus.map(json))]
+  static var listing: Listing<PaidTwice> {
+    let amount = Listing<Money>([.text("amount") { $0.amount }, .text("currency") { $0.currency }])
+    let part = Listing<PaidTwice.Part>([
+      .text("subscription") { $0.key.description }, .text("store") { $0.store },
+      .text("plan") { $0.planID }, .optionalText("payment") { $0.payment?.object.id },
+      .optionalObject("amount", amount) { $0.payment?.amount },
+      .bool("refunded_here") { $0.isRefundedHere },
+    ])
+    return Listing([.object("kept", part) { $0.kept }, .list("refund", part) { $0.surplus }])
   }
 
-  private static func json(_ part: PaidTwice.Part) -> JSONValue {
-    [
-      "subscription": .string(part.key.description), "store": .string(part.store),
-      "plan": .string(part.planID),
-      "payment": part.payment.map { .string($0.object.id) } ?? .null,
-      "amount": part.payment?.amount.map {
-        ["amount": .string($0.amount), "currency": .string($0.currency)]
-      } ?? .null,
-      "refunded_here": .bool(part.isRefundedHere),
-    ]
-  }
+  static var shape: JSONShape { listing.item }
+  static func json(_ paid: PaidTwice) -> JSONValue { listing.json(paid) }
 }

@@ -205,7 +205,7 @@ enum FlowText {
       lines.append((key.rawValue, value))
     }
     return Answer(
-      text: EventText.aligned(lines),
+      text: Prose.fields(lines),
       json: .object(
         listing.members(flow) + [
           .init("waits_for", .string(waits)),

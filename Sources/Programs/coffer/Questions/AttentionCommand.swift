@@ -28,7 +28,7 @@ extension Command {
       "coffer attention --json | jq .",
     ],
     options: [limit],
-    answers: AttentionText.shape,
+    answers: AttentionText.listing.item,
     run: { invocation in
       let limit = invocation[limit]
       return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
@@ -40,15 +40,12 @@ extension Command {
         let shown = try database.read { reader in
           let list = try AttentionList(
             at: now, limit: limit, stores: configured ?? .known, reading: reader)
-          var twice: [Identifier: PaidTwice] = [:]
-          for case let account? in list.items.map({ $0.kind == .doublePayment ? $0.account : nil })
-          {
-            twice[account] = try PaidTwice(by: account, at: now, of: ledger, reading: reader)
-          }
-          return AttentionText(list: list, twice: twice, now: now)
+          return AttentionText(
+            list: list, twice: try list.paidTwice(at: now, of: ledger, reading: reader), now: now)
         }
         return Answer(
-          code: shown.list.urgentCount > 0 ? .urgent : .ok, text: shown.text, json: shown.json)
+          code: shown.list.urgentCount > 0 ? .urgent : .ok, text: shown.text,
+          json: AttentionText.listing.json(shown))
       }
     })
 }
@@ -71,7 +68,7 @@ struct AttentionText: Sendable {
         item.until.map { Self.left($0 - now) } ?? "-", sentence(item),
         tint: item.kind.isUrgent ? .bad : nil)
       if let words = command(item) {
-        text += "    coffer \(words.map(Self.shell).joined(separator: " "))\n"
+        text += "    coffer \(words.map(Self.word).joined(separator: " "))\n"
       }
     }
     let count = list.items.count
@@ -112,47 +109,34 @@ struct AttentionText: Sendable {
     text + String(repeating: " ", count: max(0, width - text.count))
   }
 
-  /// A word quoted for a shell, because stores choose ids.
-  private static func shell(_ word: String) -> String {
-    let isPlain = word.unicodeScalars.allSatisfy { scalar in
-      scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
-        || "-_./:@%+=".unicodeScalars.contains(scalar)
-    }
-    if isPlain || Attention.left.contains(word) { return word }
-    return "'" + Printable.text(word).replacing("'", with: "'\\''") + "'"
+  private static func word(_ word: String) -> String {
+    Attention.left.contains(word) ? word : Printable.shell(word)
   }
 
-  static let shape: JSONShape = [
-    "at": .time, "urgent": .integer,
-    "counts": .object(
-      Attention.Kind.allCases.map { .init($0.rawValue, .integer, isOptional: true) }),
-    "items": .list([
-      "kind": .text, "urgent": .bool, "subject": .text, "account": .orNull(.text), "detail": .text,
-      "since": .time, "until": .orNull(.time), "command": .orNull(.list(.text)),
-      "paid_twice": .orNull(PaidTwiceText.shape),
-    ]),
-  ]
-
-  var json: JSONValue {
-    [
-      "at": .string(now.description), "urgent": .integer(Int64(list.urgentCount)),
-      "counts": .object(
-        Attention.Kind.allCases.compactMap { kind in
-          list.counts[kind].map { .init(kind.rawValue, .integer(Int64($0))) }
-        }),
-      "items": .array(
-        list.items.map { item in
-          [
-            "kind": .string(item.kind.rawValue), "urgent": .bool(item.kind.isUrgent),
-            "subject": .string(item.subject),
-            "account": item.account.map { .string($0.description) } ?? .null,
-            "detail": .string(item.detail), "since": .string(item.since.description),
-            "until": item.until.map { .string($0.description) } ?? .null,
-            "command": command(item).map { .array($0.map { .string($0) }) } ?? .null,
-            "paid_twice": paidTwice(item).map(PaidTwiceText.json) ?? .null,
-          ]
-        }),
-    ]
+  static var listing: Listing<AttentionText> {
+    let item = Listing<(attention: Attention, list: AttentionText)>([
+      .text("kind") { $0.attention.kind.rawValue }, .bool("urgent") { $0.attention.kind.isUrgent },
+      .text("subject") { $0.attention.subject },
+      .optionalText("account") { $0.attention.account?.description },
+      .text("detail") { $0.attention.detail }, .time("since") { $0.attention.since },
+      .optionalTime("until") { $0.attention.until },
+      Column(
+        "command", .orNull(.list(.text)),
+        json: { $0.list.command($0.attention).map { .array($0.map { .string($0) }) } ?? .null }),
+      .optionalObject("paid_twice", PaidTwiceText.listing) { $0.list.paidTwice($0.attention) },
+    ])
+    let kinds = Attention.Kind.allCases
+    return Listing([
+      .time("at") { $0.now }, .integer("urgent") { Int64($0.list.urgentCount) },
+      Column(
+        "counts", .object(kinds.map { .init($0.rawValue, .integer, isOptional: true) }),
+        json: { text in
+          .object(
+            kinds.compactMap { kind in
+              text.list.counts[kind].map { .init(kind.rawValue, .integer(Int64($0))) }
+            })
+        }), .list("items", item) { text in text.list.items.map { ($0, text) } },
+    ])
   }
 }
 

@@ -60,16 +60,19 @@ struct ShownSubscription: Sendable {
     fields += others.map { ("its store names", shown($0)) }
     fields += found.customers.map { ("customer", $0) }
     fields += found.claimants.map { ("claimed by", shown($0) + ", waits for a read") }
-    var text = EventText.aligned(fields) + "\n"
+    var text = Prose.fields(fields) + "\n"
     text +=
       SubscriptionText(
         told, owned: nil, at: now, about: now, fallbackPlanID: fallbackPlanID, isWide: isWide
       ).text
     if !found.refusedClaims.isEmpty {
       text += "\nrefused claims, newest first\n"
-      text += RefusedClaimText.table(found.refusedClaims, at: now).indented(isWide: isWide)
+      text += RefusedClaimText.listing.table(found.refusedClaims, at: now).indented(isWide: isWide)
     }
-    if !orders.isEmpty { text += "\nordered, newest first\n" + orderTable.indented(isWide: isWide) }
+    if !orders.isEmpty {
+      text +=
+        "\nordered, newest first\n" + Self.orders.table(orders, at: now).indented(isWide: isWide)
+    }
     let objects = found.objects.filter { $0 != told.key }.map(Self.name)
     if !objects.isEmpty {
       text += "\nits objects\n"
@@ -78,7 +81,7 @@ struct ShownSubscription: Sendable {
         width: ExplanationText.widthMax)
     }
     text += "\ndeliveries, newest first\n"
-    text += EventText.indented(EventText.table(found.deliveries, at: now))
+    text += EventText.listing.table(found.deliveries, at: now).indented()
     if found.deliveries.count < found.deliveryTotal.count {
       text += "  \(found.deliveries.count) of \(EventText.count(found.deliveryTotal))\n"
     }
@@ -87,59 +90,34 @@ struct ShownSubscription: Sendable {
 
   private static func name(_ object: ObjectKey) -> String { "\(object.kind.rawValue) \(object.id)" }
 
-  private var orderTable: Table {
-    var table = Table(
-      ("ORDER", .left), ("AT", .left), ("WHAT", .left), ("STATE", .left), ("ANSWER", .wrapped))
-    for order in orders {
-      table.add(
-        order.name.description, Terminal.time(order.asked, now: now), order.request.kind.rawValue,
-        order.state.rawValue, order.answer ?? "-")
-    }
-    return table
+  // MARK: for programs
+
+  static var listing: Listing<ShownSubscription> {
+    Listing([
+      .text("subscription") { $0.found.told.key.description },
+      .optionalText("owner") { $0.found.owner?.description },
+      .optionalText("because") { $0.found.told.ownership },
+      .list("former_owners", FormerOwnerText.listing) { $0.found.formerOwners },
+      .texts("named") { $0.found.named.map(\.description) },
+      .texts("customers") { $0.found.customers },
+      .texts("claimants") { $0.found.claimants.map(\.description) },
+      .list("refused_claims", RefusedClaimText.listing) { $0.found.refusedClaims },
+      Column(
+        "state", ExplanationJSON.subscriptionShape,
+        json: { ExplanationJSON.subscription($0.found.told) }),
+      .list("orders", orders) { $0.orders },
+      .texts("objects") { $0.found.objects.map(\.description) },
+      .list("deliveries", EventText.listing) { $0.found.deliveries },
+      .integer("delivery_count") { Int64($0.found.deliveryTotal.count) },
+    ])
   }
 
-  // MARK: JSON
-
-  static let shape: JSONShape = [
-    "subscription": .text, "owner": .orNull(.text), "because": .orNull(.text),
-    "former_owners": .list(["account": .text, "until": .time]), "named": .list(.text),
-    "customers": .list(.text), "claimants": .list(.text),
-    "refused_claims": .list(RefusedClaimText.shape),
-    "state": ExplanationJSON.subscriptionShape,
-    "orders": .list([
-      "order": .text, "at": .time, "kind": .text, "state": .text, "answer": .orNull(.text),
-    ]),
-    "objects": .list(.text), "deliveries": .list(EventText.shape), "delivery_count": .integer,
-  ]
-
-  var json: JSONValue {
-    [
-      "subscription": .string(found.told.key.description),
-      "owner": found.owner.map { .string($0.description) } ?? .null,
-      "because": found.told.ownership.map { .string($0) } ?? .null,
-      "former_owners": .array(
-        found.formerOwners.map { former in
-          [
-            "account": .string(former.account.description),
-            "until": .string(former.until.description),
-          ]
-        }),
-      "named": .array(found.named.map { .string($0.description) }),
-      "customers": .array(found.customers.map { .string($0) }),
-      "claimants": .array(found.claimants.map { .string($0.description) }),
-      "refused_claims": .array(found.refusedClaims.map(RefusedClaimText.json)),
-      "state": ExplanationJSON.subscription(found.told),
-      "orders": .array(
-        orders.map { order in
-          [
-            "order": .string(order.name.description), "at": .string(order.asked.description),
-            "kind": .string(order.request.kind.rawValue), "state": .string(order.state.rawValue),
-            "answer": order.answer.map { .string($0) } ?? .null,
-          ]
-        }),
-      "objects": .array(found.objects.map { .string($0.description) }),
-      "deliveries": .array(found.deliveries.map { .object(EventText.members($0)) }),
-      "delivery_count": .integer(Int64(found.deliveryTotal.count)),
-    ]
+  private static var orders: Listing<Order> {
+    Listing([
+      .text("order", "ORDER") { $0.name.description }, .time("at", "AT") { $0.asked },
+      .text("kind", "WHAT") { $0.request.kind.rawValue },
+      .text("state", "STATE") { $0.state.rawValue },
+      .optionalText("answer", "ANSWER") { $0.answer }.aligned(.wrapped),
+    ])
   }
 }

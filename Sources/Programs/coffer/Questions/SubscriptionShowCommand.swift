@@ -33,7 +33,7 @@ extension Command {
     examples: ["coffer subscription show in_1Qx8y"],
     arguments: [number],
     options: [wide],
-    answers: ShownSubscription.shape,
+    answers: ShownSubscription.listing.item,
     run: { invocation in
       let text = QuotedText.bare(QuotedText.plain(invocation[number]))
       return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
@@ -62,7 +62,7 @@ extension Command {
           text: found.text(
             fallbackPlanID: configuration.catalogue.fallbackPlanID,
             isWide: invocation[wide] || !Terminal.isOutput),
-          json: found.json)
+          json: ShownSubscription.listing.json(found))
       }
     })
 
@@ -75,44 +75,5 @@ extension Command {
     let names = keys.prefix(5).map(\.description).joined(separator: ", ")
     return CommandFailure(
       .refused, "\(keys.count) purchases are known by \(text): name one, as \(names)")
-  }
-}
-
-/// Asks stores for the purchases of an order, by a number that only its customer has.
-struct ReceiptLookup {
-  private let stores: StoreList
-
-  init(_ invocation: Invocation, _ configuration: DatabaseConfiguration) throws {
-    stores = try StoreList.configured(invocation.settings, clock: configuration.clock)
-  }
-
-  /// Nil if the text is not such a number, or if no store that has them is configured.
-  func bought(by order: String) throws(CommandFailure) -> [ObjectKey]? {
-    for store in stores where store.isReadable {
-      do throws(APIFailure) {
-        if let keys = try store.subscriptions(boughtBy: order) { return keys }
-      } catch {
-        let code: ExitCode =
-          switch error {
-          case .misconfigured: .configuration
-          case .transient, .malformed: .unavailable
-          case .refused, .gone, .notFound: .refused
-          }
-        throw CommandFailure(code, "\(store.traits.title): \(error)")
-      }
-    }
-    return nil
-  }
-
-  /// The failure for an order of which nothing is known here.
-  static func failure(_ order: String, _ bought: [ObjectKey]) -> CommandFailure {
-    let order = Printable.text(order)
-    guard let key = bought.first else {
-      return CommandFailure(.refused, "the App Store knows no order \(order) of this app")
-    }
-    return CommandFailure(
-      .refused,
-      "the order \(order) is of \(key), which has no record: coffer subscription read \(key.id)"
-    )
   }
 }

@@ -107,29 +107,8 @@ extension Harness {
     }
   }
 
-  private struct Undone: Error {
-    let change: DerivedChange
-  }
-
   fileprivate func suppose(without id: String, at now: Instant) throws -> DerivedChange {
-    let delivery = try redecoded(id)
-    let ledger = ledger
-    let others = try database.read { reader in
-      try ledger.deliveries(beside: delivery.delivery, countMax: 500, reading: reader).deliveries
-        .map { other in
-          try RedecodedDelivery(
-            other, of: .known, sealing: Self.sealing, search: nil, reading: reader)
-        }
-    }
-    do {
-      return try database.write(for: nil) { transaction in
-        throw Undone(
-          change: try ledger.suppose(
-            without: delivery, among: others, at: now, about: now, in: transaction
-          ).change)
-      }
-    } catch let undone as Undone {
-      return undone.change
-    }
+    let redecoder = Redecoder(ledger, database, sealing: Self.sealing, search: nil)
+    return try redecoder.suppose(without: try redecoded(id), at: now, about: now).change
   }
 }

@@ -1,0 +1,90 @@
+package import Accounts
+package import Answers
+package import Base
+package import Crypto
+package import Ledger
+package import Storage
+internal import Subscriptions
+internal import Sync
+
+/// What a text names in the rows of both programs.
+package struct FindResult: Sendable {
+  package let accounts: [FoundAccount]
+  package let finding: Finding
+  /// The accounts that pay twice, in the order of `accounts`.
+  package let twice: [(account: Identifier, paid: PaidTwice)]
+
+  package struct FoundAccount: Sendable {
+    package let id: Identifier
+    /// Nil if there is no such account, or no longer one.
+    package let account: Account?
+    package let deleted: Instant?
+    /// The progress of its deletion; nil if none was requested.
+    package let deletion: DeletionProgress?
+    /// How it was found.
+    package let by: String
+
+    /// An account that was erased here still has a row.
+    init(_ id: Identifier, by: String, _ ledger: Ledger, reading reader: Reader) throws {
+      deletion = try DeletionProgress(of: id, reading: reader)
+      self.id = id
+      self.by = by
+      account = deletion?.deletion.erased == nil ? try Account.find(reader, id) : nil
+      deleted =
+        if account != nil { nil } else if let deletion { deletion.erased } else {
+          try Finding.Account(id, ledger, reading: reader)?.deleted
+        }
+    }
+  }
+
+  package init(
+    _ text: String, at now: Instant, _ ledger: Ledger, key: SearchKey?, reading reader: Reader
+  ) throws {
+    var named = try Self.named(text, ledger, reading: reader)
+    finding = try Finding(
+      text, owners: named.map(\.id), at: now, of: ledger, key: key, reading: reader)
+    func add(_ id: Identifier, by: String) throws {
+      guard !named.contains(where: { $0.id == id }) else { return }
+      named.append(try FoundAccount(id, by: by, ledger, reading: reader))
+    }
+    for account in finding.accounts { try add(account.id, by: "its id, in the ledger") }
+    for subscription in finding.subscriptions {
+      if let owner = subscription.owner { try add(owner, by: "owns \(subscription.key)") }
+      for id in subscription.claimants { try add(id, by: "claims \(subscription.key)") }
+      for owner in subscription.formerOwners {
+        try add(owner.account, by: "owned \(subscription.key)")
+      }
+    }
+    for other in finding.others {
+      for id in other.claimants { try add(id, by: "claims \(other.key)") }
+    }
+    accounts = named
+    twice = try named.compactMap { account in
+      try PaidTwice(by: account.id, at: now, of: ledger, reading: reader).map { (account.id, $0) }
+    }
+  }
+
+  /// The accounts that the text itself names.
+  private static func named(
+    _ text: String, _ ledger: Ledger, reading reader: Reader
+  ) throws -> [FoundAccount] {
+    var found: [FoundAccount] = []
+    func add(_ account: Account?, by: String) throws {
+      guard let account, !found.contains(where: { $0.id == account.id }) else { return }
+      found.append(try FoundAccount(account.id, by: by, ledger, reading: reader))
+    }
+    if let id = Identifier(text) { try add(try Account.find(reader, id), by: "its id") }
+    if let name = Username(text) { try add(try Account.find(reader, name), by: "its username") }
+    let joined = text.filter { !$0.isWhitespace }
+    for key in Set([Base64.standard.decode(joined), Base64.url.decode(joined), Hex.decode(joined)])
+    {
+      guard let key, key.count == 32, let found = try Device.find(reader, key) else { continue }
+      try add(
+        try Account.find(reader, found.account),
+        by: found.device.revoked == nil ? "a key of its" : "a revoked key of its")
+    }
+    return found
+  }
+
+  package var isEmpty: Bool { accounts.isEmpty && finding.isEmpty }
+}
