@@ -95,8 +95,8 @@ struct FindTests {
       "\(found)")
     #expect(
       try shop.coffer("find", "bob", "--json").out.contains(
-        #"{"subscription":"\#(FirstPurchase.subscription)","account":"\#(bob)","#
-          + #""refused":"2026-03-02T10:00:10Z"}"#))
+        #"{"refused":"2026-03-02T10:00:10Z","#
+          + #""subscription":"\#(FirstPurchase.subscription)","account":"\#(bob)"}"#))
     let explained = try shop.coffer("entitlement", "explain", "bob", "--wide").out
     #expect(
       explained.contains(
