@@ -39,7 +39,7 @@ extension Command {
       "coffer report --html report.html",
     ],
     options: [month, page, force],
-    answers: ReportJSON.shape,
+    answers: ReportColumns.report.item,
     run: { invocation in
       let path = invocation[page]
       guard path != nil || !invocation[force] else {
@@ -63,7 +63,7 @@ extension Command {
           }
         }
         return Answer(
-          text: ReportText(figures).text, json: ReportJSON.value(figures),
+          text: ReportText(figures).text, json: ReportColumns.report.json(figures),
           notice: path.map { "the page is in \($0)" })
       }
     })
@@ -86,111 +86,4 @@ extension Form where Value == Month {
       throw CommandFailure(.usage, "\(name) takes a month like 2026-10")
     }
   }
-}
-
-/// All figures of a report.
-struct ReportFigures {
-  private(set) var month: MonthlyReport
-  private(set) var storage: StorageFigures
-  let made: Instant
-  let catalogue: Catalogue
-  let environment: String
-
-  /// Reads the figures in one snapshot.
-  init(
-    _ month: Month, at now: Instant, _ configuration: DatabaseConfiguration, of database: Database
-  ) throws {
-    made = now
-    catalogue = configuration.catalogue
-    environment = configuration.grantingEnvironment.rawValue
-    self.month = MonthlyReport(month, at: now)
-    storage = StorageFigures(at: now, opened: month.start..<self.month.end, catalogue)
-    try read(of: Ledger(stores: .known, rules: LedgerRules(configuration), for: .command), database)
-    if let began = self.month.began, month.end <= began {
-      throw CommandFailure(
-        .refused, "there is no data for \(month): the ledger begins in \(Month(of: began))")
-    }
-  }
-
-  private mutating func read(of ledger: Ledger, _ database: Database) throws {
-    try database.read { reader in
-      let progress = Progress(
-        "reading", .count(of: "subscriptions"), of: try SubscriberPages.count(reader))
-      var pages = try SubscriberPages(of: ledger, at: made, reading: reader)
-      while let page = try pages.next() {
-        for subscriber in page { month.add(subscriber) }
-        progress.done = pages.readCount
-      }
-      let weighed = Progress("weighing", .count(of: "accounts"), of: try Account.count(reader))
-      while try storage.readPage(reader) { weighed.done = storage.total.accountCount }
-    }
-  }
-
-  /// `November 2026`, with a note if the month is not over.
-  var title: String { month.month.title + (month.toDate == nil ? "" : " to date") }
-
-  /// The segments in ascending order.
-  var segments: [(segment: Segment, movement: MonthlyReport.Movement)] {
-    month.segments.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-  }
-
-  /// The revenue in a currency, by segment in ascending order.
-  func revenue(
-    in currency: String
-  ) -> [(segment: Segment, revenue: MonthlyReport.Revenue)] {
-    (month.revenue[currency] ?? [:]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-  }
-
-  /// The ways in which subscribers were lost, the most frequent first.
-  var reasons: [(reason: CapReason, count: Int64)] {
-    month.reasons.sorted { (-$0.value, $0.key.precedence) < (-$1.value, $1.key.precedence) }
-      .map { ($0.key, $0.value) }
-  }
-
-  /// The storage by plan; the plan with the most accounts comes first.
-  var storageOfPlans: [(plan: String, sum: StorageFigures.Sum)] {
-    storage.plans.sorted { (-$0.value.accountCount, $0.key) < (-$1.value.accountCount, $1.key) }
-      .map { ($0.key, $0.value) }
-  }
-
-  /// The indices of the months of which anything can be known, and at least of the last two.
-  var known: Range<Int> {
-    let count = month.months.count
-    let first = month.began.flatMap { began in month.months.firstIndex { began < $0.end } }
-    return min(first ?? count, count - 2)..<count
-  }
-
-  /// Whether the month of an index is not over.
-  func isToDate(_ index: Int) -> Bool {
-    month.toDate != nil && index == month.months.count - 1
-  }
-
-  /// The figures of the month, and of the one before it.
-  var movement: MonthlyReport.Movement { month.movements[month.movements.count - 1] }
-  var movementBefore: MonthlyReport.Movement { month.movements[month.movements.count - 2] }
-  var trials: MonthlyReport.Trials { month.trials[month.trials.count - 1] }
-  var failures: MonthlyReport.Failures { month.failures[month.failures.count - 1] }
-  var failuresBefore: MonthlyReport.Failures { month.failures[month.failures.count - 2] }
-}
-
-/// A part of a whole for people, in tenths of a percent.
-struct Portion {
-  let part: Int64
-  let whole: Int64
-
-  /// Nil if the whole is nothing.
-  var permille: Int64? { whole > 0 ? (part * 2000 + whole) / (2 * whole) : nil }
-
-  /// `3.2 %`, or `-` if the whole is nothing.
-  var text: String { permille.map { "\($0 / 10).\($0 % 10) %" } ?? "-" }
-}
-
-extension MonthlyReport.Movement {
-  /// The number of lost subscribers, as a part of the number at the beginning.
-  var churn: Portion { Portion(part: lost, whole: opening) }
-}
-
-extension MonthlyReport.Failures {
-  /// The part of the decided failed payments that arrived after all.
-  var recovery: Portion { Portion(part: recovered, whole: recovered + lost) }
 }

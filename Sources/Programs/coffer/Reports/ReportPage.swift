@@ -1,4 +1,5 @@
 internal import Accounts
+internal import Acts
 internal import Base
 internal import CommandLine
 internal import Configuration
@@ -13,7 +14,7 @@ struct ReportPage {
   init(_ figures: ReportFigures) { self.figures = figures }
 
   var text: String {
-    let title = "Coffer in \(figures.title)"
+    let title = "Coffer in \(figures.month.title)"
     return """
       <!DOCTYPE html>
       <html lang="en">
@@ -73,20 +74,22 @@ struct ReportPage {
   }
 
   private var tiles: [Tile] {
-    let (now, before) = (figures.movement, figures.movementBefore)
-    let (came, cameBefore) = (now.new + now.returned, before.new + before.returned)
+    let (month, monthBefore) = (figures.month.current, figures.month.previous)
+    let (now, before) = (month.movement, monthBefore.movement)
     return [
       Tile(
         title: "Subscribers", value: now.closing.grouped,
         change: change(now.closing - before.closing)), money,
-      Tile(title: "New and returned", value: came.grouped, change: change(came - cameBefore)),
+      Tile(
+        title: "New and returned", value: now.came.grouped,
+        change: change(now.came - before.came)),
       Tile(
         title: "Churn", value: now.churn.text,
         change: points(now.churn.permille, before.churn.permille)),
       Tile(
-        title: "Failed payments recovered", value: figures.failures.recovery.text,
+        title: "Failed payments recovered", value: month.failures.recovery.text,
         change: points(
-          figures.failures.recovery.permille, figures.failuresBefore.recovery.permille)),
+          month.failures.recovery.permille, monthBefore.failures.recovery.permille)),
     ]
   }
 
@@ -129,24 +132,20 @@ struct ReportPage {
 
   private var sections: String {
     let report = ReportText(figures)
-    let known = figures.known
-    let months = figures.month.months[known].map(\.description)
-    let movements = figures.month.movements[known]
-    let trials = figures.month.trials[known]
-    let failures = figures.month.failures[known]
+    let known = figures.month.known
+    let months = known.map(\.month.description)
     var html = section(
       "Subscribers",
       [
         Plot.line(
           "Subscribers at the end of each month", months,
-          movements.map { Double($0.closing) }
+          known.map { Double($0.movement.closing) }
         ) { Int64($0).grouped },
         Plot.bars(
           "At the end of the month, by plan, store and interval",
-          figures.segments.filter { $0.movement.closing > 0 }.map {
+          figures.month.sortedSegments.filter { $0.movement.closing > 0 }.map {
             Plot.Bar(
-              name: $0.segment.name, value: Double($0.movement.closing),
-              label: $0.movement.closing.grouped)
+              $0.segment.name, Double($0.movement.closing), label: $0.movement.closing.grouped)
           }),
       ], report.subscribers)
     html += section(
@@ -154,31 +153,30 @@ struct ReportPage {
       [
         Plot.upAndDown(
           "Who came (up) and who was lost (down)", months,
-          up: movements.map { $0.new + $0.returned },
-          down: movements.map(\.lost)),
+          up: known.map(\.movement.came), down: known.map(\.movement.lost)),
         Plot.bars(
           "Why they were lost",
-          figures.reasons.map {
+          figures.month.sortedReasons.map {
             Plot.Bar(
-              name: $0.reason.rawValue.replacing("_", with: " "), value: Double($0.count),
+              $0.reason.rawValue.replacing("_", with: " "), Double($0.count),
               label: $0.count.grouped)
           }),
       ], report.reasons)
     for currency in figures.month.currencies {
-      let series = figures.month.revenueOfMonths[currency].map { Array($0[known]) } ?? []
+      let series = known.flatMap(\.revenue).filter { $0.currency == currency }.map(\.revenue.net)
       html += section(
         "Revenue in \(currency)",
         [
           Plot.line(
-            "Net revenue of each month, \(currency)", months, series.map(\.net.approximate)
+            "Net revenue of each month, \(currency)", months, series.map(\.approximate)
           ) { value in
-            series.map(\.net).first { $0.approximate == value }?.money(in: currency).amount ?? ""
+            series.first { $0.approximate == value }?.money(in: currency).amount ?? ""
           },
           Plot.bars(
             "Net in the month, by plan, store and interval",
-            figures.revenue(in: currency).filter { $0.revenue.net > .zero }.map {
+            figures.month.segments(of: currency).filter { $0.revenue.net > .zero }.map {
               Plot.Bar(
-                name: $0.segment.name, value: $0.revenue.net.approximate,
+                $0.segment.name, $0.revenue.net.approximate,
                 label: $0.revenue.net.money(in: currency).amount)
             }),
         ], report.revenue(in: currency))
@@ -188,14 +186,14 @@ struct ReportPage {
       [
         Plot.upAndDown(
           "After which people subscribed (up) and did not (down)", months,
-          up: trials.map(\.converted), down: trials.map(\.ended))
+          up: known.map(\.trials.converted), down: known.map(\.trials.ended))
       ], report.trials)
     html += section(
       "Failed payments",
       [
         Plot.upAndDown(
           "Which recovered (up) and did not (down)", months,
-          up: failures.map(\.recovered), down: failures.map(\.lost))
+          up: known.map(\.failures.recovered), down: known.map(\.failures.lost))
       ], report.failures)
     html += section("The months up to it", [], report.history)
     return html
@@ -206,14 +204,14 @@ struct ReportPage {
             "Bytes used, by plan",
             figures.storageOfPlans.map {
               Plot.Bar(
-                name: $0.plan, value: Double($0.sum.usageByteCount),
+                $0.plan, Double($0.sum.usageByteCount),
                 label: ByteCount.text($0.sum.usageByteCount))
             }),
           Plot.bars(
             "Accounts over their cap, by plan",
             figures.storageOfPlans.filter { $0.sum.overCapAccountCount > 0 }.map {
               Plot.Bar(
-                name: $0.plan, value: Double($0.sum.overCapAccountCount),
+                $0.plan, Double($0.sum.overCapAccountCount),
                 label: $0.sum.overCapAccountCount.grouped)
             }),
         ], report.storage)

@@ -1,4 +1,5 @@
 internal import Accounts
+internal import Acts
 internal import Base
 internal import CommandLine
 internal import Configuration
@@ -14,7 +15,7 @@ struct ReportText {
 
   var text: String {
     let toDate = figures.month.toDate.map { ", until \($0)" } ?? ""
-    var text = "\(figures.title)\(toDate), as known at \(figures.made)\n"
+    var text = "\(figures.month.title)\(toDate), as known at \(figures.made)\n"
     let catalogue = "catalogue \(Printable.text(figures.catalogue.version)), digest "
     text +=
       catalogue
@@ -23,7 +24,7 @@ struct ReportText {
     text += titled("why they were lost", reasons)
     text += titled("trials", trials)
     text += titled("failed payments", failures)
-    for currency in figures.month.currencies where !figures.revenue(in: currency).isEmpty {
+    for currency in figures.month.currencies where !figures.month.segments(of: currency).isEmpty {
       text += titled("revenue in \(Printable.text(currency))", revenue(in: currency))
     }
     text += titled("the months up to it", history)
@@ -36,103 +37,31 @@ struct ReportText {
   }
 
   var subscribers: Table {
-    var table = Table(
-      ("STORE", .left), ("PLAN", .left), ("INTERVAL", .left), ("OPENING", .right), ("NEW", .right),
-      ("RETURNED", .right), ("IN", .right), ("OUT", .right), ("LOST", .right),
-      ("CLOSING", .right), ("CHURN", .right))
-    func add(_ names: [String], _ movement: MonthlyReport.Movement) {
-      table.add(
-        names[0], names[1], names[2], movement.opening.grouped, movement.new.grouped,
-        movement.returned.grouped, movement.changedIn.grouped, movement.changedOut.grouped,
-        movement.lost.grouped, movement.closing.grouped, movement.churn.text)
-    }
-    for (segment, movement) in figures.segments {
-      add([segment.store, segment.plan ?? "-", segment.period.rawValue], movement)
-    }
-    add(["all", "", ""], figures.movement)
-    return table
+    table(
+      ReportColumns.split(ReportColumns.movement),
+      figures.month.splitMovements + [(nil, figures.month.current.movement)])
   }
 
-  var reasons: Table {
-    var table = Table(("REASON", .left), ("SUBSCRIBERS", .right))
-    for (reason, count) in figures.reasons { table.add(reason.rawValue, count.grouped) }
-    return table
-  }
-
-  var trials: Table {
-    var table = Table(
-      ("OPENING", .right), ("STARTED", .right), ("CONVERTED", .right), ("ENDED", .right),
-      ("CLOSING", .right))
-    let trials = figures.trials
-    table.add(
-      trials.opening.grouped, trials.started.grouped, trials.converted.grouped,
-      trials.ended.grouped, trials.closing.grouped)
-    return table
-  }
-
-  var failures: Table {
-    var table = Table(
-      ("OPENING", .right), ("FAILED", .right), ("RECOVERED", .right), ("LOST", .right),
-      ("CLOSING", .right), ("RECOVERY", .right))
-    let failures = figures.failures
-    table.add(
-      failures.opening.grouped, failures.failed.grouped, failures.recovered.grouped,
-      failures.lost.grouped, failures.closing.grouped, failures.recovery.text)
-    return table
-  }
+  var reasons: Table { table(ReportColumns.reasons, figures.month.sortedReasons) }
+  var trials: Table { table(ReportColumns.trials, [figures.month.current.trials]) }
+  var failures: Table { table(ReportColumns.failures, [figures.month.current.failures]) }
+  var history: Table { table(ReportColumns.months, figures.month.known) }
 
   func revenue(in currency: String) -> Table {
-    var table = Table(
-      ("STORE", .left), ("PLAN", .left), ("INTERVAL", .left), ("PAYMENTS", .right),
-      ("GROSS", .right), ("REFUNDS", .right), ("REFUNDED", .right), ("DISPUTES", .right),
-      ("DISPUTED", .right), ("NET", .right))
-    func add(_ names: [String], _ revenue: MonthlyReport.Revenue) {
-      func text(_ sum: MoneySum) -> String { sum.money(in: currency).amount }
-      table.add(
-        names[0], names[1], names[2], revenue.paymentCount.grouped, text(revenue.gross),
-        revenue.refundCount.grouped, text(revenue.refunded), revenue.disputeCount.grouped,
-        text(revenue.disputed), text(revenue.net))
-    }
-    for (segment, revenue) in figures.revenue(in: currency) {
-      add([segment.store, segment.plan ?? "-", segment.period.rawValue], revenue)
-    }
-    add(["all", "", ""], figures.month.revenue(in: currency))
-    return table
-  }
-
-  var history: Table {
-    var table = Table(
-      ("MONTH", .left), ("CLOSING", .right), ("CAME", .right), ("LOST", .right),
-      ("CHURN", .right), ("NET", .left))
-    for index in figures.known {
-      let movement = figures.month.movements[index]
-      let net = figures.month.currencies.compactMap { currency in
-        figures.month.revenueOfMonths[currency].map {
-          $0[index].net.money(in: currency).description
-        }
-      }
-      table.add(
-        figures.month.months[index].description + (figures.isToDate(index) ? " to date" : ""),
-        movement.closing.grouped,
-        (movement.new + movement.returned).grouped,
-        movement.lost.grouped, movement.churn.text,
-        net.isEmpty ? "-" : net.joined(separator: ", "))
-    }
-    return table
+    let all = MonthlyReport.CurrencyRevenue(
+      figures.month.revenue(in: currency), in: currency)
+    return table(
+      ReportColumns.split(ReportColumns.revenue),
+      figures.month.splitRevenue(in: currency) + [(nil, all)])
   }
 
   var storage: Table {
-    var table = Table(
-      ("PLAN", .left), ("ACCOUNTS", .right), ("USED", .right), ("OVER CAP", .right),
-      ("BY", .right))
-    func add(_ name: String, _ sum: StorageSum) {
-      table.add(
-        name, sum.accountCount.grouped, ByteCount.text(sum.usageByteCount),
-        sum.overCapAccountCount.grouped, ByteCount.text(sum.overCapByteCount))
-    }
-    for (plan, sum) in figures.storageOfPlans { add(plan, sum) }
-    add("all", figures.storage.total)
-    return table
+    table(
+      ReportColumns.storageOfPlans, figures.storageOfPlans + [("all", figures.storage.total)])
+  }
+
+  private func table<Row>(_ listing: Listing<Row>, _ rows: [Row]) -> Table {
+    listing.table(rows, at: figures.made)
   }
 
   private var notes: [String] { ReportNotes.all(figures) }

@@ -1,17 +1,19 @@
-internal import CommandLine
-
 /// Plots as SVG within a page: in the page's colours, with labels at the data.
-enum Plot {
-  struct Bar {
+package enum Plot {
+  package struct Bar {
     let name: String
     let value: Double
     let label: String
+
+    package init(_ name: String, _ value: Double, label: String) {
+      (self.name, self.value, self.label) = (name, value, label)
+    }
   }
 
   private static let width = 480.0
 
   /// A line with one value for each name. The first, the highest and the last are labelled.
-  static func line(
+  package static func line(
     _ title: String, _ names: [String], _ values: [Double], label: (Double) -> String
   ) -> String {
     guard values.contains(where: { $0 != 0 }) else { return figure(title, empty) }
@@ -45,7 +47,7 @@ enum Plot {
   }
 
   /// A horizontal bar for each; the longest fills the available width.
-  static func bars(_ title: String, _ bars: [Bar]) -> String {
+  package static func bars(_ title: String, _ bars: [Bar]) -> String {
     guard let longest = bars.map(\.value).max(), longest > 0 else { return figure(title, empty) }
     let sorted = bars.sorted { $0.value > $1.value }
     let shown = sorted.prefix(barCountMax)
@@ -68,7 +70,7 @@ enum Plot {
   private static let barCountMax = 12
 
   /// Two bars for each name, above and below a line.
-  static func upAndDown(
+  package static func upAndDown(
     _ title: String, _ names: [String], up: [Int64], down: [Int64]
   ) -> String {
     let (most, least) = (Double(up.max() ?? 0), Double(down.max() ?? 0))
