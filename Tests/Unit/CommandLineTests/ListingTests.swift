@@ -47,4 +47,28 @@ struct ListingTests {
         + #""arrived":"2026-11-15T08:30:00Z","note":null}],"next":"a"}"#)
     #expect(answer.notice == "there are more parcels; continue with --after a")
   }
+
+  @Test func `an item has lists and objects of other items, and the table columns of its own`() {
+    let carts = Listing<(parcels: [Parcel], first: Parcel?)>([
+      .list("parcels", listing) { $0.parcels }, .optionalObject("first", listing) { $0.first },
+      .texts("names") { $0.parcels.map(\.name) },
+      .shown("PARCELS", .right) { cart, _ in String(cart.parcels.count) },
+    ])
+    #expect(carts.item.misfit(carts.json((parcels, parcels[0]))) == nil)
+    #expect(carts.item.misfit(carts.json((parcels, nil))) == nil)
+    #expect(
+      carts.json(([], nil)) == ["parcels": [], "first": nil, "names": []] as JSONValue)
+    #expect(carts.text([(parcels, nil)], at: Self.now) == "PARCELS\n      2\n")
+    #expect(carts.section("carts", [([], nil)], at: Self.now) == "carts\n  PARCELS\n        0\n")
+    #expect(carts.section("carts", [], at: Self.now).isEmpty)
+  }
+
+  @Test func `the columns of a part are columns of the whole`() {
+    let sent = Listing<(number: Int64, parcel: Parcel)>(
+      [.count("number", "NUMBER") { $0.number }] + listing.columns { $0.parcel })
+    let row = (number: Int64(1000), parcel: parcels[0])
+    #expect(
+      sent.members(row).map(\.name) == ["number", "name", "count", "sent", "arrived", "note"])
+    #expect(sent.text([row], at: Self.now).contains("1,000"))
+  }
 }

@@ -2,6 +2,7 @@ internal import Answers
 internal import Base
 internal import CommandLine
 internal import JSON
+internal import JWS
 internal import Ledger
 internal import Stores
 internal import Subscriptions
@@ -37,9 +38,13 @@ struct ShownEvent: Sendable {
         : effect.held.map { Printable.text($0.description) + "\n" }.joined())
     section("had read again", Self.requests, effect.requests)
     if let message {
-      text += "\nas it came\n" + Prose.indented(Self.printable(message))
+      text +=
+        "\nas it came\n"
+        + Prose.indented(Self.safe(String(decoding: message, as: UTF8.self), Printable.text))
       for part in UnfoldedPart.all(in: KeptDelivery.parts(of: message).body) {
-        text += "\n\(Printable.text(part.path)) of it\n" + Prose.indented(part.text)
+        text +=
+          "\n\(Printable.text(part.path)) of it\n"
+          + Prose.indented(Self.safe(part.text, Printable.json))
       }
     }
     return text
@@ -68,10 +73,9 @@ struct ShownEvent: Sendable {
     }.joined()
   }
 
-  private static func printable(_ message: [UInt8]) -> String {
-    String(decoding: message, as: UTF8.self)
-      .split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
-      .map { Printable.text(String($0)) + "\n" }.joined()
+  private static func safe(_ text: String, _ line: (String) -> String) -> String {
+    text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+      .map { line(String($0)) + "\n" }.joined()
   }
 
   private var origin: String {

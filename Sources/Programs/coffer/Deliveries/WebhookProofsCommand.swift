@@ -1,4 +1,5 @@
 internal import Acts
+internal import Answers
 internal import Base
 internal import CommandLine
 internal import Configuration
@@ -26,19 +27,14 @@ extension Command {
       try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
         database, configuration in
         let stores = try StoreList.configured(invocation.settings, clock: configuration.clock)
-        let used = try database.read { reader in
-          try stores.flatMap {
-            try ProofRow.all(of: $0.provider, countMax: countMax, reading: reader)
-          }
-        }
-        let uses = Use.all(used, of: stores)
+        let uses = try database.read { try ProofUse.all(of: stores, reading: $0) }
         return Answer(
           text: proofs.text(uses, at: configuration.clock.now()),
-          json: .array(uses.map(proofs.json)))
+          json: proofs.array(uses))
       }
     })
 
-  private static var proofs: Listing<Use> {
+  private static var proofs: Listing<ProofUse> {
     Listing(
       "proofs",
       [
@@ -49,33 +45,5 @@ extension Command {
         .optionalTime("first", "FIRST") { $0.row?.first },
         .optionalTime("last", "LAST") { $0.row?.last },
       ])
-  }
-
-  /// A store's own keys change some dozen times a year.
-  private static let countMax = 100
-}
-
-/// A proof of deliveries, and the times of its use.
-private struct Use {
-  let provider: ObjectKey.Provider
-  let proof: String
-  let isConfigured: Bool
-  /// Nil if it was never used.
-  let row: ProofRow?
-
-  /// The proofs of each store: configured ones in their order, then others that were used, the latest first.
-  static func all(_ used: [ProofRow], of stores: StoreList) -> [Use] {
-    stores.flatMap { store in
-      let own = used.filter { $0.provider == store.provider }
-      let configured = store.webhook?.proofs ?? []
-      return configured.map { proof in
-        Use(
-          provider: store.provider, proof: proof, isConfigured: true,
-          row: own.first { $0.proof == proof })
-      }
-        + own.filter { !configured.contains($0.proof) }.map {
-          Use(provider: store.provider, proof: $0.proof, isConfigured: false, row: $0)
-        }
-    }
   }
 }

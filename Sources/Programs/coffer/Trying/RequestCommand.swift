@@ -40,7 +40,7 @@ extension Command {
     examples: ["coffer request GET /v1/account --key-file ada.key"],
     arguments: [method, target],
     options: [keyFile, body, signChanges, header, authority, url, output],
-    answers: Exchange.shape,
+    answers: Exchange.listing.item,
     run: { invocation in
       let configuration = try PeerConfiguration(invocation.settings)
       let (method, target) = (invocation[method].uppercased(), invocation[target])
@@ -57,9 +57,9 @@ extension Command {
       let exchange = try Exchange(method: method, url: base + target, headers: headers, body: body)
       if exchange.code == .ok, let path = invocation[output] {
         try OutputFile.write(exchange.body, to: path)
-        return exchange.answer(text: "\(exchange.body.count) bytes in \(path)\n")
+        return exchange.answer(showing: "\(exchange.body.count) bytes in \(path)\n")
       }
-      return exchange.answer
+      return exchange.answer()
     })
 
   private static func bodyBytes(

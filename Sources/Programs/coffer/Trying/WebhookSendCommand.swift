@@ -3,6 +3,7 @@ internal import Acts
 internal import Base
 internal import CommandLine
 internal import Configuration
+internal import HTTPMessages
 internal import HTTPServer
 internal import Storage
 internal import Stripe
@@ -41,7 +42,7 @@ extension Command {
     examples: ["coffer webhook send webhooks/stripe/first-purchase/01.http --account ada --now"],
     arguments: [fixture],
     options: [url, secretIndex, moment, account, now],
-    answers: Exchange.shape,
+    answers: Exchange.listing.item,
     run: { invocation in
       let configuration = try PeerConfiguration(invocation.settings)
       let path = invocation[fixture]
@@ -57,8 +58,11 @@ extension Command {
         let account = try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
           try database.read { try DatabaseSession.account($0, name).id }
         }
-        fixture.body = try DeliveryOfToday.made(
-          from: fixture.body, account: account, now: configuration.clock.now())
+        guard
+          let body = DeliveryOfToday.made(
+            from: fixture.body, account: account, now: configuration.clock.now())
+        else { throw CommandFailure(.refused, "the fixture is not a Stripe event") }
+        fixture.body = body
       case (nil, false): break
       case (nil, true): throw CommandFailure(.usage, "--now needs --account")
       case (_, false): throw CommandFailure(.usage, "--account needs --now")
@@ -74,7 +78,7 @@ extension Command {
         headers: fixture.headers.filter { !dropped.contains($0.name.lowercased()) }
           .map { ($0.name, $0.value) } + signatures,
         body: fixture.body)
-      return exchange.answer
+      return exchange.answer()
     })
 
   private static let stripe = "/webhooks/stripe"

@@ -1,21 +1,21 @@
 internal import Base
-internal import CommandLine
-internal import Configuration
+package import CommandLine
+package import Configuration
 internal import HTTPClient
 internal import HTTPMessages
-internal import HTTPServer
+package import HTTPServer
 internal import JSON
 
 /// One request to a running program and its answer.
-struct Exchange {
-  let status: Int
-  let headers: Headers
-  let body: [UInt8]
+package struct Exchange {
+  private let status: Int
+  private let headers: Headers
+  package let body: [UInt8]
 
   private static let timeout: Instant.Span = .seconds(60)
   private static let bodyByteCountMax = 1 << 30
 
-  init(
+  package init(
     method: String, url: String, headers: [(String, String)], body: [UInt8]?
   ) throws {
     let reply = try HTTPClient(bodyByteCountMax: Self.bodyByteCountMax).send(
@@ -26,7 +26,7 @@ struct Exchange {
   }
 
   /// The URL of a program's API at its listening address; "every address" becomes loopback.
-  static func baseURL(_ listen: SocketAddress) -> String {
+  package static func baseURL(_ listen: SocketAddress) -> String {
     switch listen.host {
     case "0.0.0.0": "http://127.0.0.1:\(listen.port)"
     case "::": "http://[::1]:\(listen.port)"
@@ -36,10 +36,10 @@ struct Exchange {
 
   /// The body on stdout, for the next program, and the status on stderr. The code is 1 if the
   /// request was refused.
-  var answer: Answer { answer(text: text) }
-
-  func answer(text: String) -> Answer {
-    Answer(code: code, text: text, json: json, notice: "HTTP \(status)")
+  /// `shown` is printed in place of the body.
+  package func answer(showing shown: String? = nil) -> Answer {
+    Answer(
+      code: code, text: shown ?? text, json: Self.listing.json(self), notice: "HTTP \(status)")
   }
 
   /// Text bodies end with a line feed.
@@ -51,23 +51,21 @@ struct Exchange {
     return text.hasSuffix("\n") ? text : text + "\n"
   }
 
-  static let shape: JSONShape = [
-    "status": .integer, "headers": .list(.list(.text)), "body": .orNull(.text),
-    "body_base64": .text,
-  ]
-
-  var json: JSONValue {
-    [
-      "status": .integer(Int64(status)),
-      "headers": .array(
-        headers.fields.map { field in
-          [.string(field.name), .string(String(decoding: field.value, as: UTF8.self))]
-        }),
-      "body": String(validating: body, as: UTF8.self).map { .string($0) } ?? .null,
-      "body_base64": .string(Base64.standard.encode(body)),
-    ]
+  package static var listing: Listing<Exchange> {
+    Listing([
+      .integer("status") { Int64($0.status) },
+      Column(
+        "headers", .list(.list(.text)),
+        json: { exchange in
+          .array(
+            exchange.headers.fields.map { field in
+              [.string(field.name), .string(String(decoding: field.value, as: UTF8.self))]
+            })
+        }), .optionalText("body") { String(validating: $0.body, as: UTF8.self) },
+      .text("body_base64") { Base64.standard.encode($0.body) },
+    ])
   }
 
   /// Whether the program accepted the request.
-  var code: ExitCode { 200...399 ~= status ? .ok : .refused }
+  package var code: ExitCode { 200...399 ~= status ? .ok : .refused }
 }

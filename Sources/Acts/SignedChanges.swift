@@ -1,15 +1,17 @@
 internal import Base
-internal import CommandLine
+package import CommandLine
 internal import Configuration
-internal import Crypto
+package import Crypto
 internal import JSON
 
 /// A batch of changes that a person wrote, completed with what only a device can add.
-enum SignedChanges {
+package enum SignedChanges {
   /// The body of `POST /v1/files` with author and signatures, made from one without them.
   ///
   /// Each signature is by `key` over the canonical form (RFC 8785) of the change's `file` or `share`.
-  static func body(_ bytes: [UInt8], by key: Ed25519PrivateKey) throws(CommandFailure) -> [UInt8] {
+  package static func body(_ bytes: [UInt8], by key: Ed25519PrivateKey) throws(CommandFailure)
+    -> [UInt8]
+  {
     let json: JSON
     do { json = try JSON.parse(bytes) } catch {
       throw CommandFailure(.usage, "--sign-changes takes JSON: \(error.path): \(error.message)")

@@ -1,17 +1,15 @@
-internal import CommandLine
-
 /// A whole HTTP/1.1 request as a file holds it, which is the form of the webhook fixtures.
-struct RawRequest {
-  let method: String
+package struct RawRequest {
+  package let method: String
   /// The target as it is sent: `/webhooks/stripe`.
-  let target: String
-  let headers: [(name: String, value: String)]
-  var body: [UInt8]
+  package let target: String
+  package let headers: [(name: String, value: String)]
+  package var body: [UInt8]
 
   /// Nil unless there is a request line, headers, an empty line and as much body as declared.
   ///
   /// Lines may end in CR LF or in LF alone. The body is taken byte for byte.
-  init?(_ bytes: [UInt8]) {
+  package init?(_ bytes: [UInt8]) {
     guard let (head, body) = Self.split(bytes) else { return nil }
     // Split by scalars, because CR LF is one character in Swift.
     var lines = head.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)

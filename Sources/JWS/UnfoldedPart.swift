@@ -1,23 +1,21 @@
 internal import Base
-internal import CommandLine
 internal import JSON
-internal import JWS
 
 /// A signed or encoded part of a body, for people. The App Store signs a notification and, in it, a
 /// transaction and a renewal. What Google pushes is in base64.
-struct UnfoldedPart {
+package struct UnfoldedPart {
   /// Its place, e.g. `$.signedPayload.data.signedTransactionInfo`.
-  let path: String
+  package let path: String
   /// Its JSON, one line for each value.
-  let text: String
+  package let text: String
 
-  static func all(in body: [UInt8]) -> [UnfoldedPart] {
+  package static func all(in body: [UInt8]) -> [UnfoldedPart] {
     if let json = try? JSON.parse(body) { return parts(in: json, at: "$") }
     return unfolded(String(decoding: body, as: UTF8.self)).map { parts(of: $0, at: "$") } ?? []
   }
 
   private static func parts(of json: JSON, at path: String) -> [UnfoldedPart] {
-    [UnfoldedPart(path: path, text: lines(json, indent: "") + "\n")] + parts(in: json, at: path)
+    [UnfoldedPart(path: path, text: lines(json, indent: ""))] + parts(in: json, at: path)
   }
 
   private static func parts(in json: JSON, at path: String) -> [UnfoldedPart] {
@@ -56,6 +54,6 @@ struct UnfoldedPart {
   }
 
   private static func scalar(_ value: JSONValue) -> String {
-    Printable.json(String(decoding: value.encoded(), as: UTF8.self))
+    String(decoding: value.encoded(), as: UTF8.self)
   }
 }
