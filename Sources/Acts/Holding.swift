@@ -1,6 +1,6 @@
 package import Accounts
 package import Base
-internal import CommandLine
+package import CommandLine
 package import JSON
 package import Ledger
 package import Storage
@@ -36,6 +36,28 @@ package struct Holding {
 
   private static func text(_ grant: Grant) -> String {
     grant.planID + (grant.until.map { " until \($0)" } ?? "")
+  }
+}
+
+extension Act {
+  /// A decision about an account that is not erased, with what it holds before and after. `decide`
+  /// returns the text that is printed once it is done, and the members.
+  package func whenDecided(
+    about name: String, _ ledger: Ledger,
+    _ decide:
+      @escaping @Sendable (Account, Transaction, Instant) throws -> (
+        text: String, members: [JSONValue.Member]
+      )
+  ) throws -> Answer {
+    try whenConfirmed { transaction, now in
+      let account = try DatabaseSession.livingAccount(transaction, name)
+      let before = try Holding(account.id, ledger, at: now, transaction).json
+      let (text, members) = try decide(account, transaction, now)
+      return Effect(
+        subject: account.id.description, name: account.username, account: account.id,
+        before: before, after: try Holding(account.id, ledger, at: now, transaction).json,
+        text: text, members: members)
+    }
   }
 }
 

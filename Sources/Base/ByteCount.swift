@@ -11,4 +11,18 @@ package enum ByteCount {
     let tenths = count / (unit / 10) % 10
     return "\(count / unit)\(tenths == 0 ? "" : ".\(tenths)") \(names[names.startIndex])"
   }
+
+  private static let units: [(name: String, byteCount: Int64)] = [
+    ("kb", 1000), ("mb", 1_000_000), ("gb", 1_000_000_000), ("tb", 1_000_000_000_000), ("b", 1),
+  ]
+
+  /// Reads whole bytes, or units in any case: `500000000`, `500MB`; nil for anything else.
+  package static func read(_ text: String) -> Int64? {
+    let text = text.lowercased()
+    let unit = units.first { text.hasSuffix($0.name) }
+    guard let number = Int64(unit.map { text.dropLast($0.name.count) } ?? text[...]), number >= 0
+    else { return nil }
+    let (product, overflow) = number.multipliedReportingOverflow(by: unit?.byteCount ?? 1)
+    return overflow ? nil : product
+  }
 }

@@ -37,6 +37,17 @@ package enum StatedTime: Sendable, Equatable {
   }
 }
 
+extension Invocation {
+  /// The end that an option gives; nil without it.
+  package func end(
+    _ option: Parameter<StatedTime?>, at now: Instant
+  ) throws(CommandFailure) -> Instant? {
+    let end = self[option]?.moment(at: now)
+    if let end, end <= now { throw CommandFailure(.usage, "\(option.name) is in the past") }
+    return end
+  }
+}
+
 extension Form where Value == StatedTime {
   /// A moment; a plain span is in the past.
   package static var time: Form { stated { StatedTime($0) } }

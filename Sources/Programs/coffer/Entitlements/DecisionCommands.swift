@@ -49,28 +49,23 @@ extension Command {
         guard ledger.rules.catalogue.plan(plan) != nil else {
           throw CommandFailure(.refused, "there is no plan \(plan)")
         }
-        let until = invocation[until]?.moment(at: now)
-        if let until, until <= now {
-          throw CommandFailure(.usage, "--until is in the past")
-        }
-        return try Act(invocation, on: database).whenConfirmed { transaction, now in
-          let account = try DatabaseSession.livingAccount(
-            transaction, invocation[CommonArguments.account])
-          try requireAnother(plan, until, for: account.id, ledger, at: now, transaction)
-          let before = try Holding(account.id, ledger, at: now, transaction)
-          let decided = try ledger.decide(
+        let until = try invocation.end(until, at: now)
+        return try Act(invocation, on: database).whenDecided(
+          about: invocation[CommonArguments.account], ledger
+        ) { account, transaction, now in
+          try requireAnother(plan, until, for: account.id, ledger, transaction)
+          let id = try ledger.decide(
             .grant(account.id, planID: plan, from: now, until: until, note: reason), at: now,
-            in: transaction)
-          return Act.Effect(
-            subject: account.id.description, name: account.username, account: account.id,
-            before: before.json,
-            after: try Holding(account.id, ledger, at: now, transaction).json,
-            text: "grant  \(decided.id)\n",
-            members: [
-              .init("grant", .string(decided.id.description)),
+            in: transaction
+          ).id
+          return (
+            "grant  \(id)\n",
+            [
+              .init("grant", .string(id.description)),
               .init("account", .string(account.id.description)), .init("plan", .string(plan)),
               .init("until", until.map { .string($0.description) } ?? .null),
-            ])
+            ]
+          )
         }
       }
     })
@@ -78,7 +73,7 @@ extension Command {
   /// Refuses a grant that gives nothing: the plan that everyone has, or one that was already granted.
   private static func requireAnother(
     _ plan: String, _ until: Instant?, for account: Identifier, _ ledger: Ledger,
-    at now: Instant, _ transaction: Transaction
+    _ transaction: Transaction
   ) throws {
     guard plan != ledger.rules.catalogue.free.id else {
       throw CommandFailure(.refused, "every account has the plan \(plan)")
@@ -104,9 +99,9 @@ extension Command {
     run: { invocation in
       let (grant, reason) = (invocation[grant], invocation[Act.reason])
       return try DatabaseSession.withLedger(invocation) { database, ledger, _ in
-        try Act(invocation, on: database).whenConfirmed { transaction, now in
-          let account = try DatabaseSession.livingAccount(
-            transaction, invocation[CommonArguments.account])
+        try Act(invocation, on: database).whenDecided(
+          about: invocation[CommonArguments.account], ledger
+        ) { account, transaction, now in
           let grants = try Grant.active(of: account.id, reading: transaction)
           guard let held = grants.first(where: { $0.id == grant }) else {
             throw CommandFailure(.refused, "account \(account.id) has no grant \(grant)")
@@ -117,15 +112,9 @@ extension Command {
               held.isRevoked
                 ? "grant \(grant) was revoked on \(end)" : "grant \(grant) ended on \(end)")
           }
-          let before = try Holding(account.id, ledger, at: now, transaction)
           try ledger.decide(
             .ungrant(account.id, grant: grant, note: reason), at: now, in: transaction)
-          return Act.Effect(
-            subject: account.id.description, name: account.username, account: account.id,
-            before: before.json,
-            after: try Holding(account.id, ledger, at: now, transaction).json,
-            text: "revoked  \(grant)\n",
-            members: [.init("revoked", .string(grant.description))])
+          return ("revoked  \(grant)\n", [.init("revoked", .string(grant.description))])
         }
       }
     })

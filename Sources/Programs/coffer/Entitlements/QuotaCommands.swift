@@ -31,33 +31,33 @@ extension Command {
     run: { invocation in
       let reason = invocation[Act.reason]
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
-        let byteCount = try byteCount(invocation[size], ledger.rules.catalogue)
-        let until = invocation[until]?.moment(at: now)
-        if let until, until <= now { throw CommandFailure(.usage, "--until is in the past") }
-        return try Act(invocation, on: database).whenConfirmed { transaction, now in
-          let account = try DatabaseSession.livingAccount(
-            transaction, invocation[CommonArguments.account])
+        let size = invocation[size]
+        guard
+          let byteCount = ledger.rules.catalogue.plan(size)?.byteCount ?? ByteCount.read(size)
+        else {
+          throw CommandFailure(
+            .usage, "\(size) is neither a plan nor a size, e.g. 500000000, 500MB or 2TB")
+        }
+        let until = try invocation.end(until, at: now)
+        return try Act(invocation, on: database).whenDecided(
+          about: invocation[CommonArguments.account], ledger
+        ) { account, transaction, now in
           let held = try QuotaOverride.current(of: account.id, at: now, reading: transaction)
-          guard held?.byteCount != byteCount || held?.until != until else {
+          if let held, held.byteCount == byteCount, held.until == until {
             throw CommandFailure(
-              .refused,
-              "account \(account.id) has that quota already, since "
-                + "\(held?.from ?? now)")
+              .refused, "account \(account.id) has that quota already, since \(held.from)")
           }
-          let before = try Holding(account.id, ledger, at: now, transaction)
           try ledger.decide(
             .quota(account.id, byteCount: byteCount, until: until, note: reason), at: now,
             in: transaction)
-          return Act.Effect(
-            subject: account.id.description, name: account.username, account: account.id,
-            before: before.json,
-            after: try Holding(account.id, ledger, at: now, transaction).json,
-            text: "quota  \(ByteCount.text(byteCount))\n",
-            members: [
+          return (
+            "quota  \(ByteCount.text(byteCount))\n",
+            [
               .init("account", .string(account.id.description)),
               .init("quota", .integer(byteCount)),
               .init("until", until.map { .string($0.description) } ?? .null),
-            ])
+            ]
+          )
         }
       }
     })
@@ -73,40 +73,16 @@ extension Command {
     run: { invocation in
       let reason = invocation[Act.reason]
       return try DatabaseSession.withLedger(invocation) { database, ledger, _ in
-        try Act(invocation, on: database).whenConfirmed { transaction, now in
-          let account = try DatabaseSession.livingAccount(
-            transaction, invocation[CommonArguments.account])
+        try Act(invocation, on: database).whenDecided(
+          about: invocation[CommonArguments.account], ledger
+        ) { account, transaction, now in
           guard try QuotaOverride.current(of: account.id, at: now, reading: transaction) != nil
           else {
             throw CommandFailure(.refused, "no quota is set for account \(account.id)")
           }
-          let before = try Holding(account.id, ledger, at: now, transaction)
           try ledger.decide(.quotaCleared(account.id, note: reason), at: now, in: transaction)
-          return Act.Effect(
-            subject: account.id.description, name: account.username, account: account.id,
-            before: before.json,
-            after: try Holding(account.id, ledger, at: now, transaction).json, text: "cleared\n",
-            members: [.init("account", .string(account.id.description))])
+          return ("cleared\n", [.init("account", .string(account.id.description))])
         }
       }
     })
-
-  private static let units: [(String, Int64)] = [
-    ("kB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000), ("B", 1),
-  ]
-
-  /// A plan's size, or a number with or without a unit.
-  private static func byteCount(
-    _ text: String, _ catalogue: Catalogue
-  ) throws(CommandFailure) -> Int64 {
-    if let plan = catalogue.plan(text) { return plan.byteCount }
-    let unit = units.first { text.lowercased().hasSuffix($0.0.lowercased()) }
-    let digits = unit.map { text.dropLast($0.0.count) } ?? text[...]
-    let (product, overflow) = (Int64(digits) ?? -1).multipliedReportingOverflow(by: unit?.1 ?? 1)
-    guard product >= 0, !overflow else {
-      throw CommandFailure(
-        .usage, "\(text) is neither a plan nor a size, e.g. 500000000, 500MB or 2TB")
-    }
-    return product
-  }
 }
