@@ -208,7 +208,7 @@ let package = Package(
     module(
       "Acts",
       [
-        "Accounts", "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine",
+        "Accounts", "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine", "Compression",
         "Configuration", "Crypto", "HTTPClient", "HTTPMessages", "HTTPServer", "JSON",
         "KnownStores", "Ledger", "ProviderAPI", "Report", "Storage", "Stores", "Stripe",
         "Subscriptions", "Sync", "Tiers",

@@ -97,6 +97,18 @@ package indirect enum JSONShape: Sendable {
   }
 }
 
+extension CommandTable {
+  /// The JSON Schema of every command's JSON, each under its name.
+  package var schema: JSONValue {
+    [
+      "$schema": "https://json-schema.org/draft/2020-12/schema",
+      "$id": .string("urn:\(name):commands:\(JSONShape.version)"),
+      "title": .string("\(name) --json, version \(JSONShape.version)"),
+      "$defs": .object(all.map { .init($0.name, $0.answers.schema) }),
+    ]
+  }
+}
+
 extension JSONValue {
   /// RFC 3339, or null at either end of time.
   package static func moment(_ instant: Instant) -> JSONValue {

@@ -1,3 +1,4 @@
+internal import Base
 internal import CommandLine
 internal import Configuration
 internal import JSON
@@ -23,7 +24,7 @@ extension Command {
     options: [program, stripeCheck],
     answers: .oneOf([
       [
-        "settings": .list(["name": .text, "value": .orNull(.text), "from": .text]),
+        "settings": .list(rows.item),
         "problems": .list(.text),
       ],
       ["needed": .list(.text), "not_compared": .text],
@@ -33,25 +34,25 @@ extension Command {
       if invocation[stripeCheck] { return try checkStripe(invocation) }
       let effective = EffectiveSettings(invocation.settings)
       let problems = EffectiveSettings.problems(invocation.settings, for: invocation[program])
-      var table = Table(("SETTING", .left), ("VALUE", .left), ("FROM", .left))
-      for row in effective.rows {
-        table.add(row.name, row.isSet ? row.shown : "(\(row.shown))", row.origin)
-      }
-      var text = table.text
+      var text = rows.text(effective.rows, at: .distantPast)
       if !problems.isEmpty { text += "\nproblems:\n" + problems.map { "  \($0)\n" }.joined() }
       return Answer(
         code: problems.isEmpty ? .ok : .configuration, text: text,
         json: [
-          "settings": .array(
-            effective.rows.map { row in
-              [
-                "name": .string(row.name), "value": row.isSet ? .string(row.shown) : .null,
-                "from": .string(row.origin),
-              ]
-            }),
+          "settings": rows.array(effective.rows),
           "problems": .array(problems.map { .string($0) }),
         ])
     })
+
+  private static var rows: Listing<EffectiveSettings.Row> {
+    Listing([
+      .text("name", "SETTING") { $0.name },
+      Column(
+        "value", .orNull(.text), "VALUE", json: { $0.isSet ? .string($0.shown) : .null },
+        cell: { row, _ in row.isSet ? row.shown : "(\(row.shown))" }),
+      .text("from", "FROM") { $0.origin },
+    ])
+  }
 }
 
 extension Form where Value == Program {

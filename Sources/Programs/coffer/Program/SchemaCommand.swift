@@ -14,17 +14,8 @@ extension Command {
     examples: ["coffer schema > coffer.schema.json"],
     answers: .anything,
     run: { _ in
-      let document = document
+      let document = CommandTable.coffer.schema
       let text = String(decoding: document.encoded(), as: UTF8.self)
       return Answer(text: text + "\n", json: document)
     })
-
-  private static var document: JSONValue {
-    [
-      "$schema": "https://json-schema.org/draft/2020-12/schema",
-      "$id": .string("urn:coffer:commands:\(JSONShape.version)"),
-      "title": .string("coffer --json, version \(JSONShape.version)"),
-      "$defs": .object(CommandTable.coffer.all.map { .init($0.name, $0.answers.schema) }),
-    ]
-  }
 }

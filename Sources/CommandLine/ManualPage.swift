@@ -1,21 +1,21 @@
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import KnownStores
+package import Configuration
 
 /// A manual page for `man`, made from the programs' own descriptions (man(7)).
-struct ManualPage {
+package struct ManualPage {
+  private let table: CommandTable
   private var text: String
 
-  /// The page of one of the three programs: section 1 for the command, 8 for the servers.
-  static func of(_ program: Program) -> String {
+  /// The page of one of the three programs: section 1 for the command, 8 for the servers. The table
+  /// has the commands of the one, and the settings of all.
+  package static func of(_ program: Program, _ table: CommandTable) -> String {
     switch program {
-    case .command: command()
-    case .sync, .billing: server(program)
+    case .command: command(table)
+    case .sync, .billing: server(program, table)
     }
   }
 
-  private init(_ program: Program, synopsis: String) {
+  private init(_ program: Program, _ table: CommandTable, synopsis: String) {
+    self.table = table
     let section = program == .command ? 1 : 8
     text = ".TH \(program.rawValue.uppercased()) \(section) \"\" \"coffer \(Version.text)\"\n"
     heading("NAME")
@@ -25,10 +25,10 @@ struct ManualPage {
     line(synopsis)
   }
 
-  private static func command() -> String {
-    var page = ManualPage(.command, synopsis: "<command> [<arguments>] [<options>]")
+  private static func command(_ table: CommandTable) -> String {
+    var page = ManualPage(.command, table, synopsis: "<command> [<arguments>] [<options>]")
     page.heading("COMMANDS")
-    for command in CommandTable.coffer.all {
+    for command in table.all {
       page.text += ".SS \(escaped((["coffer"] + command.usage).joined(separator: " ")))\n"
       page.line(command.abstract)
       if !command.discussion.isEmpty {
@@ -47,8 +47,8 @@ struct ManualPage {
     return page.text
   }
 
-  private static func server(_ program: Program) -> String {
-    var page = ManualPage(program, synopsis: "[--config <path>]")
+  private static func server(_ program: Program, _ table: CommandTable) -> String {
+    var page = ManualPage(program, table, synopsis: "[--config <path>]")
     page.heading("DESCRIPTION")
     page.line("SIGTERM and SIGINT end the program once open requests are answered.")
     page.ending(program)
@@ -58,7 +58,7 @@ struct ManualPage {
   /// Adds the end that all pages have.
   private mutating func ending(_ program: Program) {
     heading("ENVIRONMENT")
-    for row in SettingsTable.coffer.rows where row.programs.contains(program) {
+    for row in table.settings.rows where row.programs.contains(program) {
       item(row.name, "\(row.text) Default: \(row.absence.text).")
     }
     heading("EXIT STATUS")
@@ -83,38 +83,5 @@ struct ManualPage {
   private static func escaped(_ text: String) -> String {
     let escaped = text.replacing("\\", with: "\\e").replacing("-", with: "\\-")
     return escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&" + escaped : escaped
-  }
-}
-
-extension Command {
-  private static let program = Parameter<Program?>.optional(
-    "program", text: "one of \(names) (default: coffer)", .program)
-  private static let names = Program.allCases.map(\.rawValue).joined(separator: ", ")
-
-  static let manual = Command(
-    words: ["man"],
-    abstract: "Print the manual page of a program",
-    discussion: "Install the pages of coffer-sync and coffer-billing in man8.",
-    examples: [
-      "coffer man | man -l -",
-      "coffer man > /usr/local/share/man/man1/coffer.1",
-    ],
-    arguments: [program],
-    answers: ["program": .text, "page": .text],
-    run: { invocation in
-      let program = invocation[program] ?? .command
-      let page = ManualPage.of(program)
-      return Answer(
-        text: page, json: ["program": .string(program.rawValue), "page": .string(page)])
-    })
-}
-
-extension Form where Value == Program {
-  fileprivate static var program: Form {
-    Form(completion: .words(Program.allCases.map(\.rawValue))) {
-      (text, _) throws(CommandFailure) in
-      if let program = Program(rawValue: text) { return program }
-      throw CommandFailure(.usage, "there is no program \(text)")
-    }
   }
 }

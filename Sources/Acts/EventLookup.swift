@@ -1,0 +1,81 @@
+package import Answers
+package import CommandLine
+internal import Compression
+package import Configuration
+package import Crypto
+internal import KnownStores
+internal import Ledger
+package import Storage
+package import Stores
+internal import Subscriptions
+
+/// Finds the deliveries that an operator names.
+package enum EventLookup {
+  /// The names that a delivery can have.
+  package static let naming = "id at the store, e.g. evt_1, or number, e.g. 17 or '#17'"
+
+  /// Throws if there is none, or if --store is needed to select one.
+  package static func find(
+    _ name: String, of store: (any Store)?, reading reader: Reader
+  ) throws -> [DeliverySummary] {
+    var found = try DeliverySummary.named(
+      name, of: store.map { [$0] } ?? Array(StoreList.known), reading: reader)
+    if let store { found.removeAll { $0.provider != store.provider } }
+    guard !found.isEmpty else {
+      let who = store.map { $0.provider.rawValue } ?? "no store"
+      throw CommandFailure(
+        .refused,
+        store == nil ? "there is no delivery \(name)" : "\(who) never sent a delivery \(name)")
+    }
+    let stores = Set(found.map { $0.provider.rawValue }).sorted()
+    guard stores.count == 1 else {
+      throw CommandFailure(
+        .usage,
+        "\(stores.joined(separator: " and ")) have a delivery \(name): choose one with --store")
+    }
+    return found
+  }
+
+  package static func sealing(
+    _ configuration: DatabaseConfiguration
+  ) throws(CommandFailure) -> SealingKeys {
+    if let sealing = configuration.sealingKeys { return sealing }
+    throw CommandFailure(
+      .usage, "stored deliveries are encrypted, and COFFER_SEALING_KEYS is not set")
+  }
+
+  /// The messages as they came, by the numbers of their deliveries.
+  package static func unsealed(
+    _ deliveries: [DeliverySummary], named name: String, _ sealing: SealingKeys,
+    _ database: Database
+  ) throws -> [Int64: [UInt8]] {
+    guard let first = deliveries.first, let store = StoreList.known[first.provider] else {
+      return [:]
+    }
+    do {
+      let kept = try database.read {
+        try KeptDelivery.find(first.deliveryID, of: store, sealing: sealing, reading: $0)
+      }
+      return Dictionary(kept.map { ($0.number, $0.message) }) { first, _ in first }
+    } catch let error as ErasedDelivery {
+      throw CommandFailure(.refused, "\(name): \(error)")
+    } catch let error as CryptoError {
+      throw CommandFailure(.refused, "these keys do not open \(name): \(error)")
+    } catch let error as CompressionError {
+      throw CommandFailure(.refused, "\(name) cannot be read: \(error)")
+    }
+  }
+}
+
+extension Form where Value == any Store {
+  package static var store: Form {
+    let names = StoreList.known.map(\.provider.rawValue)
+    return Form(completion: .words(names)) { (text, _) throws(CommandFailure) in
+      if let store = ObjectKey.Provider(rawValue: text).flatMap({ StoreList.known[$0] }) {
+        return store
+      }
+      throw CommandFailure(
+        .usage, "there is no store \(text); there are \(names.joined(separator: ", "))")
+    }
+  }
+}

@@ -1,0 +1,36 @@
+internal import CommandLine
+internal import Configuration
+internal import JSON
+
+extension Command {
+  private static let program = Parameter<Program?>.optional(
+    "program", text: "one of \(names) (default: coffer)", .program)
+  private static let names = Program.allCases.map(\.rawValue).joined(separator: ", ")
+
+  static let manual = Command(
+    words: ["man"],
+    abstract: "Print the manual page of a program",
+    discussion: "Install the pages of coffer-sync and coffer-billing in man8.",
+    examples: [
+      "coffer man | man -l -",
+      "coffer man > /usr/local/share/man/man1/coffer.1",
+    ],
+    arguments: [program],
+    answers: ["program": .text, "page": .text],
+    run: { invocation in
+      let program = invocation[program] ?? .command
+      let page = ManualPage.of(program, .coffer)
+      return Answer(
+        text: page, json: ["program": .string(program.rawValue), "page": .string(page)])
+    })
+}
+
+extension Form where Value == Program {
+  fileprivate static var program: Form {
+    Form(completion: .words(Program.allCases.map(\.rawValue))) {
+      (text, _) throws(CommandFailure) in
+      if let program = Program(rawValue: text) { return program }
+      throw CommandFailure(.usage, "there is no program \(text)")
+    }
+  }
+}
