@@ -236,10 +236,10 @@ let package = Package(
       "Sources/Programs/coffer",
       [
         "Accounts", "Acts", "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine",
-        "Compression", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer",
-        "HTTPClient", "Storage", "Tiers", "Configuration", "Doctor", "Flows", "JWS", "Jobs",
-        "Importing", "KnownStores", "Ledger", "Moving", "Orders", "ProviderAPI", "Repair",
-        "Report", "Requests", "Stores", "Subscriptions", "Stripe", "Sync",
+        "Configuration", "Crypto", "Doctor", "Flows", "HTTPMessages", "HTTPSignatures",
+        "Importing", "JSON", "JWS", "Jobs", "KnownStores", "Ledger", "Moving", "Orders",
+        "ProviderAPI", "Repair", "Report", "Requests", "Storage", "Stores", "Stripe",
+        "Subscriptions", "Sync", "Tiers",
       ]),
 
     // What tests share.

@@ -4,7 +4,6 @@ package import Base
 package import Crypto
 package import Ledger
 package import Storage
-internal import Subscriptions
 internal import Sync
 
 /// What a text names in the rows of both programs.

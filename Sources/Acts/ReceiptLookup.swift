@@ -1,6 +1,5 @@
 package import CommandLine
 package import Configuration
-internal import KnownStores
 internal import ProviderAPI
 internal import Stores
 package import Subscriptions

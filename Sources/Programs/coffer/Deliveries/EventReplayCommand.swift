@@ -2,11 +2,8 @@ internal import Acts
 internal import Answers
 internal import Base
 internal import CommandLine
-internal import Compression
 internal import Configuration
-internal import Crypto
 internal import JSON
-internal import KnownStores
 internal import Ledger
 internal import Repair
 internal import Storage
@@ -136,16 +133,13 @@ extension Command {
         let asked = invocation[moment]?.moment(at: now)
         let supposition = try redecoder.suppose(without: delivery, at: now, about: asked ?? now)
         let text = SuppositionText(supposition, about: asked, at: now)
-        var notices: [String] = []
-        if supposition.isCutShort {
-          notices.append(
-            "more than \(Supposition.otherCountMax) deliveries are about it: the oldest are left out"
-          )
-        }
-        if supposition.unreadCount > 0 {
-          notices.append(
-            "\(supposition.unreadCount) deliveries could not be read and are left out")
-        }
+        let notices = [
+          supposition.isCutShort
+            ? "more than \(Supposition.otherCountMax) deliveries are about it: the oldest are left out"
+            : nil,
+          supposition.unreadCount > 0
+            ? "\(supposition.unreadCount) deliveries could not be read and are left out" : nil,
+        ].compactMap { $0 }
         return Answer(
           text: "without \(Printable.text(delivery.delivery.deliveryID))\n" + text.text,
           json: .object(ReplayText.listing.members(delivery) + text.json),

@@ -2,9 +2,7 @@ internal import Acts
 internal import Answers
 internal import Base
 internal import CommandLine
-internal import Compression
 internal import Configuration
-internal import Crypto
 internal import JSON
 internal import KnownStores
 internal import Ledger

@@ -2,7 +2,6 @@ internal import Answers
 internal import Base
 internal import CommandLine
 internal import JSON
-internal import Ledger
 internal import Stores
 internal import Subscriptions
 internal import Tiers

@@ -1,7 +1,6 @@
 internal import Base
 internal import CommandLine
 internal import JSON
-internal import Ledger
 internal import Repair
 internal import Subscriptions
 internal import Tiers

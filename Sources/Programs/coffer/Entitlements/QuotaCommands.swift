@@ -6,7 +6,6 @@ internal import Configuration
 internal import JSON
 internal import Ledger
 internal import Storage
-internal import Sync
 internal import Tiers
 
 extension Command {

@@ -1,5 +1,4 @@
 internal import CommandLine
-internal import Configuration
 internal import JSON
 
 extension Command {

@@ -4,7 +4,6 @@ internal import Answers
 internal import Base
 internal import CommandLine
 internal import Configuration
-internal import Crypto
 internal import JSON
 internal import KnownStores
 internal import Ledger

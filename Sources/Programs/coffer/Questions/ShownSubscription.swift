@@ -4,7 +4,6 @@ internal import Answers
 internal import Audit
 internal import Base
 internal import CommandLine
-internal import JSON
 internal import Ledger
 internal import Orders
 internal import Storage

@@ -3,12 +3,9 @@ internal import Answers
 internal import Base
 internal import CommandLine
 internal import Configuration
-internal import JSON
 internal import KnownStores
 internal import Ledger
-internal import ProviderAPI
 internal import Storage
-internal import Stores
 internal import Subscriptions
 internal import Tiers
 

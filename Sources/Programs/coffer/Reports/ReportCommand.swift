@@ -1,16 +1,8 @@
-internal import Accounts
 internal import Acts
-internal import Answers
 internal import Base
 internal import CommandLine
 internal import Configuration
-internal import JSON
-internal import KnownStores
-internal import Ledger
 internal import Report
-internal import Storage
-internal import Sync
-internal import Tiers
 
 extension Command {
   private static let month = Parameter<Month?>.optional(

@@ -4,7 +4,6 @@ internal import Base
 internal import CommandLine
 internal import Configuration
 internal import Report
-internal import Sync
 internal import Tiers
 
 /// A month's figures as a page: one file that needs nothing else, for light and dark displays and for paper.

@@ -1,10 +1,8 @@
 internal import Accounts
 internal import Acts
-internal import Base
 internal import CommandLine
 internal import Configuration
 internal import Report
-internal import Sync
 internal import Tiers
 
 /// A month's figures for people at a terminal.

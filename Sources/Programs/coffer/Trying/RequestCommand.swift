@@ -3,7 +3,6 @@ internal import Base
 internal import CommandLine
 internal import Configuration
 internal import Crypto
-internal import HTTPServer
 internal import HTTPSignatures
 
 extension Command {

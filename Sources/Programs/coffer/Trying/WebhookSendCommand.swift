@@ -4,7 +4,6 @@ internal import Base
 internal import CommandLine
 internal import Configuration
 internal import HTTPMessages
-internal import HTTPServer
 internal import Storage
 internal import Stripe
 internal import Sync
