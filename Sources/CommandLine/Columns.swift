@@ -51,11 +51,6 @@ extension Column {
   ) -> Column {
     Column(name, .orNull(listing.item), json: { item($0).map(listing.json) ?? .null })
   }
-
-  /// The same column with its cells in another way.
-  package func aligned(_ alignment: Table.Alignment) -> Column {
-    Column(name, shape, title, alignment, json: json, cell: cell)
-  }
 }
 
 extension Listing {

@@ -22,19 +22,23 @@ package struct Column<Row> {
     self.cell = cell
   }
 
+  /// The table shows it as its `cell`, if that is not nil.
   package static func text(
-    _ name: String, _ title: String? = nil, _ value: @escaping (Row) -> String
+    _ name: String, _ title: String? = nil, _ alignment: Table.Alignment = .left,
+    cell: ((Row) -> String)? = nil, _ value: @escaping (Row) -> String
   ) -> Column {
-    Column(name, .text, title, json: { .string(value($0)) }, cell: { row, _ in value(row) })
+    Column(
+      name, .text, title, alignment, json: { .string(value($0)) },
+      cell: { row, _ in (cell ?? value)(row) })
   }
 
   /// Null if there is no value, which the table shows as `absent`.
   package static func optionalText(
-    _ name: String, _ title: String? = nil, absent: String = "-",
-    _ value: @escaping (Row) -> String?
+    _ name: String, _ title: String? = nil, _ alignment: Table.Alignment = .left,
+    absent: String = "-", _ value: @escaping (Row) -> String?
   ) -> Column {
     Column(
-      name, .orNull(.text), title, json: { value($0).map { .string($0) } ?? .null },
+      name, .orNull(.text), title, alignment, json: { value($0).map { .string($0) } ?? .null },
       cell: { row, _ in value(row) ?? absent })
   }
 
@@ -58,12 +62,12 @@ package struct Column<Row> {
       cell: { Terminal.time(value($0), now: $1) })
   }
 
-  /// Null, or `-`, if there is no time.
+  /// Null if there is no time, which the table shows as `-`. Either end of time is null, too.
   package static func optionalTime(
     _ name: String, _ title: String? = nil, _ value: @escaping (Row) -> Instant?
   ) -> Column {
     Column(
-      name, .orNull(.time), title, json: { value($0).map { .string($0.description) } ?? .null },
+      name, .orNull(.time), title, json: { value($0).map(JSONValue.moment) ?? .null },
       cell: { Terminal.time(value($0), now: $1) })
   }
 }

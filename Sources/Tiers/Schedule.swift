@@ -24,7 +24,7 @@ package struct Schedule: Hashable, Sendable {
     }
 
     /// Whether they differ only in their start.
-    fileprivate func holdsAs(_ other: Boundary) -> Bool {
+    package func holdsAs(_ other: Boundary) -> Bool {
       capByteCount == other.capByteCount && planID == other.planID && reason == other.reason
     }
   }
@@ -138,6 +138,10 @@ package struct Schedule: Hashable, Sendable {
       self.capByteCount = capByteCount
       self.planID = planID
       self.reason = reason
+    }
+
+    package var beginning: Boundary {
+      Boundary(from: from, capByteCount: capByteCount, planID: planID, reason: reason)
     }
   }
 

@@ -142,6 +142,8 @@ package struct EntitlementExplanation: Sendable {
     package let evidence: ObjectKey
     /// The deliveries behind that object.
     package let deliveries: [Delivery]
+
+    func contains(_ moment: Instant) -> Bool { from <= moment && moment < to }
   }
 
   package struct Delivery: Sendable, Hashable {
@@ -268,27 +270,11 @@ extension EntitlementExplanation {
   /// Whether nothing is left of the account at `moment`, as far as is known.
   package var isErasedThen: Bool { (erased ?? erases).map { $0 <= moment } ?? false }
 
-  /// Whether a store still tries to collect for any of its subscriptions, so that a successful
-  /// payment brings a plan back.
-  package var awaitsPayment: Bool {
-    subscriptions.contains { $0.willRenew || $0.label == .onHold }
-  }
-
   /// The boundaries that were in force, followed by those of the schedule. Neighbours differ in
   /// more than their start.
   var timeline: [Schedule.Boundary] {
-    let steps =
-      held.map { span in
-        Schedule.Boundary(
-          from: span.from, capByteCount: span.capByteCount, planID: span.planID,
-          reason: span.reason)
-      } + remaining
-    return steps.indices.filter { index in
-      guard index > 0 else { return true }
-      let (step, before) = (steps[index], steps[index - 1])
-      return (step.capByteCount, step.planID, step.reason)
-        != (before.capByteCount, before.planID, before.reason)
-    }.map { steps[$0] }
+    let steps = held.map(\.beginning) + remaining
+    return steps.indices.filter { $0 == 0 || !steps[$0].holdsAs(steps[$0 - 1]) }.map { steps[$0] }
   }
 }
 

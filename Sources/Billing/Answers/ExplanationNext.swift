@@ -1,5 +1,4 @@
 internal import Base
-internal import Ledger
 internal import ProviderAPI
 internal import Subscriptions
 internal import Tiers
@@ -9,19 +8,7 @@ extension EntitlementExplanation {
   static let nothingComes = "Nothing changes by itself from here on."
 
   var next: String {
-    if leaving != nil { return end }
-    if let waiting = subscriptions.first(where: { $0.openReads.contains { $0.isFailing } }),
-      let read = waiting.openReads.first(where: { $0.isFailing }), let since = read.unansweredSince
-    {
-      let store = waiting.store.capitalizedFirst
-      return
-        (read.cause ?? .silence == .silence
-        ? "Next, \(store) has to answer, which it has not since \(date(since)); "
-          + "until it does, nothing is taken away"
-        : "Next, the purchase has to be read from \(store), which has failed since \(date(since)); "
-          + "until that is done, nothing is taken away")
-        + (read.carriedOnUntil.map { ", at the latest until \(date($0))." } ?? ".")
-    }
+    if let sentence = erasure ?? outage { return sentence }
     guard let step = remaining.first(where: { $0.from > now && !isSame(current, as: $0) }) else {
       if let paused { return resumption(of: paused) }
       guard current.reason == .paymentFailed else { return billing }
@@ -31,20 +18,40 @@ extension EntitlementExplanation {
     if step.reason.givesAccess, step.capByteCount > current.capByteCount {
       return "Next, from \(date(step.from)) on your account may store \(size(step))."
     }
-    switch current.reason {
-    case .grace:
-      return "Next, the payment is tried again; if none succeeds, \(outcome(of: step))."
-    case .leeway where asksForNothing, .storeUnreachable where asksForNothing:
-      return "Next, the store should report the period, for which no payment is asked; if it does "
-        + "not, \(outcome(of: step))."
-    case .leeway, .storeUnreachable:
-      return "Next, the payment should be reported; if it is not, \(outcome(of: step))."
-    case .contested:
-      return "Next, the bank decides: if the payment goes back, the plan ends with it, and if not, "
-        + continuing(to: step) + "."
-    default: break
+    let isOverdue = [.grace, .leeway, .storeUnreachable].contains(current.reason)
+    return "Next, \(clauses(of: current).next)"
+      + (isOverdue ? outcome(of: step) : continuing(to: step)) + "."
+  }
+
+  /// For an account whose deletion was requested.
+  private var erasure: String? {
+    guard leaving != nil else { return nil }
+    let unless = "unless the deletion is cancelled before"
+    guard let erases else {
+      return "Next, the account has to be exported, and is erased after that, \(unless)."
     }
-    return "Next, \(continuing(to: step))."
+    return erases > now
+      ? "Next, the account is erased on \(date(erases)), \(unless)."
+      : "Next, the account is erased, which has been due since \(date(erases))."
+  }
+
+  /// While a store cannot be asked, which extends access.
+  private var outage: String? {
+    for subscription in subscriptions {
+      for read in subscription.openReads {
+        guard let since = read.unansweredSince, let end = read.carriedOnUntil else { continue }
+        let (needed, done) =
+          read.cause ?? .silence == .silence
+          ? ("\(subscription.store) has to answer, which it has not", "it does")
+          : (
+            "the purchase has to be read from \(subscription.store), which has failed",
+            "that is done"
+          )
+        return "Next, \(needed) since \(date(since)); until \(done), nothing is taken away, "
+          + "at the latest until \(date(end))."
+      }
+    }
+    return nil
   }
 
   private func resumption(of paused: Subscription) -> String {
@@ -56,18 +63,7 @@ extension EntitlementExplanation {
         + "\(date(end))."
   }
 
-  /// The sentence for an account whose deletion was requested.
-  private var end: String {
-    let unless = "unless the deletion is cancelled before"
-    guard let erases else {
-      return "Next, the account has to be exported, and is erased after that, \(unless)."
-    }
-    return erases > now
-      ? "Next, the account is erased on \(date(erases)), \(unless)."
-      : "Next, the account is erased, which has been due since \(date(erases))."
-  }
-
-  /// The sentence about the next billing, if time alone changes no size.
+  /// About the next billing, if time alone changes no size.
   private var billing: String {
     if let billedAgain {
       return "Next, the subscription is billed again on \(date(billedAgain)), which brings the "
@@ -77,46 +73,25 @@ extension EntitlementExplanation {
       return "Next, the payment for the next period has to be reported; "
         + "until then nothing changes by itself."
     }
+    // These give nothing at present.
+    let billings = subscriptions.filter { $0.willRenew && $0.paidUntil(from: now) == nil }
+      .compactMap { one in
+        one.billed(after: now).map { Renewal(subscription: one, at: $0, kind: .payment) }
+      }
     guard let renewal = (renewals(until: .distantFuture) + billings).min(by: { $0.at < $1.at })
     else { return Self.nothingComes }
-    switch renewal.kind {
-    case .resumption: return resumption(of: renewal.subscription)
-    case .uncollected:
-      return "Next, the subscription continues on \(date(renewal.at)); no payment is requested at "
-        + "present."
-    case .payment:
-      let text = "Next, the subscription renews on \(date(renewal.at))\(change(renewal))"
-      return mayAdd(renewal)
-        ? "\(text)." : "\(text), which changes nothing of what your account may store."
-    }
-  }
-
-  /// Renewals of subscriptions that give nothing at present.
-  private var billings: [Renewal] {
-    subscriptions.filter { $0.willRenew && $0.paidUntil(from: now) == nil }.compactMap { one in
-      one.billed(after: now).map {
-        Renewal(subscription: one, at: $0, kind: .payment, plan: one.next?.plan)
-      }
-    }
+    if renewal.kind == .resumption { return resumption(of: renewal.subscription) }
+    let changesNothing = renewal.kind == .payment && !mayAdd(renewal)
+    return "Next, \(clause(renewal))"
+      + (changesNothing ? ", which changes nothing of what your account may store." : ".")
   }
 
   /// Whether a renewal may give more than the account may already store.
   private func mayAdd(_ renewal: Renewal) -> Bool {
     guard current.reason != .quotaSet else { return false }
     if renewal.subscription.bill.isScheduled { return true }
-    guard renewal.subscription.next != nil, let plan = renewal.plan else { return false }
+    guard let plan = renewal.subscription.next?.plan else { return false }
     return plan.isAddition || plan.byteCount > current.capByteCount
-  }
-
-  /// The earliest next billing of a subscription whose payment was or may be returned.
-  var billedAgain: Instant? {
-    subscriptions.filter { $0.willRenew && ($0.label == .revoked || $0.label == .onHold) }
-      .compactMap { $0.billed(after: now) }.min()
-  }
-
-  /// Whether an expected renewal has not been reported for too long.
-  func awaitsReport(_ label: KeyPath<Subscription, Label>) -> Bool {
-    subscriptions.contains { $0.willRenew && $0[keyPath: label] == .renewalPending }
   }
 
   // MARK: renewals
@@ -126,15 +101,14 @@ extension EntitlementExplanation {
     let subscription: Subscription
     let at: Instant
     let kind: Kind
-    /// The plan that it gives then; nil if unknown or no storage.
-    let plan: Plan?
 
-    enum Kind {
-      case payment
+    /// The words before its time, after "if the subscription".
+    enum Kind: String {
+      case payment = "renews, next"
       /// The store ends the pause and charges.
-      case resumption
-      /// It continues, and no payment is requested.
-      case uncollected
+      case resumption = "is resumed and paid"
+      /// No payment is requested.
+      case uncollected = "continues, next"
     }
   }
 
@@ -143,22 +117,17 @@ extension EntitlementExplanation {
     subscriptions.filter { $0.willRenew }.compactMap { one in
       if one.label == .paused {
         guard let resumed = one.pause?.until, now < resumed, resumed <= end else { return nil }
-        return Renewal(subscription: one, at: resumed, kind: .resumption, plan: plan(of: one))
+        return Renewal(subscription: one, at: resumed, kind: .resumption)
       }
       guard one.label.givesAccess, let paid = one.paidUntil(from: now),
-        one.owedUntil(from: now).map({ $0 <= end }) ?? false
+        let owed = one.owedUntil(from: now), owed <= end
       else { return nil }
       return Renewal(
-        subscription: one, at: paid, kind: one.isUncollected(at: paid) ? .uncollected : .payment,
-        plan: plan(of: one))
+        subscription: one, at: paid, kind: one.isUncollected(at: paid) ? .uncollected : .payment)
     }
   }
 
-  /// Whether something other than a payment is expected now.
-  var asksForNothing: Bool {
-    subscriptions.contains { $0.label.givesAccess && $0.isUncollected(at: now) }
-  }
-
+  /// The plan that a subscription gives once it renews; nil if unknown or no storage.
   private func plan(of subscription: Subscription) -> Plan? {
     guard let next = subscription.next else {
       return subscription.intervals.last.flatMap { catalogue.plan($0.planID) }
@@ -166,18 +135,21 @@ extension EntitlementExplanation {
     return next.plan
   }
 
-  /// The clause about the plan from a renewal on, if it is another plan.
-  private func change(_ renewal: Renewal) -> String {
-    let subscription = renewal.subscription
-    if subscription.bill.isScheduled {
-      return " as its schedule at \(subscription.store) says"
+  /// The clause about a renewal, with its plan if that is another.
+  private func clause(_ renewal: Renewal) -> String {
+    let (subscription, at) = (renewal.subscription, date(renewal.at))
+    if renewal.kind == .uncollected {
+      return "the subscription continues on \(at); no payment is requested at present"
     }
-    guard let next = renewal.subscription.next,
-      next.plan?.id != renewal.subscription.intervals.last?.planID
-    else { return "" }
-    return next.plan.map {
-      " as the plan \($0.title) of \(ByteCount.text($0.byteCount))"
-    } ?? " as another product"
+    let renews = "the subscription renews on \(at)"
+    if subscription.bill.isScheduled {
+      return "\(renews) as its schedule at \(subscription.store) says"
+    }
+    guard let next = subscription.next, next.plan?.id != subscription.intervals.last?.planID
+    else { return renews }
+    return renews
+      + (next.plan.map { " as the plan \($0.title) of \(ByteCount.text($0.byteCount))" }
+        ?? " as another product")
   }
 
   /// The clause about a period that ends as it was bought.
@@ -185,43 +157,35 @@ extension EntitlementExplanation {
     let carrying = renewals(until: step.from).filter { renewal in
       current.reason != .quotaSet
         && renewal.subscription.intervals.contains {
-          $0.planID == current.planID && $0.from <= now && now < $0.to
+          $0.planID == current.planID && $0.contains(now)
         }
     }.min { $0.at < $1.at }
     guard let carrying else {
       let (text, then) = (outcome(of: step), then(step))
       return text == then ? "\(then), unless something is bought before" : text
     }
-    if carrying.kind == .uncollected {
-      return
-        "the subscription continues on \(date(carrying.at)); no payment is requested at present"
-    }
-    return "the subscription renews on \(date(carrying.at))\(change(carrying)); "
-      + "if no payment comes, \(then(step))"
+    return clause(carrying)
+      + (carrying.kind == .uncollected ? "" : "; if no payment comes, \(then(step))")
   }
 
   /// The clause about a step, and about the case that another subscription continues until then.
   private func outcome(of step: Schedule.Boundary) -> String {
     // It is not known here whether the sandbox counts for the account.
     let certain = renewals(until: step.from).filter { $0.subscription.environment != .sandbox }
-    let renewal = certain.max {
-      ($0.plan?.byteCount ?? 0, $1.at) < ($1.plan?.byteCount ?? 0, $0.at)
+      .map { (renewal: $0, plan: plan(of: $0.subscription)) }
+    let best = certain.max {
+      ($0.plan?.byteCount ?? 0, $1.renewal.at) < ($1.plan?.byteCount ?? 0, $0.renewal.at)
     }
-    guard let renewal, let plan = renewal.plan else { return then(step) }
-    let condition =
-      switch renewal.kind {
-      case .payment: "the subscription renews, next on \(date(renewal.at))"
-      case .resumption: "the subscription is resumed and paid on \(date(renewal.at))"
-      case .uncollected: "the subscription continues, next on \(date(renewal.at))"
-      }
+    guard let (renewal, found) = best, let plan = found else { return then(step) }
+    let condition = "if the subscription \(renewal.kind.rawValue) on \(date(renewal.at))"
     if renewal.subscription.bill.isScheduled {
-      return "\(then(step)), or what the schedule at \(renewal.subscription.store) says if "
-        + condition
+      return
+        "\(then(step)), or what the schedule at \(renewal.subscription.store) says \(condition)"
     }
-    if !additions.isEmpty || plan.isAddition { return "\(then(step)), or more if \(condition)" }
+    if !additions.isEmpty || plan.isAddition { return "\(then(step)), or more \(condition)" }
     guard plan.byteCount > step.capByteCount else { return then(step) }
     return "from \(date(step.from)) on your account may store \(ByteCount.text(plan.byteCount)) "
-      + "(plan \(plan.title)) if \(condition), else \(size(step))"
+      + "(plan \(plan.title)) \(condition), else \(size(step))"
   }
 
   private func then(_ step: Schedule.Boundary) -> String {
@@ -230,47 +194,28 @@ extension EntitlementExplanation {
 }
 
 extension EntitlementExplanation.Subscription {
-  /// The end of what is paid without a gap from `now` on; nil if nothing is.
-  fileprivate func paidUntil(from now: Instant) -> Instant? {
-    let paid = intervals.filter { interval in
-      switch interval.why {
-      case .subscribed, .trial, .courtesy, .contested: true
-      default: false
-      }
-    }
-    return Self.end(of: paid, from: now)
-  }
-
   /// Whether it continues at `moment` without requesting a payment.
-  fileprivate func isUncollected(at moment: Instant) -> Bool {
+  func isUncollected(at moment: Instant) -> Bool {
     guard let pause, pause.reason == .collection else { return false }
     return pause.until.map { moment < $0 } ?? true
   }
 
-  /// The end of what is owed without a gap from `now` on; nil if nothing is.
-  fileprivate func owedUntil(from now: Instant) -> Instant? { Self.end(of: intervals, from: now) }
-
-  private static func end(
-    of intervals: [EntitlementExplanation.Interval], from now: Instant
-  ) -> Instant? {
-    var end = now
-    while let next = intervals.filter({ $0.from <= end && end < $0.to }).map({ $0.to }).max() {
-      end = next
-    }
-    return end > now ? end : nil
-  }
-
   /// The end of the last paid period, whether its payment was returned or not; nil if it is over or unknown.
-  fileprivate func billed(after now: Instant) -> Instant? {
+  func billed(after now: Instant) -> Instant? {
     bill.payments.filter { $0.state == .paid }.compactMap { $0.to }.filter { $0 > now }.max()
   }
-}
 
-extension EntitlementExplanation.OpenRead {
-  /// Whether access is extended because of it.
-  fileprivate var isFailing: Bool { unansweredSince != nil && carriedOnUntil != nil }
-}
+  /// The end of what is paid without a gap from `now` on; nil if nothing is.
+  fileprivate func paidUntil(from now: Instant) -> Instant? {
+    end(of: intervals.filter { $0.why.isPaidFor }, from: now)
+  }
 
-extension String {
-  fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+  /// The end of what is owed without a gap from `now` on; nil if nothing is.
+  fileprivate func owedUntil(from now: Instant) -> Instant? { end(of: intervals, from: now) }
+
+  private func end(of intervals: [EntitlementExplanation.Interval], from now: Instant) -> Instant? {
+    var end = now
+    while let next = intervals.filter({ $0.contains(end) }).map({ $0.to }).max() { end = next }
+    return end > now ? end : nil
+  }
 }

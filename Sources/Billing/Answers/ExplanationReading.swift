@@ -62,10 +62,8 @@ extension Bill {
       transitions.first { $0.after == revoked && $0.at <= end.at }?.at
     }
     let undone = Set(ends).compactMap { end -> Reversal? in
-      let payment = payments.first { payment in
-        payment.from.map { $0 <= end } ?? false && payment.to.map { end < $0 } ?? false
-      }
-      guard let payment, reversals.allSatisfy({ ![nil, payment.object].contains($0.payment) })
+      guard let payment = payments.first(where: { $0.covers(end) }),
+        reversals.allSatisfy({ ![nil, payment.object].contains($0.payment) })
       else { return nil }
       return Reversal(
         payment.object, .revocation, .void, word: "reversed", at: end, amount: nil,

@@ -1,7 +1,6 @@
 internal import Base
-internal import Ledger
 internal import Subscriptions
-package import Tiers
+internal import Tiers
 
 /// Text that support staff could send to the customer unchanged.
 extension EntitlementExplanation {
@@ -14,17 +13,16 @@ extension EntitlementExplanation {
       return [gone, last, Self.nothingComes]
     }
     if moment < now, let heldThen { return past(heldThen) }
-    if moment > now { return [future, last, next] }
-    return [present(usedByteCount), last, next]
+    return [moment > now ? future : present(usedByteCount), last, next]
   }
 
-  // MARK: what holds
+  // MARK: what applies
 
   private func present(_ usedByteCount: Int64) -> String {
     var text = "Your account may store \(size(current)) because "
     text +=
       paused.map { "its subscription is paused, until \(resumption(of: $0))" }
-      ?? "\(because(current)), \(until(current, after: now))"
+      ?? "\(because), \(until(current, after: now))"
     if usedByteCount > current.capByteCount {
       text += "; it holds \(ByteCount.text(usedByteCount)), so nothing can be added until it "
       text += "holds less, and nothing is deleted"
@@ -50,13 +48,9 @@ extension EntitlementExplanation {
 
   /// The subscription whose plan returns when its pause ends; nil if there is none.
   var paused: Subscription? {
-    switch current.reason {
-    case .lapsed, .paymentFailed, .neverSubscribed, .grantRevoked:
-      subscriptions.first { $0.label == .paused }
-    case .subscribed, .contested, .trial, .grace, .leeway, .storeUnreachable, .courtesy, .granted,
-      .quotaSet, .refunded, .disputed:
-      nil
-    }
+    let isWithout = [.lapsed, .paymentFailed, .neverSubscribed, .grantRevoked]
+      .contains(current.reason)
+    return isWithout ? subscriptions.first { $0.label == .paused } : nil
   }
 
   private func resumption(of paused: Subscription) -> String {
@@ -67,46 +61,40 @@ extension EntitlementExplanation {
   private var future: String {
     if isErasedThen { return "If nothing changes, the account is erased by then." }
     return "If nothing changes, your account may store \(size(owedThen)) on \(date(moment)) "
-      + "because \(because(owedThen)), \(until(owedThen, after: moment))."
+      + "because \(clauses(of: owedThen).now), \(until(owedThen, after: moment))."
   }
 
   private func until(_ boundary: Schedule.Boundary, after moment: Instant) -> String {
     let next = remaining.first { next in
       next.from > moment && !(boundary.reason == .quotaSet && isSame(boundary, as: next))
     }
-    if let next { return "until \(date(next.from))" }
-    switch boundary.reason {
-    case .paymentFailed where awaitsPayment: return "until a payment succeeds"
-    case .disputed: return "until that is decided"
-    case .quotaSet: return "until we change it"
-    case .refunded where billedAgain != nil: return "until the next period is paid"
-    case .lapsed where awaitsReport(\.labelThen): return "until its payment is reported"
-    case .neverSubscribed, .paymentFailed, .lapsed, .grantRevoked, .refunded:
-      return "until a plan is bought"
-    case .subscribed, .contested, .trial, .grace, .leeway, .storeUnreachable, .courtesy, .granted:
-      return "without an end"
-    }
+    let end = next.map { date($0.from) } ?? clauses(of: boundary).end
+    return end.map { "until \($0)" } ?? "without an end"
   }
 
+  // MARK: what applied
+
   private func past(_ held: Schedule.Boundary) -> [String] {
-    let owed = owedThen
-    var known = "What is known today says the same."
-    let agrees =
-      (held.capByteCount, held.planID, held.reason) == (owed.capByteCount, owed.planID, owed.reason)
-    if !agrees, let store = storeWithoutPast(owed) {
-      known = "\(store) reports the purchase's present state, and no longer its state at that time."
-    } else if !agrees {
-      known = "As known today, it was entitled to \(size(owed)) then, because "
-      known += because(owed, isPast: true)
-      known += noticedLater.map { ", which was not known before \(date($0))." } ?? "."
-    }
     let next = timeline.first { $0.from > moment && $0.from <= now && !isSame(held, as: $0) }
     return [
       "On \(date(moment)) your account could store \(size(held)) because "
-        + "\(because(held, isPast: true)).", known,
+        + "\(clauses(of: held).past).",
+      known(of: held),
       next.map { "That size held until \(date($0.from)), and then it was \(size($0))." }
         ?? "That size holds to this day.",
     ]
+  }
+
+  /// What is known today of the time at which `held` applied.
+  private func known(of held: Schedule.Boundary) -> String {
+    let owed = owedThen
+    if held.holdsAs(owed) { return "What is known today says the same." }
+    if let store = storeWithoutPast(owed) {
+      return "\(store) reports the purchase's present state, and no longer its state at that time."
+    }
+    return
+      "As known today, it was entitled to \(size(owed)) then, because \(clauses(of: owed).past)"
+      + (noticedLater.map { ", which was not known before \(date($0))." } ?? ".")
   }
 
   /// The store whose present state alone shows what was owed then, and which reported otherwise at that time.
@@ -114,19 +102,16 @@ extension EntitlementExplanation {
     subscriptions.first { subscription in
       !subscription.tellsPeriods
         && subscription.transitions.contains { $0.noticed <= moment }
-        && subscription.intervals.contains { interval in
-          interval.planID == owed.planID && interval.why == owed.reason
-            && interval.from <= moment && moment < interval.to
-        } && !isPaid(subscription, at: moment)
+        && subscription.intervals.contains {
+          $0.planID == owed.planID && $0.why == owed.reason && $0.contains(moment)
+        } && !isPaid(subscription.bill, at: moment)
     }?.store
   }
 
   /// Whether a payment covers that time and was not returned.
-  private func isPaid(_ subscription: Subscription, at moment: Instant) -> Bool {
-    let bill = subscription.bill
-    return bill.payments.contains { payment in
-      payment.state == .paid && payment.from.map { $0 <= moment } ?? false
-        && payment.to.map { moment < $0 } ?? false
+  private func isPaid(_ bill: Bill, at moment: Instant) -> Bool {
+    bill.payments.contains { payment in
+      payment.state == .paid && payment.covers(moment)
         && !bill.reversals.contains { $0.payment == payment.object && $0.state == .done }
     }
   }
@@ -155,47 +140,5 @@ extension EntitlementExplanation {
   func date(_ moment: Instant) -> String {
     let text = moment.description
     return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC"
-  }
-
-  private func because(_ boundary: Schedule.Boundary, isPast: Bool = false) -> String {
-    let be = isPast ? "was" : "is"
-    return switch boundary.reason {
-    case .neverSubscribed where !lost.isEmpty, .lapsed where isLost(at: boundary.from):
-      "its purchase was transferred away"
-    case .neverSubscribed: isPast ? "no plan had been bought" : "no plan was ever bought"
-    case .subscribed: "the current period \(be) paid"
-    case .contested: "the current period \(be) paid, though the bank disputes the payment"
-    case .trial: isPast ? "a free trial ran" : "a free trial runs"
-    case .grace: "the last payment failed and the store \(be) retrying it"
-    case .leeway where !isPast && asksForNothing:
-      "a period is expected that has not been reported yet"
-    case .leeway: "a payment \(be) expected that has not been reported yet"
-    case .storeUnreachable:
-      "a renewal \(be) expected and the store \(isPast ? "did" : "does") not answer"
-    case .courtesy: "it \(be) kept without a payment"
-    case .granted: "we gave it the plan"
-    case .quotaSet: "we set that size for it"
-    case .paymentFailed where isPast || awaitsPayment: "the last payment failed"
-    case .paymentFailed: "the last payment failed and the subscription has ended"
-    case .lapsed: "the plan \(isPast ? "had ended" : "has ended")"
-    case .grantRevoked: "the plan that we gave it \(isPast ? "had ended" : "has ended")"
-    case .refunded where isUnshared(boundary):
-      "the purchase \(be) no longer shared with it"
-    case .refunded: "the payment was refunded"
-    case .disputed: "the bank disputes the payment"
-    }
-  }
-
-  /// Whether the schedule shows no plan then because the purchase is no longer the account's.
-  private func isLost(at moment: Instant) -> Bool {
-    !lost.isEmpty && schedule.last { $0.from <= moment }?.reason == .neverSubscribed
-  }
-
-  /// Whether no money was returned: another person who pays for it no longer shares it with the account.
-  package func isUnshared(_ boundary: Schedule.Boundary) -> Bool {
-    guard boundary.reason == .refunded else { return false }
-    return subscriptions.flatMap { $0.bill.reversals }
-      .filter { $0.state == .done && $0.at <= boundary.from + Self.sameEvent }
-      .max { $0.at < $1.at }?.kind == .unshared
   }
 }

@@ -190,7 +190,7 @@ extension SubscriptionOverview.Subscription {
 
 extension CapReason {
   /// Whether it is the paid period or trial itself, not access beyond it.
-  fileprivate var isPaidFor: Bool {
+  var isPaidFor: Bool {
     switch self {
     case .subscribed, .contested, .trial, .courtesy: true
     case .neverSubscribed, .grace, .leeway, .storeUnreachable, .granted, .quotaSet, .paymentFailed,

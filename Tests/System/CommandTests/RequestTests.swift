@@ -147,7 +147,7 @@ struct RequestTests {
     try createAccount()
     let text = try coffer("entitlement", "explain", "ada")
     #expect(text.code == 0)
-    #expect(text.out.contains("because   never_subscribed: no plan was ever owed\n"))
+    #expect(text.out.contains("because   never_subscribed: no plan was ever bought\n"))
     let json = try coffer("entitlement", "explain", "ada", "--json")
     #expect(json.out.contains(#""current":{"from":null,"cap":1000000,"plan":"free","#))
   }

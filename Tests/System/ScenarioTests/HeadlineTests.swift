@@ -31,7 +31,7 @@ import Testing
       try news["changes"].requireArray().map { $0["file"]["id"].string } == [scene.documentText])
     #expect(try scene.phone.get("/v1/files/\(scene.document)/content").holds(large))
     let paid = try scene.explain()
-    #expect(paid.contains("subscribed: the period is paid"))
+    #expect(paid.contains("subscribed: the current period is paid"))
     #expect(paid.contains(try scene.deliveryID(of: 2)))
 
     while try scene.deliverNext() {}

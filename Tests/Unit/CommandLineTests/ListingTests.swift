@@ -16,11 +16,9 @@ struct ListingTests {
   private var listing: Listing<Parcel> {
     Listing(
       "parcels",
-      [
-        .text("name", "NAME") { $0.name }, .integer("count", "COUNT") { $0.count },
-        .time("sent") { $0.sent }, .optionalTime("arrived", "ARRIVED") { $0.arrived },
-        .optionalText("note", "NOTE", absent: "none") { _ in nil },
-      ])
+      .text("name", "NAME") { $0.name }, .integer("count", "COUNT") { $0.count },
+      .time("sent") { $0.sent }, .optionalTime("arrived", "ARRIVED") { $0.arrived },
+      .optionalText("note", "NOTE", absent: "none") { _ in nil })
   }
 
   private let parcels: [Parcel] = [
@@ -70,5 +68,13 @@ struct ListingTests {
     #expect(
       sent.members(row).map(\.name) == ["number", "name", "count", "sent", "arrived", "note"])
     #expect(sent.text([row], at: Self.now).contains("1,000"))
+  }
+
+  @Test func `a cell may show more than the value`() {
+    let listing = Listing<Parcel>([
+      .text("name", "NAME", .folded, cell: { "\($0.name) of \($0.count)" }) { $0.name }
+    ])
+    #expect(listing.table(parcels, at: Self.now).text.split(separator: "\n").last == "b of 12")
+    #expect(String(decoding: listing.json(parcels[0]).encoded(), as: UTF8.self) == #"{"name":"a"}"#)
   }
 }

@@ -57,7 +57,7 @@ extension Command {
             Terminal.time(one.at, now: now), one.about, Printable.text(one.text), one.state)
         }
         return Answer(
-          text: ExplanationText.text(of: sentences) + "\n" + table.text,
+          text: ExplainedAccount.text(of: sentences) + "\n" + table.text,
           json: [
             "account": .string(account.id.description),
             "now": .array(sentences.map { .string($0) }),

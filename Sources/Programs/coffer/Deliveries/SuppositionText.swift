@@ -97,7 +97,7 @@ struct SuppositionText: Sendable {
   private static var listing: Listing<SuppositionText> {
     let unchanged = Listing<Supposition.Unchanged>([
       .text("reason") { $0.told.word }, .texts("deliveries") { $0.told.ids },
-      .text("text", nil, sentence),
+      .text("text") { sentence($0) },
     ])
     let then = Listing<
       (account: Identifier, before: Schedule.Boundary?, after: Schedule.Boundary?)

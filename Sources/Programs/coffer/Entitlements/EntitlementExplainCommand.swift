@@ -5,13 +5,9 @@ internal import Audit
 internal import Base
 internal import CommandLine
 internal import Configuration
-internal import JSON
 internal import KnownStores
 internal import Ledger
 internal import Storage
-internal import Subscriptions
-internal import Sync
-internal import Tiers
 
 extension Command {
   private static let moment = Parameter<StatedTime?>.optional(
@@ -37,10 +33,10 @@ extension Command {
     ],
     arguments: [CommonArguments.account],
     options: [moment, wide],
-    answers: ExplanationJSON.shape,
+    answers: ExplanationListings.account.item,
     run: { invocation in
       try DatabaseSession.with(invocation) { database, configuration in
-        let (account, explanation, actors) = try database.read { reader in
+        let explained = try database.read { reader in
           let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
           let now = configuration.clock.now()
           let explanation = try EntitlementExplanation(
@@ -51,14 +47,11 @@ extension Command {
             actors[decided.sequence] = try AuditLog.actor(
               of: decided.decision.account, at: decided.at, reading: reader)
           }
-          return (account, explanation, actors)
+          return ExplainedAccount(explanation: explanation, account: account, actors: actors)
         }
         return Answer(
-          text: ExplanationText(
-            explanation: explanation, account: account, actors: actors,
-            isWide: invocation[wide] || !Terminal.isOutput
-          ).text,
-          json: ExplanationJSON.value(explanation, of: account, actors))
+          text: explained.text(isWide: invocation[wide] || !Terminal.isOutput),
+          json: ExplanationListings.account.json(explained))
       }
     })
 }

@@ -1,10 +1,6 @@
 internal import Answers
-internal import Base
 internal import CommandLine
-internal import JSON
-internal import Ledger
 internal import Subscriptions
-internal import Tiers
 
 /// Double payments of an account, for people and for programs.
 enum PaidTwiceText {
@@ -30,16 +26,14 @@ enum PaidTwiceText {
   }
 
   static var listing: Listing<PaidTwice> {
-    let amount = Listing<Money>([.text("amount") { $0.amount }, .text("currency") { $0.currency }])
-    let part = Listing<PaidTwice.Part>([
-      .text("subscription") { $0.key.description }, .text("store") { $0.store },
-      .text("plan") { $0.planID }, .optionalText("payment") { $0.payment?.object.id },
-      .optionalObject("amount", amount) { $0.payment?.amount },
-      .bool("refunded_here") { $0.isRefundedHere },
-    ])
-    return Listing([.object("kept", part) { $0.kept }, .list("refund", part) { $0.surplus }])
+    Listing([.object("kept", part) { $0.kept }, .list("refund", part) { $0.surplus }])
   }
 
-  static var shape: JSONShape { listing.item }
-  static func json(_ paid: PaidTwice) -> JSONValue { listing.json(paid) }
+  private static var part: Listing<PaidTwice.Part> {
+    Listing([
+      .text("subscription") { $0.key.description }, .text("store") { $0.store },
+      .text("plan") { $0.planID }, .optionalText("payment") { $0.payment?.object.id },
+      .money("amount") { $0.payment?.amount }, .bool("refunded_here") { $0.isRefundedHere },
+    ])
+  }
 }

@@ -8,71 +8,34 @@ internal import Tiers
 
 /// One subscription of an explanation: its owner, its products, the money, what it is owed, and its history.
 struct SubscriptionText {
-  private let subscription: EntitlementExplanation.Subscription
-  private let now: Instant
-  /// The moment in question: `now`, or another.
-  private let moment: Instant
-  /// The plan that an unknown product counts as; nil: it gives no storage.
-  private let fallbackPlanID: String?
-  private let isWide: Bool
-
+  let subscription: EntitlementExplanation.Subscription
   /// The text about its owner; nil if that is shown elsewhere.
-  private let owned: String?
-
-  init(
-    _ subscription: EntitlementExplanation.Subscription, owned: String?, at now: Instant,
-    about moment: Instant,
-    fallbackPlanID: String?, isWide: Bool
-  ) {
-    self.subscription = subscription
-    self.owned = owned
-    self.now = now
-    self.moment = moment
-    self.fallbackPlanID = fallbackPlanID
-    self.isWide = isWide
-  }
+  let owned: String?
+  let now: Instant
+  /// The moment in question: `now`, or another.
+  let moment: Instant
+  /// The plan that an unknown product counts as; nil: it gives no storage.
+  let fallbackPlanID: String?
+  let isWide: Bool
 
   /// The most payments that are shown; `--json` has all.
   private static let paymentCountMax = 24
 
   var text: String {
-    var text = head
-    if let owned { text += line(owned) }
-    for item in subscription.bill.items { text += line(sentence(item)) }
-    if let next = subscription.next { text += line(sentence(next)) }
-    if subscription.bill.isScheduled {
-      text += line(
-        "\(subscription.store) has a schedule for it: it may be another with the next period")
-    }
-    if let pause = subscription.pause { text += line(sentence(pause)) }
-    for product in subscription.unknownProducts {
-      text += line("\(Printable.text(product)) is in no catalogue: \(unknownMeans)")
-    }
-    for product in subscription.unmappedProducts {
-      text += line(
-        "\(Printable.text(product)) is no longer in the catalogue: it keeps the plan that it had")
-    }
-    for item in subscription.attention where !Self.told.contains(item.kind) {
-      text += line(
-        "needs attention since \(item.since): "
-          + Printable.text("\(item.kind.rawValue) \(item.detail)"))
-    }
-    for read in subscription.openReads {
-      text += line(Self.sentence(read, from: subscription.store))
-    }
-    if let end = subscription.acknowledgedBy {
-      text += line(
-        "\(subscription.store) does not know that it was delivered, and will refund it "
-          + "at \(end), in \(hours(until: end)) hours")
-    }
-    text += titled("payments, newest first", payments)
-    if subscription.bill.payments.count > Self.paymentCountMax {
-      text += "    \(Self.paymentCountMax) of \(subscription.bill.payments.count)\n"
-    }
-    text += titled("refunded and disputed, newest first", reversals)
-    text += titled("owed", owed)
-    text += titled("its state, as delivered by", deliveries)
-    return text + titled("what happened, newest first", transitions)
+    let (payments, countMax) = (subscription.bill.payments, Self.paymentCountMax)
+    let reversals = subscription.bill.reversals.prefix(countMax)
+    var text = head + sentences.map { ExplainedAccount.line($0) }.joined()
+    text += table(
+      "payments, newest first", ExplanationListings.payments, Array(payments.prefix(countMax)))
+    if payments.count > countMax { text += "    \(countMax) of \(payments.count)\n" }
+    text += table(
+      "refunded and disputed, newest first", ExplanationListings.reversals, Array(reversals))
+    text += table("owed", ExplanationListings.owed, subscription.intervals)
+    text += table(
+      "its state, as delivered by", ExplanationListings.deliveries, subscription.deliveries)
+    text += table(
+      "what happened, newest first", ExplanationListings.transitions, subscription.transitions)
+    return text
   }
 
   private var head: String {
@@ -84,106 +47,49 @@ struct SubscriptionText {
     if subscription.isDirty { text += ", contradictory states: will be read from the store" }
     if subscription.environment == .sandbox { text += ", sandbox" }
     let key = subscription.key.description
-    let room = ExplanationText.widthMax - text.count - 2
+    let room = ExplainedAccount.widthMax - text.count - 2
     return (isWide ? key : Folded.text(key, to: max(room, 40))) + ": \(text)\n"
   }
 
-  private func line(_ text: String) -> String {
-    Prose.text(text, indent: "  ", width: ExplanationText.widthMax)
+  private func table<Row>(_ title: String, _ listing: Listing<Row>, _ rows: [Row]) -> String {
+    rows.isEmpty ? "" : "\n  \(title)\n" + listing.table(rows, at: now).indented(isWide: isWide)
   }
 
-  private func titled(_ title: String, _ table: Table) -> String {
-    table.isEmpty ? "" : "\n  \(title)\n" + table.indented(isWide: isWide)
-  }
+  // MARK: sentences
 
-  // MARK: tables
-
-  private var payments: Table {
-    var table = Table(
-      ("AT", .left), ("BY", .folded), ("AMOUNT", .right), ("STATE", .left), ("FOR", .folded),
-      ("FROM", .left), ("TO", .left))
-    for payment in subscription.bill.payments.prefix(Self.paymentCountMax) {
-      table.add(
-        time(payment.at), "\(payment.object.kind.rawValue) \(payment.object.id)",
-        amount(payment), payment.word, payment.product ?? "-",
-        day(payment.from), day(payment.to))
+  /// What the tables do not show.
+  private var sentences: [String] {
+    let store = subscription.store
+    var sentences = [owned].compactMap { $0 } + subscription.bill.items.map(sentence)
+    if let next = subscription.next { sentences.append(sentence(next)) }
+    if subscription.bill.isScheduled {
+      sentences.append("\(store) has a schedule for it: it may be another with the next period")
     }
-    return table
-  }
-
-  private var reversals: Table {
-    var table = Table(
-      ("AT", .left), ("WHAT", .left), ("AMOUNT", .right), ("STATE", .left), ("", .left),
-      ("BY", .folded))
-    for reversal in subscription.bill.reversals.prefix(Self.paymentCountMax) {
-      table.add(
-        time(reversal.at), reversal.kind.rawValue, reversal.amount?.description ?? "-",
-        reversal.word, reversal.state == .open ? "open" : "",
-        "\(reversal.object.kind.rawValue) \(reversal.object.id)")
+    if let pause = subscription.pause { sentences.append(sentence(pause)) }
+    let counts = fallbackPlanID.map { "it counts as the plan \($0)" } ?? "it gives no storage"
+    sentences += subscription.unknownProducts.map {
+      "\(Printable.text($0)) is in no catalogue: \(counts)"
     }
-    return table
-  }
-
-  private var owed: Table {
-    var table = Table(
-      ("FROM", .left), ("TO", .left), ("PLAN", .left), ("WHY", .left), ("EVIDENCE", .folded),
-      ("DELIVERED BY", .folded))
-    for interval in subscription.intervals {
-      table.add(
-        time(interval.from), time(interval.to), interval.planID,
-        interval.why.rawValue, "\(interval.evidence.kind.rawValue) \(interval.evidence.id)",
-        interval.deliveries.map(\.deliveryID).joined(separator: ", "))
+    sentences += subscription.unmappedProducts.map {
+      "\(Printable.text($0)) is no longer in the catalogue: it keeps the plan that it had"
     }
-    return table
-  }
-
-  private var deliveries: Table {
-    var table = Table(
-      ("DELIVERY", .folded), ("TYPE", .folded), ("CREATED", .left), ("RECEIVED", .left))
-    for delivery in subscription.deliveries {
-      table.add(
-        delivery.deliveryID, delivery.type, time(delivery.created), time(delivery.received))
+    sentences += subscription.attention.filter { !Self.told.contains($0.kind) }.map {
+      "needs attention since \($0.since): " + Printable.text("\($0.kind.rawValue) \($0.detail)")
     }
-    return table
-  }
-
-  private var transitions: Table {
-    var table = Table(("AT", .left), ("NOTICED", .left), ("CHANGE", .folded), ("CAUSE", .left))
-    for transition in subscription.transitions {
-      table.add(
-        time(transition.at), time(transition.noticed),
-        "\(transition.before) -> \(transition.after)", transition.cause)
+    sentences += subscription.openReads.map { Self.sentence($0, from: store) }
+    if let end = subscription.acknowledgedBy {
+      let hours = max(0, (end - now).milliseconds / Instant.Span.hours(1).milliseconds)
+      sentences.append(
+        "\(store) does not know that it was delivered, and will refund it at \(end), "
+          + "in \(hours) hours")
     }
-    return table
+    return sentences
   }
 
-  // MARK: words
-
-  /// What the lines above already say in their own words.
+  /// The kinds of attention that other sentences are about.
   private static let told: Set<Attention.Kind> = [
     .contradiction, .unknownProduct, .unmappedProduct,
   ]
-
-  private var unknownMeans: String {
-    fallbackPlanID.map { "it counts as the plan \($0)" }
-      ?? "it gives no storage"
-  }
-
-  private func time(_ moment: Instant?) -> String { Terminal.time(moment, now: now) }
-
-  private func amount(_ payment: Bill.Payment) -> String {
-    payment.irregular.map { "\($0.came.amount) of \($0.asked)" }
-      ?? payment.amount?.description ?? "-"
-  }
-
-  /// The day only; the tables have the time.
-  private func day(_ moment: Instant?) -> String {
-    moment.map { String($0.description.prefix(10)) } ?? "-"
-  }
-
-  private func hours(until end: Instant) -> Int64 {
-    max(0, (end - now).milliseconds / Instant.Span.hours(1).milliseconds)
-  }
 
   private func names(_ item: Bill.Item) -> String {
     let names = [item.product.map { "product \($0)" }, item.price.map { "price \($0)" }]

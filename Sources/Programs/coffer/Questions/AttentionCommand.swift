@@ -92,7 +92,7 @@ struct AttentionText: Sendable {
     tint: Terminal.Tint?
   ) -> String {
     let head = "\(mark) \(padded(kind, 20))  \(padded(since, 7))  \(padded(left, 7))  "
-    let width = ExplanationText.widthMax - head.count
+    let width = ExplainedAccount.widthMax - head.count
     let indent = String(repeating: " ", count: head.count)
     let lines = Prose.lines(Printable.text(what), width: width)
     return lines.enumerated().map { index, line in

@@ -103,7 +103,7 @@ private struct FindText {
     let twice = result.twice.map { account, paid in
       Prose.text(
         Printable.text("\(account): \(PaidTwiceText.sentence(paid))"), indent: "  ",
-        width: ExplanationText.widthMax)
+        width: ExplainedAccount.widthMax)
     }
     let others = finding.others.map { Printable.text($0.key.description) + "\n" }
     return [

@@ -62,7 +62,8 @@ struct ShownSubscription: Sendable {
     var text = Prose.fields(fields) + "\n"
     text +=
       SubscriptionText(
-        told, owned: nil, at: now, about: now, fallbackPlanID: fallbackPlanID, isWide: isWide
+        subscription: told, owned: nil, now: now, moment: now, fallbackPlanID: fallbackPlanID,
+        isWide: isWide
       ).text
     if !found.refusedClaims.isEmpty {
       text += "\nrefused claims, newest first\n"
@@ -77,7 +78,7 @@ struct ShownSubscription: Sendable {
       text += "\nits objects\n"
       text += Prose.text(
         Printable.text(objects.joined(separator: ", ")), indent: "  ",
-        width: ExplanationText.widthMax)
+        width: ExplainedAccount.widthMax)
     }
     text += "\ndeliveries, newest first\n"
     text += EventText.listing.table(found.deliveries, at: now).indented()
@@ -102,8 +103,8 @@ struct ShownSubscription: Sendable {
       .texts("claimants") { $0.found.claimants.map(\.description) },
       .list("refused_claims", RefusedClaimText.listing) { $0.found.refusedClaims },
       Column(
-        "state", ExplanationJSON.subscriptionShape,
-        json: { ExplanationJSON.subscription($0.found.told) }),
+        "state", ExplanationListings.subscription.item,
+        json: { ExplanationListings.subscription.json($0.found.told) }),
       .list("orders", orders) { $0.orders },
       .texts("objects") { $0.found.objects.map(\.description) },
       .list("deliveries", EventText.listing) { $0.found.deliveries },
@@ -116,7 +117,7 @@ struct ShownSubscription: Sendable {
       .text("order", "ORDER") { $0.name.description }, .time("at", "AT") { $0.asked },
       .text("kind", "WHAT") { $0.request.kind.rawValue },
       .text("state", "STATE") { $0.state.rawValue },
-      .optionalText("answer", "ANSWER") { $0.answer }.aligned(.wrapped),
+      .optionalText("answer", "ANSWER", .wrapped) { $0.answer },
     ])
   }
 }

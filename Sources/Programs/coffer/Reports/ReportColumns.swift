@@ -103,7 +103,7 @@ enum ReportColumns {
     func sum(
       _ name: String, _ title: String, _ sum: @escaping (MonthlyReport.Revenue) -> MoneySum
     ) -> Column<Revenue> {
-      .text(name, title) { sum($0.revenue).money(in: $0.currency).amount }.aligned(.right)
+      .text(name, title, .right) { sum($0.revenue).money(in: $0.currency).amount }
     }
     return Listing([
       .count("payments", "PAYMENTS") { $0.revenue.paymentCount },
