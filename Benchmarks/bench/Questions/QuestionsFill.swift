@@ -62,8 +62,8 @@ struct QuestionsFill {
       .integer(Self.fee * Int64(1 + documents)), .instant(created))
     try transaction.execute(
       """
-      INSERT INTO sync.device_keys (public_key, account_id, label, added_ms)
-      VALUES ($1, $2, 'first', $3)
+      INSERT INTO sync.device_keys (public_key, account_id, label, added_ms, last_session_ms)
+      VALUES ($1, $2, 'first', $3, $3)
       """, .blob(Self.key(index)), .id(id), .instant(created))
     try transaction.execute(
       """
