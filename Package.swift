@@ -210,8 +210,8 @@ let package = Package(
       [
         "Accounts", "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine", "Compression",
         "Configuration", "Crypto", "HTTPClient", "HTTPMessages", "HTTPServer", "JSON",
-        "KnownStores", "Ledger", "ProviderAPI", "Report", "Storage", "Stores", "Stripe",
-        "Subscriptions", "Sync", "Tiers",
+        "KnownStores", "Ledger", "Orders", "ProviderAPI", "Repair", "Report", "Storage", "Stores",
+        "Stripe", "Subscriptions", "Sync", "Tiers",
       ]),
     module(
       "Moving",

@@ -94,6 +94,15 @@ package struct Act: Sendable {
     try confirmed(at: nil, body, then: then)
   }
 
+  /// An act that needs nothing but its transaction.
+  package static func whenConfirmed(
+    _ invocation: Invocation, owning schema: Schema = .sync, _ body: @escaping TimedBody
+  ) throws -> Answer {
+    try DatabaseSession.withAnyCatalogue(invocation, owning: schema) { database, _ in
+      try Act(invocation, on: database).whenConfirmed(body)
+    }
+  }
+
   /// Does it at `now`; nil is the moment at which it is done.
   private func confirmed(
     at now: Instant?, _ body: @escaping TimedBody,
@@ -155,6 +164,16 @@ package struct Act: Sendable {
     return Answer(
       text: effect.text,
       json: .object(effect.members + [.init("audit", .string(entry.name.description))]))
+  }
+
+  /// An act that is done at once, and needs nothing but its transaction.
+  package static func atOnce(
+    _ invocation: Invocation, owning schema: Schema = .sync, _ body: @escaping TimedBody
+  ) throws -> Answer {
+    try DatabaseSession.withAnyCatalogue(invocation, owning: schema) { database, configuration in
+      let now = configuration.clock.now()
+      return try Act(invocation, on: database).atOnce(at: now) { try body($0, now) }
+    }
   }
 
   /// The same act, for writes to the other schema of the database.

@@ -61,6 +61,17 @@ package enum DatabaseSession {
     return try body(database, configuration)
   }
 
+  /// For commands that answer from one snapshot.
+  package static func read<Result>(
+    _ invocation: Invocation, owning schema: Schema = .sync,
+    _ body: (Reader, Instant) throws -> Result
+  ) throws -> Result {
+    try withAnyCatalogue(invocation, owning: schema) { database, configuration in
+      let now = configuration.clock.now()
+      return try database.read { try body($0, now) }
+    }
+  }
+
   /// For commands that decide about entitlements. Refuses if the servers derive under other rules.
   package static func withLedger<Result>(
     _ invocation: Invocation, _ body: (Database, Ledger, Instant) throws -> Result

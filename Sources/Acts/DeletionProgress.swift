@@ -49,18 +49,6 @@ package struct ListedDeletion: Sendable {
     self.progress = progress
     username = try Account.find(reader, deletion.account)?.username
   }
-
-  package var json: JSONValue {
-    let deletion = progress.deletion
-    return [
-      "account": .string(deletion.account.description),
-      "username": username.map { .string($0) } ?? .null,
-      "state": .string(progress.state.rawValue), "asked": .string(deletion.asked.description),
-      "erases": deletion.erases.map { .string($0.description) } ?? .null,
-      "erased": progress.erased.map { .string($0.description) } ?? .null,
-      "moved": .bool(deletion.hasMoved), "parts": progress.parts.json,
-    ]
-  }
 }
 
 extension DeletionParts {

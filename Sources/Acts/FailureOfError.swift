@@ -6,6 +6,7 @@ internal import Configuration
 internal import Crypto
 internal import HTTPClient
 internal import HTTPMessages
+internal import Orders
 internal import Storage
 internal import Sync
 internal import Tiers
@@ -31,6 +32,12 @@ extension CommandFailure {
           "stored data was sealed with none of the keys in \(BillingSettings.sealingKeys.name)"
         )
       case let error as HTTPClientError: CommandFailure(.unavailable, error.description)
+      case let refusal as OrderRefusal:
+        switch refusal.kind {
+        case .invalid: CommandFailure(.usage, refusal.text)
+        case .refused: CommandFailure(.refused, refusal.text)
+        case .unconfigured: CommandFailure(.configuration, refusal.text)
+        }
       case let refusal as AccountRefusal: CommandFailure(.refused, refusal.problem.detail)
       default: CommandFailure(.software, "an unexpected error: \(error)")
       }

@@ -1,6 +1,7 @@
 internal import Base
 package import CommandLine
 internal import Configuration
+package import Crypto
 internal import KnownStores
 package import Ledger
 package import Storage
@@ -87,5 +88,29 @@ extension Form where Value == NamedSubscription {
       }
       return NamedSubscription(text)
     }
+  }
+}
+
+extension NamedPurchase {
+  /// The payload of a job that reads by the number itself, so that no row holds it in clear; nil if
+  /// it does not. It is sealed with the key that coffer-billing seals with, because coffer-billing
+  /// may not have one that was put before that key.
+  package func payload(
+    _ sealing: SealingKeys?, reading database: some Queryable
+  ) throws -> [UInt8]? {
+    guard let secret else { return nil }
+    guard let sealing else {
+      throw CommandFailure(
+        .usage, "tokens are stored encrypted, and COFFER_SEALING_KEYS is not set")
+    }
+    let newest = try KeptDelivery.sealed(by: sealing, reading: database)
+    guard let index = newest.map(\.keyIndex) ?? 0 else {
+      throw CommandFailure(
+        .refused,
+        "coffer-billing seals with a key that is not in COFFER_SEALING_KEYS here, and could not open the "
+          + "token: give this command the keys that it has")
+    }
+    return sealing.sealing(by: index).seal(
+      secret.exposed, context: PreparedDelivery.payloadContext(object))
   }
 }

@@ -74,8 +74,8 @@ package enum CommonOptions {
 /// The answer of a command, for people and for programs; the caller chooses which.
 package struct Answer: Sendable {
   package var code: ExitCode
-  package let text: String
-  package let json: JSONValue
+  package private(set) var text: String
+  package private(set) var json: JSONValue
   /// A line for people in addition to either form, on stderr; nil for none.
   package var notice: String?
   /// What to do after the answer is completely written; nil for nothing.
@@ -90,6 +90,16 @@ package struct Answer: Sendable {
     self.json = json
     self.notice = notice
     self.whenWritten = whenWritten
+  }
+
+  /// The answer, whose JSON is an object, with more members, and more text before and after its own.
+  package func adding(
+    _ members: [JSONValue.Member], heading: String = "", text more: String = ""
+  ) -> Answer {
+    guard case .object(let own) = json else { preconditionFailure("only objects have members") }
+    var answer = self
+    (answer.text, answer.json) = (heading + text + more, .object(own + members))
+    return answer
   }
 }
 

@@ -1,9 +1,9 @@
 package import Base
 package import JSON
 
-/// A value of each item of a list: a member in JSON and, if it has a title, a column of the table.
+/// A value of each item of a list: a member in JSON if it has a name, and a column of the table if it has
+/// a title.
 package struct Column<Row> {
-  /// Nil if only the table has it.
   let name: String?
   let shape: JSONShape
   let title: String?
@@ -48,6 +48,15 @@ package struct Column<Row> {
     Column(
       name, .integer, title, .right, json: { .integer(value($0)) },
       cell: { row, _ in String(value(row)) })
+  }
+
+  /// A number of bytes, which the table shows in units for people.
+  package static func bytes(
+    _ name: String, _ title: String? = nil, _ value: @escaping (Row) -> Int64
+  ) -> Column {
+    Column(
+      name, .integer, title, .right, json: { .integer(value($0)) },
+      cell: { row, _ in ByteCount.text(value(row)) })
   }
 
   package static func bool(_ name: String, _ value: @escaping (Row) -> Bool) -> Column {
@@ -109,8 +118,28 @@ package struct Listing<Row> {
     return table
   }
 
+  /// The page behind `--after`, with as many rows as `--limit` allows. `find` gets how many to find;
+  /// `cursor` is the value that continues after a row. What is found can be less than what is shown.
+  package func page<Found>(
+    _ invocation: Invocation, by cursor: (Found) -> String,
+    _ find: (_ limit: Int) throws -> [Found]
+  ) rethrows -> ListPage<Found> {
+    let limit = invocation[Parameter<Int>.limit()]
+    return ListPage(of: name, try find(limit + 1), limit: limit, cursor: cursor)
+  }
+
   package func answer(_ page: ListPage<Row>, at now: Instant, notice: String?) -> Answer {
     Answer(
-      text: text(page.rows, at: now), json: page.json(name, page.rows.map(json)), notice: notice)
+      text: text(page.rows, at: now),
+      json: .object([member(page.rows), .init("next", page.next.map { .string($0) } ?? .null)]),
+      notice: notice)
   }
+
+  /// The rows under the list's name.
+  package func member(_ rows: [Row]) -> JSONValue.Member {
+    .init(name, .array(rows.map(json)))
+  }
+
+  /// The shape of that member.
+  package var memberShape: JSONShape.Member { .init(name, .list(item)) }
 }

@@ -105,3 +105,20 @@ package final class Progress {
     _ = unsafe Glibc.write(STDERR_FILENO, bytes, bytes.count)
   }
 }
+
+/// The progress of work in stages, with a line for each stage.
+package final class StagedProgress {
+  private var stage = ""
+  private var progress: Progress?
+
+  package init() {}
+
+  package func set(_ stage: String, _ done: Int64, of total: Int64) {
+    if stage != self.stage {
+      self.stage = stage
+      progress = nil
+      progress = Progress(stage, .bytes, of: total > 0 ? total : nil)
+    }
+    progress?.done = done
+  }
+}

@@ -2,10 +2,10 @@ package import Acts
 internal import Audit
 internal import Backup
 package import Base
-package import CommandLine
+internal import CommandLine
 package import Configuration
 internal import Crypto
-package import JSON
+internal import JSON
 internal import Ledger
 package import Storage
 internal import Sync
@@ -18,12 +18,6 @@ package struct Check: Sendable {
     case skipped
   }
 
-  /// The JSON of a list of checks.
-  package static let shape: JSONShape = [
-    "failed": .integer,
-    "checks": .list(["name": .text, "state": .text, "text": .text, "remedy": .text]),
-  ]
-
   package let name: String
   package let state: State
   package let text: String
@@ -31,13 +25,6 @@ package struct Check: Sendable {
   package let remedy: String
   /// Whether the text reports a repair.
   package let isRepair: Bool
-
-  package var json: JSONValue {
-    [
-      "name": .string(name), "state": .string(state.rawValue), "text": .string(text),
-      "remedy": .string(remedy),
-    ]
-  }
 
   package init(
     _ name: String, _ state: State, _ text: String, _ remedy: String = "", isRepair: Bool = false

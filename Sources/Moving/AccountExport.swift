@@ -1,12 +1,12 @@
-package import Accounts
-internal import Acts
+internal import Accounts
+package import Acts
 internal import Answers
-package import Archive
-internal import Base
-internal import CommandLine
+internal import Archive
+package import Base
+package import CommandLine
 package import Configuration
 internal import Crypto
-package import JSON
+internal import JSON
 internal import KnownStores
 internal import Ledger
 internal import Repair
@@ -21,7 +21,7 @@ package struct AccountExport {
   private let configuration: DatabaseConfiguration
   private let writer: ArchiveWriter
   /// Whether the account's deletion waits for this export.
-  package private(set) var isAwaited = false
+  private var isAwaited = false
   private var recordCount = 0
   private var documentCount = 0
   private var deliveryCount = 0
@@ -29,7 +29,7 @@ package struct AccountExport {
   private var left: (shares: Int64, links: Int64) = (0, 0)
   private var objects: [(file: Identifier, object: Identifier, byteCount: Int64)] = []
 
-  package init(
+  private init(
     _ database: Database, _ configuration: DatabaseConfiguration, _ writer: ArchiveWriter
   ) {
     self.database = database
@@ -37,9 +37,42 @@ package struct AccountExport {
     self.writer = writer
   }
 
+  /// Writes the named account to a new archive, and records that by `act`. A deletion that waits for the
+  /// export goes on, `deletionDelay` later.
+  package static func write(
+    _ name: String, to path: String, deletionDelay: Instant.Span, _ database: Database,
+    _ configuration: DatabaseConfiguration, _ act: Act
+  ) throws -> Answer {
+    let now = configuration.clock.now()
+    let writer = try ArchiveWriter(
+      path, kind: AccountArchive.kind, format: AccountArchive.format, at: now)
+    var writing = AccountExport(database, configuration, writer)
+    let account = try writing.run(name)
+    let (text, members, isAwaited) = (writing.text, writing.members, writing.isAwaited)
+    let erases = now + deletionDelay
+    let (digest, byteCount) = (Hex.encode(try writer.finish()), writer.byteCount)
+    return try act.atOnce(at: now) { transaction in
+      // Only if the snapshot is from after the request: nothing was written since then.
+      let isLeaving =
+        try isAwaited
+        && AccountDeletion.exported(account.id, erasing: erases, in: transaction)
+      return Act.Effect(
+        subject: account.id.description, name: account.username, account: account.id,
+        before: .object([]), after: ["sha256": .string(digest)],
+        text: text + "archive     \(path), \(ByteCount.text(byteCount))\n"
+          + "sha256      \(digest), of its manifest\n"
+          + (isLeaving ? "leaving     it is erased from \(erases) on\n" : ""),
+        members: members + [
+          .init("account", .string(account.id.description)), .init("archive", .string(path)),
+          .init("bytes", .integer(byteCount)), .init("sha256", .string(digest)),
+          .init("erases", isLeaving ? .string(erases.description) : .null),
+        ])
+    }
+  }
+
   /// Writes rows and small contents as of one snapshot. Large contents follow, which no one deletes
   /// meanwhile.
-  package mutating func run(_ name: String) throws -> Account {
+  private mutating func run(_ name: String) throws -> Account {
     // Without large contents there may be no object store.
     let store = configuration.objectsDirectory.flatMap { try? ObjectStore(existing: $0) }
     let hold = try store?.hold()
@@ -68,7 +101,7 @@ package struct AccountExport {
     return account
   }
 
-  package var text: String {
+  private var text: String {
     var text =
       "records     \(recordCount)\ndocuments   \(documentCount) with content\n"
       + "deliveries  \(deliveryCount)\n"
@@ -85,7 +118,7 @@ package struct AccountExport {
     return text
   }
 
-  package var members: [JSONValue.Member] {
+  private var members: [JSONValue.Member] {
     [
       .init("records", .integer(Int64(recordCount))),
       .init("documents", .integer(Int64(documentCount))),

@@ -35,6 +35,20 @@ package struct Invite: Sendable {
     revoked = try row.optionalInstant(6)
   }
 
+  package enum State: String {
+    case open, used, expired, revoked
+  }
+
+  package func state(at now: Instant) -> State {
+    revoked == nil ? stateUnlessRevoked(at: now) : .revoked
+  }
+
+  /// The state that it would have if no operator had revoked it.
+  package func stateUnlessRevoked(at now: Instant) -> State {
+    if expires <= now { return .expired }
+    return useCount < useCountMax ? .open : .used
+  }
+
   /// Creates an invite. Returns the code, and the id that revokes it.
   package static func create(
     _ transaction: Transaction, useCountMax: Int64, expires: Instant, note: String, now: Instant

@@ -71,6 +71,16 @@ package struct AccountRanking {
     try read(reader, "a.id = $1", after, limit: 1) { start = $0.place(in: order) }
   }
 
+  /// Whether the catalogue has a plan, or an account has or had it.
+  package static func knows(
+    _ plan: String, _ catalogue: Catalogue, reading reader: Reader
+  ) throws -> Bool {
+    if catalogue.plan(plan) != nil { return true }
+    return try reader.first(
+      "SELECT 1 FROM billing.entitlements WHERE plan = $1 LIMIT 1", .text(plan)
+    ) { _ in true } ?? false
+  }
+
   /// Reads the next page of accounts. Returns false after the last.
   package mutating func readPage(_ reader: Reader) throws -> Bool {
     guard let after = last else { return false }

@@ -59,20 +59,6 @@ package enum OrderRows {
       "SELECT \(columns) FROM billing.orders WHERE number = $1", .integer(number), row: order)
   }
 
-  /// The orders among these numbers, by their numbers.
-  package static func find(
-    _ numbers: [Int64], reading reader: some Queryable
-  ) throws -> [Int64: Order] {
-    var orders: [Int64: Order] = [:]
-    for list in SQLList.slices(of: numbers.map { .integer($0) }, after: 0) {
-      let rows = try reader.rows(
-        "SELECT \(columns) FROM billing.orders WHERE number IN (\(list.parameters))",
-        values: list.values, row: order)
-      for order in rows { orders[order.number] = order }
-    }
-    return orders
-  }
-
   /// The subscription's order of that kind that is not closed.
   static func open(
     _ kind: StoreOrder.Kind, about subscription: ObjectKey, reading reader: some Queryable

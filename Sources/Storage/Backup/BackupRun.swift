@@ -10,7 +10,8 @@ package import Storage
 package struct BackupRun {
   private let database: Database
   private let objects: ObjectStore
-  private let source: Source
+  private let location: DatabaseLocation
+  private let dumpCommand: String?
   /// The approximate size of all contents, for progress.
   private let contentByteCount: Int64
   private let set: BackupSet
@@ -20,12 +21,6 @@ package struct BackupRun {
   private let installation: Identifier?
   /// Whether objects of an earlier backup are read before they are taken over.
   private let checksEarlier: Bool
-
-  package enum Source: Sendable {
-    case sqlite(directory: String)
-    /// PostgreSQL: the caller writes a dump to a path with its own tools.
-    case dump(@Sendable (_ path: String) throws -> Void)
-  }
 
   package enum Stage: String, Sendable {
     case objects = "copying objects"
@@ -49,20 +44,24 @@ package struct BackupRun {
 
   private static let dumpName = "database.dump"
 
-  /// `apartFrom` are directories in use, in which no backup may lie. Refuses a directory whose
-  /// newest backup is of another `installation`, unless `goesOn` allows it.
+  /// `apartFrom` is the directory of the objects: no backup may lie in a directory in use. Refuses a
+  /// directory whose newest backup is of another `installation`, unless `goesOn` allows it. The shell
+  /// command `dumpingBy` dumps PostgreSQL instead of pg_dump.
   package init(
-    into directory: String, of database: Database, _ objects: ObjectStore, _ source: Source,
-    installation: Identifier?, goesOn: Bool, checksEarlier: Bool, contentByteCount: Int64,
-    apartFrom others: [String]
+    into directory: String, of database: Database, at location: DatabaseLocation,
+    dumpingBy dumpCommand: String?, _ objects: ObjectStore, installation: Identifier?, goesOn: Bool,
+    checksEarlier: Bool, contentByteCount: Int64, apartFrom objectsDirectory: String
   ) throws(BackupError) {
     self.database = database
     self.objects = objects
-    self.source = source
+    self.location = location
+    self.dumpCommand = dumpCommand
     self.contentByteCount = contentByteCount
     self.installation = installation
     self.checksEarlier = checksEarlier
-    set = try BackupSet(directory, apartFrom: others)
+    var used = [objectsDirectory]
+    if case .sqlite(let directory) = location { used.append(directory) }
+    set = try BackupSet(directory, apartFrom: used)
     guard let newest = try BackupSet.whole(in: set.folder).first else {
       earlier = nil
       return
@@ -121,7 +120,7 @@ package struct BackupRun {
       try manifest.write(.schema(name, number))
     }
     let names: [String]
-    switch source {
+    switch location {
     case .sqlite(let directory):
       names = Schema.allCases.map { "\($0).db" }
       try Self.naming(begun) {
@@ -131,9 +130,9 @@ package struct BackupRun {
         .sqlite(directory: begun.path), owning: .sync, .requiresSchema)
       defer { copy.close() }
       try take(ObjectPages(copy), &objects, manifest, each)
-    case .dump(let write):
+    case .postgres(let url):
       names = [Self.dumpName]
-      try write(begun.path(of: Self.dumpName))
+      try PostgresTools.dump(url, to: begun.path(of: Self.dumpName), with: dumpCommand)
       guard begun.has(Self.dumpName) else {
         throw BackupError(.refused, "the command wrote no dump to the file $COFFER_DUMP")
       }

@@ -1,7 +1,7 @@
 package import Base
 internal import Glibc
 internal import Migrations
-internal import Storage
+package import Storage
 
 /// Restores a backup into an empty directory: first `objects`, last `database`.
 ///
@@ -111,9 +111,9 @@ package struct Restore {
   /// Makes the next backup read what it takes over from this one. False if this one cannot be marked.
   package func noteDamage() -> Bool { backup.mark(BackupSet.damaged) }
 
-  /// `renew` gets the restored files before they are moved to their place; `each` gets bytes.
+  /// `renew` gets the restored database before its files are moved to their place; `each` gets bytes.
   package func run(
-    renew: (_ directory: String) throws -> Void, each: (_ done: Int64, _ of: Int64) -> Void
+    renew: (DatabaseLocation) throws -> Void, each: (_ done: Int64, _ of: Int64) -> Void
   ) throws -> Outcome {
     var done: Int64 = 0
     let total = sum.byteCount + head.files.values.reduce(0) { $0 + $1.byteCount }
@@ -178,7 +178,7 @@ package struct Restore {
   }
 
   private func restoreDatabase(
-    _ renew: (String) throws -> Void, _ advance: (Int64) -> Void
+    _ renew: (DatabaseLocation) throws -> Void, _ advance: (Int64) -> Void
   ) throws -> DatabasePlace {
     if let (name, file) = head.files.first(where: { $0.key.hasSuffix(".dump") }) {
       let dump = backup.path(of: name)
@@ -192,7 +192,7 @@ package struct Restore {
         path: backup.path(of: name), to: unfinished.path(of: name), each: advance)
       try require(copied, file, name)
     }
-    try renew(unfinished.path)
+    try renew(.sqlite(directory: unfinished.path))
     Folder.synchronizeAll()
     try target.rename(Self.unfinishedName, to: Self.databaseName)
     return .sqlite(directory: target.path(of: Self.databaseName))
@@ -205,5 +205,30 @@ package struct Restore {
       throw BackupError(
         .damaged, "\(backup.path(of: name)) is damaged: it does not match the manifest")
     }
+  }
+}
+
+extension Restore.Outcome {
+  /// The location of the usable database. A dump is loaded into `given`, which must have no schema of
+  /// ours, and `renew` gets that database; nil if there is none to load it into. Throws if the
+  /// backup's database is damaged.
+  package func database(
+    loadedInto given: DatabaseLocation?, renew: (DatabaseLocation) throws -> Void
+  ) throws -> DatabaseLocation? {
+    switch (database, given) {
+    case (.sqlite(let directory), _): return .sqlite(directory: directory)
+    case (.dump(let path), .postgres(let url)?):
+      try PostgresTools.load(path, into: url)
+      try renew(.postgres(url: url))
+      return given
+    case (.dump, _): return nil
+    case (.damaged(let why), _):
+      throw BackupError(.damaged, why)
+    }
+  }
+
+  /// Reads the whole of PostgreSQL's dump, if there is one. Throws if it is not complete.
+  package func requireWholeDump() throws(BackupError) {
+    if case .dump(let path) = database { try PostgresTools.read(path) }
   }
 }

@@ -19,6 +19,24 @@ package enum DatabaseLocation: Sendable {
   }
 }
 
+extension Secret {
+  /// A database's URL without its passwords, for anyone to see.
+  package var withoutPassword: String {
+    let text = String(decoding: exposed, as: UTF8.self)
+    let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    var shown = String(parts[0])
+    if let scheme = shown.firstRange(of: "://"),
+      let end = shown[scheme.upperBound...].lastIndex(of: "@"),
+      let colon = shown[scheme.upperBound..<end].firstIndex(of: ":")
+    {
+      shown.removeSubrange(colon..<end)
+    }
+    let members = parts.dropFirst().first?.split(separator: "&") ?? []
+    let kept = members.filter { !$0.hasPrefix("password=") && !$0.hasPrefix("sslpassword=") }
+    return kept.isEmpty ? shown : shown + "?" + kept.joined(separator: "&")
+  }
+}
+
 extension String {
   fileprivate func removing(prefix: String) -> String? {
     hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil

@@ -34,7 +34,9 @@ package struct History: Sendable {
 
   /// Begins a new history. Clients may know more than a restored database does, so they fetch
   /// everything again.
-  package static func renew(_ database: Database) throws {
+  package static func renew(at location: DatabaseLocation) throws {
+    let database = try Database.open(location, owning: .sync, .acceptsEarlier)
+    defer { database.close() }
     try database.write(for: nil) { transaction in
       _ = try transaction.execute(
         "UPDATE sync.history SET history_id = $1, cursor_key = $2 WHERE id = 1",

@@ -1,5 +1,6 @@
 import Base
 import CommandLine
+import Configuration
 import JSON
 import Testing
 
@@ -16,9 +17,12 @@ struct ListingTests {
   private var listing: Listing<Parcel> {
     Listing(
       "parcels",
-      .text("name", "NAME") { $0.name }, .integer("count", "COUNT") { $0.count },
-      .time("sent") { $0.sent }, .optionalTime("arrived", "ARRIVED") { $0.arrived },
-      .optionalText("note", "NOTE", absent: "none") { _ in nil })
+      [
+        .text("name", "NAME") { $0.name }, .integer("count", "COUNT") { $0.count },
+        .time("sent") { $0.sent }, .optionalTime("arrived", "ARRIVED") { $0.arrived },
+        .optionalText("note", "NOTE", absent: "none") { _ in nil },
+        .shown("AGE") { parcel, now in "\((now - parcel.sent).milliseconds / 3_600_000) h" },
+      ])
   }
 
   private let parcels: [Parcel] = [
@@ -31,13 +35,19 @@ struct ListingTests {
       $0.split(separator: " ").joined(separator: " ")
     }
     #expect(lines.count == 3)
-    #expect(lines.first == "NAME COUNT ARRIVED NOTE")
-    #expect(lines.last == "b 12 - none")
+    #expect(lines.first == "NAME COUNT ARRIVED NOTE AGE")
+    #expect(lines.last == "b 12 - none 0 h")
   }
 
-  @Test func `a page has every member, in the shape that is announced`() {
-    let page = ListPage(parcels, limit: 1) { $0.name }
-    let answer = listing.answer(page, at: Self.now, notice: page.notice(of: "parcels"))
+  @Test func `a page has every member, in the shape that is announced`() throws {
+    let command = Command(
+      words: ["parcel", "list"], abstract: "List parcels", examples: [],
+      options: [Parameter<Int>.limit()],
+      answers: listing.shape, run: { _ in throw CommandFailure(.software, "it is not run") })
+    let invocation = try Invocation(
+      of: command, ["--limit": ["1"]], settings: SettingsTable(stores: []), environment: [:])
+    let page = listing.page(invocation, by: \.name) { Array(parcels.prefix($0)) }
+    let answer = listing.answer(page, at: Self.now, notice: page.notice)
     #expect(listing.shape.misfit(answer.json) == nil)
     #expect(
       String(decoding: answer.json.encoded(), as: UTF8.self)

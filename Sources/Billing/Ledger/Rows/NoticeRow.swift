@@ -156,33 +156,30 @@ package struct NoticeRow: Sendable {
       """, .id(account), .integer(number), .instant(next), .text(error))
   }
 
-  /// Makes notices since `moment` due again, whether they arrived or not: those of at most `limit`
-  /// accounts, after `after`. Returns the last account and the number of notices.
+  /// Makes notices since `moment` due again, whether they arrived or not. Returns their number.
   package static func replay(
-    since moment: Instant, of account: Identifier?, after: Identifier?, limit: Int,
-    at now: Instant, in transaction: Transaction
-  ) throws -> (last: Identifier?, count: Int64) {
-    let accounts: [Identifier]
-    if let account {
-      accounts = after == nil ? [account] : []
-    } else {
-      accounts = try transaction.rows(
-        """
-        SELECT DISTINCT account_id FROM billing.notices WHERE made_ms >= $1 AND account_id > $2
-        ORDER BY account_id LIMIT $3
-        """, .instant(moment), after.map { .id($0) } ?? .blob([]), .integer(Int64(limit))
-      ) { row in try row.id(0) }
-    }
-    var count: Int64 = 0
-    for account in accounts {
-      count += Int64(
-        try transaction.execute(
+    since moment: Instant, of account: Identifier?, at now: Instant, in transaction: Transaction
+  ) throws -> Int64 {
+    var (accounts, count) = (account.map { [$0] } ?? [], Int64(0))
+    repeat {
+      if account == nil {
+        accounts = try transaction.rows(
           """
-          UPDATE billing.notices SET due_ms = $3, attempts = 0
-          WHERE account_id = $1 AND made_ms >= $2
-          """, .id(account), .instant(moment), .instant(now)))
-      try Notices.request(account, at: now, in: transaction)
-    }
-    return (accounts.last, count)
+          SELECT DISTINCT account_id FROM billing.notices WHERE made_ms >= $1 AND account_id > $2
+          ORDER BY account_id LIMIT 500
+          """, .instant(moment), accounts.last.map { .id($0) } ?? .blob([])
+        ) { row in try row.id(0) }
+      }
+      for account in accounts {
+        count += Int64(
+          try transaction.execute(
+            """
+            UPDATE billing.notices SET due_ms = $3, attempts = 0
+            WHERE account_id = $1 AND made_ms >= $2
+            """, .id(account), .instant(moment), .instant(now)))
+        try Notices.request(account, at: now, in: transaction)
+      }
+    } while account == nil && !accounts.isEmpty
+    return count
   }
 }

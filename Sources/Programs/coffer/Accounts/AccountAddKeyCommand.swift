@@ -39,33 +39,30 @@ extension Command {
     run: { invocation in
       let publicKey = try publicKey(invocation[key])
       let label = invocation[label] ?? ""
-      return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
-        let now = configuration.clock.now()
-        return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
-          let (account, deletion) = try DatabaseSession.lockedAccount(
-            transaction, invocation[CommonArguments.account])
-          guard deletion == nil else {
-            throw CommandFailure(
-              .refused,
-              "the deletion of \(account.id) was requested; coffer deletion cancel keeps the account"
-            )
-          }
-          let others = try Device.list(transaction, of: account.id).count
-          try Device.addByOperator(
-            publicKey.bytes, to: account.id, label: label, at: now, in: transaction)
-          let text = Base64.standard.encode(publicKey.bytes)
-          return Act.Effect(
-            subject: account.id.description, name: account.username, account: account.id,
-            before: ["keys": .integer(Int64(others)), "public_key": .null],
-            after: ["keys": .integer(Int64(others + 1)), "public_key": .string(text)],
-            text:
-              "\(text) is a key of \(account.id) now; each page of updates shows it to its \(others) other "
-              + "keys\n",
-            members: [
-              .init("account", .string(account.id.description)), .init("public_key", .string(text)),
-              .init("label", .string(label)), .init("other_keys", .integer(Int64(others))),
-            ])
+      return try Act.whenConfirmed(invocation) { transaction, now in
+        let (account, deletion) = try DatabaseSession.lockedAccount(
+          transaction, invocation[CommonArguments.account])
+        guard deletion == nil else {
+          throw CommandFailure(
+            .refused,
+            "the deletion of \(account.id) was requested; coffer deletion cancel keeps the account"
+          )
         }
+        let others = try Device.list(transaction, of: account.id).count
+        try Device.addByOperator(
+          publicKey.bytes, to: account.id, label: label, at: now, in: transaction)
+        let text = Base64.standard.encode(publicKey.bytes)
+        return Act.Effect(
+          subject: account.id.description, name: account.username, account: account.id,
+          before: ["keys": .integer(Int64(others)), "public_key": .null],
+          after: ["keys": .integer(Int64(others + 1)), "public_key": .string(text)],
+          text:
+            "\(text) is a key of \(account.id) now; each page of updates shows it to its \(others) other "
+            + "keys\n",
+          members: [
+            .init("account", .string(account.id.description)), .init("public_key", .string(text)),
+            .init("label", .string(label)), .init("other_keys", .integer(Int64(others))),
+          ])
       }
     })
 

@@ -29,21 +29,28 @@ extension Command {
     examples: ["coffer account create --username ada --key-file ada.key"],
     options: [username, publicKey, keyFile, id] + Act.handyOptions,
     answers: Act.handyAnswers(
-      AccountSummary.shape.adding([.init("public_key", .text)])),
+      AccountSummary.single.item.adding([.init("public_key", .text)])),
     run: { invocation in
-      let source = try keySource(invocation)
+      let path = invocation[keyFile]
+      let key: () throws -> Ed25519PublicKey =
+        switch (invocation[publicKey], path) {
+        case (let key?, nil): { key }
+        case (nil, let path?): { try freshKey(at: path) }
+        case (nil, nil), (.some, .some):
+          throw CommandFailure(.usage, "give one of --public-key and --key-file")
+        }
       return try DatabaseSession.with(invocation) { database, configuration in
-        let publicKey = try key(of: source)
+        let publicKey = try key()
         let id = invocation[id] ?? Account.identifier(firstKey: publicKey.bytes)
         let new = NewAccount(
           id: id, username: invocation[username], root: Random.identifier(),
           publicKey: publicKey.bytes)
         let (catalogue, now) = (configuration.catalogue, configuration.clock.now())
-        let path = invocation[keyFile]
         do {
           return try Act(invocation, on: database).atOnce(at: now) { transaction in
             let account = try new.create(transaction, catalogue: catalogue, now: now)
-            let cap = try Cap(transaction, id, catalogue: catalogue, now: now)
+            let summary = try AccountSummary(
+              account, catalogue, at: now, reading: transaction)
             let key = Base64.standard.encode(publicKey.bytes)
             var text =
               "account     \(account.id)\nroot        \(account.root)\npublic key  \(key)\n"
@@ -52,43 +59,25 @@ extension Command {
               subject: account.id.description, name: account.username, account: account.id,
               before: .object([]),
               after: ["public_key": .string(key)], text: text,
-              members: AccountSummary(account, cap, nil).members + [
+              members: AccountSummary.single.members(summary) + [
                 .init("public_key", .string(key))
               ])
           }
         } catch let refusal as AccountRefusal {
           // No account has the key that was made for it, and another attempt must find the path free.
-          if case .fresh(let path) = source { OutputFile.remove(path) }
+          if let path { OutputFile.remove(path) }
           throw refusal
         }
       }
     })
 
-  private enum KeySource {
-    case given(Ed25519PublicKey)
-    case fresh(path: String)
-  }
-
-  private static func keySource(_ invocation: Invocation) throws(CommandFailure) -> KeySource {
-    switch (invocation[publicKey], invocation[keyFile]) {
-    case (let key?, nil): return .given(key)
-    case (nil, let path?): return .fresh(path: path)
-    case (nil, nil), (.some, .some):
-      throw CommandFailure(.usage, "give one of --public-key and --key-file")
-    }
-  }
-
-  /// A fresh key's seed is on disk before the account exists, so that no account is ever made that
-  /// no one can use. It is removed if the account is refused. If the database fails it stays,
-  /// because the account may exist anyway.
-  private static func key(of source: KeySource) throws(CommandFailure) -> Ed25519PublicKey {
-    switch source {
-    case .given(let key): return key
-    case .fresh(let path):
-      let key = Ed25519PrivateKey()
-      try KeyFile.write(key, to: path)
-      return key.publicKey
-    }
+  /// The seed is on disk before the account exists, so that no account is ever made that no one can
+  /// use. It is removed if the account is refused. If the database fails it stays, because the account
+  /// may exist anyway.
+  private static func freshKey(at path: String) throws(CommandFailure) -> Ed25519PublicKey {
+    let key = Ed25519PrivateKey()
+    try KeyFile.write(key, to: path)
+    return key.publicKey
   }
 }
 

@@ -41,37 +41,13 @@ extension Command {
       "erases": .orNull(.time), "links_left": .integer, "shares_left": .integer,
     ]),
     run: { invocation in
-      let path = invocation[target]
-      return try DatabaseSession.withCatalogueOfRecord(
+      try DatabaseSession.withCatalogueOfRecord(
         invocation, options: DatabaseSession.wholeReads
       ) { database, configuration in
-        let now = configuration.clock.now()
-        let writer = try ArchiveWriter(
-          path, kind: AccountArchive.kind, format: AccountArchive.format, at: now)
-        var export = AccountExport(database, configuration, writer)
-        let account = try export.run(invocation[CommonArguments.account])
-        let erases = now + .days(try Command.deletionDelayDays(invocation))
-        let digest = Hex.encode(try writer.finish())
-        let (text, members, count) = (export.text, export.members, writer.byteCount)
-        let isAwaited = export.isAwaited
-        return try Act(invocation, on: database).atOnce(at: now) { transaction in
-          // Only if the snapshot is from after the request: nothing was written since then.
-          let isLeaving =
-            try isAwaited
-            && AccountDeletion.exported(account.id, erasing: erases, in: transaction)
-          return Act.Effect(
-            subject: account.id.description, name: account.username, account: account.id,
-            before: .object([]),
-            after: ["sha256": .string(digest)],
-            text: text + "archive     \(path), \(ByteCount.text(count))\n"
-              + "sha256      \(digest), of its manifest\n"
-              + (isLeaving ? "leaving     it is erased from \(erases) on\n" : ""),
-            members: members + [
-              .init("account", .string(account.id.description)), .init("archive", .string(path)),
-              .init("bytes", .integer(count)), .init("sha256", .string(digest)),
-              .init("erases", isLeaving ? .string(erases.description) : .null),
-            ])
-        }
+        try AccountExport.write(
+          invocation[CommonArguments.account], to: invocation[target],
+          deletionDelay: try DeletionRequest.delay(invocation.settings), database, configuration,
+          try Act(invocation, on: database))
       }
     })
 }

@@ -36,13 +36,13 @@ extension Command {
       """,
     examples: ["coffer account list --sort over-cap --limit 20"],
     options: [sort, plan, overCap, suspended, limit, after],
-    answers: .page("accounts", of: ListedAccount.shape),
+    answers: AccountSummary.listing().shape,
     run: { invocation in
       let filter = AccountRanking.Filter(
         plan: invocation[plan], isOverCap: invocation[overCap], isSuspended: invocation[suspended])
       return try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let (order, limit) = (invocation[sort], invocation[limit])
+        let order = invocation[sort]
         let after = try invocation[after].map { text in
           try database.read { try DatabaseSession.account($0, text) }
         }
@@ -51,28 +51,22 @@ extension Command {
             nil
           } else {
             try rank(
-              order, filter, behind: after, keeping: limit + 1, of: database,
+              order, filter, behind: after, keeping: invocation[limit] + 1, of: database,
               configuration.catalogue, at: now)
           }
-        let (page, rows, notice) = try database.read { reader in
-          let accounts =
+        return try database.read { reader in
+          let listing = AccountSummary.listing(
+            withTraffic: order == .traffic, withOver: order == .overCap || filter.isOverCap)
+          let page = try listing.page(invocation, by: \.id.description) { limit in
             try ranking?.accounts.compactMap { try Account.find(reader, $0) }
-            ?? Account.list(reader, after: after, limit: limit + 1)
-          let page = ListPage(accounts, limit: limit, cursor: \.id.description)
-          let rows = try page.rows.map {
-            try ListedAccount($0, configuration.catalogue, at: now, reading: reader)
+              ?? Account.list(reader, after: after, limit: limit)
           }
-          let notice = try page.notice(of: "accounts") {
-            try ranking?.count ?? Account.count(reader)
-          }
-          return (page, rows, notice)
+          return listing.answer(
+            try page.map {
+              try AccountSummary($0, configuration.catalogue, at: now, reading: reader)
+            }, at: now,
+            notice: try page.notice { try ranking?.count ?? Account.count(reader) })
         }
-        return Answer(
-          text: ListedAccount.table(
-            rows, withTraffic: order == .traffic, withOver: order == .overCap || filter.isOverCap,
-            at: now
-          ).text,
-          json: page.json("accounts", rows.map(\.json)), notice: notice)
       }
     })
 
@@ -81,15 +75,10 @@ extension Command {
     _ order: AccountRanking.Order, _ filter: AccountRanking.Filter, behind after: Account?,
     keeping count: Int, of database: Database, _ catalogue: Catalogue, at now: Instant
   ) throws -> AccountRanking {
-    if let plan = filter.plan, catalogue.plan(plan) == nil {
-      let known = try database.read { reader in
-        try reader.first(
-          "SELECT 1 FROM billing.entitlements WHERE plan = $1 LIMIT 1", .text(plan)
-        ) { _ in true }
-      }
-      guard known != nil else {
-        throw CommandFailure(.refused, "there is no plan \(plan); coffer plan list shows the plans")
-      }
+    if let plan = filter.plan,
+      try !database.read({ try AccountRanking.knows(plan, catalogue, reading: $0) })
+    {
+      throw CommandFailure(.refused, "there is no plan \(plan); coffer plan list shows the plans")
     }
     var ranking = try database.read { reader in
       try AccountRanking(
@@ -113,65 +102,6 @@ extension Form where Value == AccountRanking.Order {
   }
 }
 
-/// An account as a list shows it.
-private struct ListedAccount {
-  private let summary: AccountSummary
-  /// Content bytes sent and received in this month.
-  private let trafficByteCount: Int64
-  private let now: Instant
-
-  init(
-    _ account: Account, _ catalogue: Catalogue, at now: Instant, reading reader: Reader
-  ) throws {
-    summary = AccountSummary(
-      account, try Cap(reader, account.id, catalogue: catalogue, now: now),
-      try DeletionProgress(of: account.id, reading: reader))
-    let month = try Transfers.months(reader, account.id, limit: 1).first
-    trafficByteCount =
-      month.flatMap { $0.number == now.month ? $0.sentByteCount + $0.receivedByteCount : nil } ?? 0
-    self.now = now
-  }
-
-  private var overByteCount: Int64 {
-    max(0, summary.account.usageByteCount.subtractingClamped(summary.cap.byteCount))
-  }
-
-  static let shape = AccountSummary.shape.adding([
-    .init("traffic", .integer), .init("over_cap", .integer),
-  ])
-
-  var json: JSONValue {
-    .object(
-      summary.members + [
-        .init("traffic", .integer(trafficByteCount)), .init("over_cap", .integer(overByteCount)),
-      ])
-  }
-
-  static func table(
-    _ rows: [ListedAccount], withTraffic: Bool, withOver: Bool, at now: Instant
-  ) -> Table {
-    let numbers: [(String, (ListedAccount) -> Int64)] =
-      (withOver ? [("OVER", \.overByteCount)] : [])
-      + (withTraffic ? [("TRAFFIC", \.trafficByteCount)] : [])
-    var table = Table(
-      columns: [("ACCOUNT", .left), ("USERNAME", .left), ("USED", .right), ("CAP", .right)]
-        + numbers.map { ($0.0, .right) }
-        + [("PLAN", .left), ("REASON", .left), ("STATE", .left), ("CREATED", .left)])
-    for row in rows {
-      let (account, cap) = (row.summary.account, row.summary.cap)
-      table.add(
-        cells: [
-          account.id.description, account.username ?? "-",
-          ByteCount.text(account.usageByteCount), ByteCount.text(cap.byteCount),
-        ] + numbers.map { ByteCount.text($0.1(row)) } + [
-          cap.planID, cap.reason.rawValue, row.summary.state,
-          Terminal.time(account.created, now: now),
-        ], tint: row.summary.isOverCap ? .bad : nil)
-    }
-    return table
-  }
-}
-
 /// An account with its current cap.
 struct AccountSummary {
   let account: Account
@@ -180,39 +110,70 @@ struct AccountSummary {
   let suspended: Instant?
   /// The progress of a requested deletion.
   let deletion: DeletionProgress?
+  /// Content bytes sent and received in this month.
+  private let trafficByteCount: Int64
 
-  init(_ account: Account, _ cap: Cap, _ deletion: DeletionProgress?) {
+  init(
+    _ account: Account, _ catalogue: Catalogue, at now: Instant, reading database: some Queryable
+  ) throws {
     self.account = account
-    self.cap = cap
-    self.deletion = deletion
+    cap = try Cap(database, account.id, catalogue: catalogue, now: now)
+    deletion = try DeletionProgress(of: account.id, reading: database)
     suspended = account.suspended(beside: deletion?.deletion)
+    let month = try Transfers.months(database, account.id, limit: 1).first {
+      $0.number == now.month
+    }
+    trafficByteCount = month.map { $0.sentByteCount + $0.receivedByteCount } ?? 0
   }
 
-  var isOverCap: Bool { account.usageByteCount > cap.byteCount }
+  private var overByteCount: Int64 {
+    max(0, account.usageByteCount.subtractingClamped(cap.byteCount))
+  }
 
   /// Why the account cannot write; `-` if it can.
-  var state: String {
+  private var state: String {
     let states = [suspended == nil ? nil : "suspended", deletion?.state.rawValue].compactMap { $0 }
     return states.isEmpty ? "-" : states.joined(separator: ", ")
   }
 
-  static let shape: JSONShape = [
-    "account": .text, "username": .orNull(.text), "root": .text, "usage": .integer,
-    "cap": .integer, "plan": .text, "reason": .text, "created": .time, "invite": .orNull(.text),
-    "suspended": .orNull(.time), "deletion": .orNull(.text),
-  ]
+  /// The columns of an account alone, before and after those that only a list has.
+  private typealias Columns = [Column<AccountSummary>]
 
-  var members: [JSONValue.Member] {
+  private static var sizes: Columns {
     [
-      .init("account", .string(account.id.description)),
-      .init("username", account.username.map { .string($0) } ?? .null),
-      .init("root", .string(account.root.description)),
-      .init("usage", .integer(account.usageByteCount)), .init("cap", .integer(cap.byteCount)),
-      .init("plan", .string(cap.planID)), .init("reason", .string(cap.reason.rawValue)),
-      .init("created", .string(account.created.description)),
-      .init("invite", account.invite.map { .string($0.description) } ?? .null),
-      .init("suspended", suspended.map { .string($0.description) } ?? .null),
-      .init("deletion", deletion.map { .string($0.state.rawValue) } ?? .null),
+      .text("account", "ACCOUNT") { $0.account.id.description },
+      .optionalText("username", "USERNAME") { $0.account.username },
+      .text("root") { $0.account.root.description },
+      .bytes("usage", "USED") { $0.account.usageByteCount },
+      .bytes("cap", "CAP") { $0.cap.byteCount },
     ]
+  }
+
+  private static var states: Columns {
+    [
+      .text("plan", "PLAN") { $0.cap.planID }, .text("reason", "REASON") { $0.cap.reason.rawValue },
+      Column(
+        "deletion", .orNull(.text), "STATE",
+        json: { $0.deletion.map { .string($0.state.rawValue) } ?? .null },
+        cell: { row, _ in row.state }), .optionalTime("suspended") { $0.suspended },
+      .optionalText("invite") { $0.account.invite?.description },
+      .time("created", "CREATED") { $0.account.created },
+    ]
+  }
+
+  /// An account alone.
+  static var single: Listing<AccountSummary> { Listing("accounts", sizes + states) }
+
+  /// Accounts with their traffic and what is above their caps, in columns if asked for.
+  static func listing(
+    withTraffic: Bool = false, withOver: Bool = false
+  ) -> Listing<AccountSummary> {
+    let figures: Columns = [
+      .bytes("over_cap", withOver ? "OVER" : nil) { $0.overByteCount },
+      .bytes("traffic", withTraffic ? "TRAFFIC" : nil) { $0.trafficByteCount },
+    ]
+    return Listing("accounts", sizes + figures + states) { row in
+      row.account.usageByteCount > row.cap.byteCount ? .bad : nil
+    }
   }
 }

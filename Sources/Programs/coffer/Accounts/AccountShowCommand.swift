@@ -14,54 +14,32 @@ extension Command {
     abstract: "Show an account's usage, quota, state and device keys",
     examples: ["coffer account show ada"],
     arguments: [CommonArguments.account],
-    answers: AccountSummary.shape.adding([
-      .init(
-        "devices",
-        .list(
-          [
-            "public_key": .text, "label": .text, "added": .time, "revoked": .orNull(.time),
-            "by_operator": .bool,
-          ])),
-      .init("proven", .bool),
-    ]),
+    answers: AccountSummary.single.item.adding([devices.memberShape, .init("proven", .bool)]),
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let (summary, devices) = try database.read { reader in
+        let (summary, keys) = try database.read { reader in
           let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
-          let cap = try Cap(
-            reader, account.id, catalogue: configuration.catalogue, now: now)
-          let deletion = try DeletionProgress(of: account.id, reading: reader)
           return (
-            AccountSummary(account, cap, deletion), try Device.listAll(reader, of: account.id)
+            try AccountSummary(account, configuration.catalogue, at: now, reading: reader),
+            try Device.listAll(reader, of: account.id)
           )
         }
+        let isProven = Device.prove(summary.account.id, keys)
         return Answer(
-          text: text(summary, devices, now: now),
+          text: text(summary, isProven: isProven) + devices.text(keys, at: now),
           json: .object(
-            summary.members + [
-              .init("devices", .array(devices.map(json))),
-              .init("proven", .bool(Device.prove(summary.account.id, devices))),
+            AccountSummary.single.members(summary) + [
+              devices.member(keys), .init("proven", .bool(isProven)),
             ]))
       }
     })
 
-  private static func text(
-    _ summary: AccountSummary, _ devices: [Device], now: Instant
-  ) -> String {
+  private static func text(_ summary: AccountSummary, isProven: Bool) -> String {
     let account = summary.account
-    var table = Table(
-      ("KEY", .left), ("LABEL", .left), ("ADDED", .left), ("REVOKED", .left), ("BY", .left))
-    for device in devices {
-      table.add(
-        Base64.standard.encode(device.publicKey), device.label,
-        Terminal.time(device.added, now: now), Terminal.time(device.revoked, now: now),
-        device.isByOperator ? "operator" : "-",
-        tint: device.revoked == nil ? nil : .past)
-    }
     return """
       account    \(account.id)
-      proven     \(Device.prove(account.id, devices) ? "by its keys" : "no: its keys do not prove its id")
+      proven     \(isProven ? "by its keys" : "no: its keys do not prove its id")
       username   \(account.username ?? "-")
       root       \(account.root)
       created    \(account.created)
@@ -73,16 +51,20 @@ extension Command {
       plan       \(summary.cap.planID)
       reason     \(summary.cap.reason.rawValue)
 
-      \(table.text)
+
       """
   }
 
-  private static func json(_ device: Device) -> JSONValue {
-    [
-      "public_key": .string(Base64.standard.encode(device.publicKey)),
-      "label": .string(device.label), "added": .string(device.added.description),
-      "revoked": device.revoked.map { .string($0.description) } ?? .null,
-      "by_operator": .bool(device.isByOperator),
-    ]
+  private static var devices: Listing<Device> {
+    Listing(
+      "devices",
+      [
+        .text("public_key", "KEY") { Base64.standard.encode($0.publicKey) },
+        .text("label", "LABEL") { $0.label }, .time("added", "ADDED") { $0.added },
+        .optionalTime("revoked", "REVOKED") { $0.revoked },
+        Column(
+          "by_operator", .bool, "BY", json: { .bool($0.isByOperator) },
+          cell: { device, _ in device.isByOperator ? "operator" : "-" }),
+      ], tint: { $0.revoked == nil ? nil : .past })
   }
 }

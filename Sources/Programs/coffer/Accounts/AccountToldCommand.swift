@@ -32,9 +32,7 @@ extension Command {
     options: [limit],
     answers: [
       "account": .text, "now": .list(.text),
-      "told": .list([
-        "at": .time, "kind": .text, "about": .text, "text": .text, "state": .text,
-      ]),
+      "told": .list(messages.item),
       "more": .bool,
     ],
     run: { invocation in
@@ -51,21 +49,27 @@ extension Command {
             try Message.all(of: account.id, at: now, limit: limit + 1, reading: reader)
           )
         }
-        var table = Table(("AT", .left), ("WHAT", .folded), ("TOLD", .wrapped), ("STATE", .left))
-        for one in told.prefix(limit) {
-          table.add(
-            Terminal.time(one.at, now: now), one.about, Printable.text(one.text), one.state)
-        }
+        let shown = Array(told.prefix(limit))
         return Answer(
-          text: ExplainedAccount.text(of: sentences) + "\n" + table.text,
+          text: ExplainedAccount.text(of: sentences) + "\n" + messages.text(shown, at: now),
           json: [
             "account": .string(account.id.description),
             "now": .array(sentences.map { .string($0) }),
-            "told": .array(told.prefix(limit).map(\.json)), "more": .bool(told.count > limit),
+            "told": .array(shown.map(messages.json)), "more": .bool(told.count > limit),
           ],
           notice: told.count > limit ? "the newest \(limit); --limit shows more" : nil)
       }
     })
+
+  private static var messages: Listing<Message> {
+    Listing(
+      "told",
+      [
+        .time("at", "AT") { $0.at }, .text("kind") { $0.kind.rawValue },
+        .text("about", "WHAT", .folded) { $0.about }, .text("text", "TOLD", .wrapped) { $0.text },
+        .text("state", "STATE") { $0.state },
+      ])
+  }
 }
 
 /// A message that a customer received, or would have received.
@@ -127,12 +131,5 @@ private struct Message: Sendable {
     about = "claim of \(claim.subscription)"
     text = "purchase_owned: another account owns or owned it"
     state = "answered"
-  }
-
-  var json: JSONValue {
-    [
-      "at": .string(at.description), "kind": .string(kind.rawValue), "about": .string(about),
-      "text": .string(text), "state": .string(state),
-    ]
   }
 }

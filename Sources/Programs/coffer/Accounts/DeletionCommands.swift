@@ -55,75 +55,28 @@ extension Command {
     answers: Act.answers(["account": .text, "erases": .orNull(.time)]).adding(DeletionWait.shape),
     run: { invocation in
       let patience = try patience(invocation)
+      let delay = try DeletionRequest.delay(invocation.settings)
+      let begin: DeletionRequest.Begin =
+        switch (invocation[now], invocation[exportFirst]) {
+        case (true, true):
+          throw CommandFailure(.usage, "--now and --export-first exclude each other")
+        case (true, false): .now
+        case (false, true): .afterExport
+        case (false, false): .after(delay)
+        }
+      guard !invocation[moved] || !invocation[exportFirst] else {
+        throw CommandFailure(.usage, "--moved is for an account that was exported")
+      }
       let (answer, account) = try DatabaseSession.withAnyCatalogue(invocation) {
         database, configuration in
-        let moment = configuration.clock.now()
-        let days = try deletionDelayDays(invocation)
-        let isExported = invocation[exportFirst]
-        if isExported, invocation[now] {
-          throw CommandFailure(.usage, "--now and --export-first exclude each other")
-        }
-        let hasMoved = invocation[moved]
-        if hasMoved, isExported {
-          throw CommandFailure(.usage, "--moved is for an account that was exported")
-        }
-        let ledger = Ledger(stores: .known, configuration)
-        let exported = try database.read { reader in
-          try lastExport(of: invocation[CommonArguments.account], reading: reader)
-        }
         let account = try database.read { reader in
           try DatabaseSession.account(reader, invocation[CommonArguments.account]).id
         }
-        let answer = try Act(invocation, on: database).whenConfirmed(at: moment) { transaction in
-          let (account, known) = try DatabaseSession.lockedAccount(
-            transaction, invocation[CommonArguments.account])
-          let consequences = try DeletionConsequences(of: account.id, reading: transaction)
-          let erases =
-            isExported ? nil : invocation[now] ? moment : moment + .days(days)
-          if let patience, let erases, erases > moment + patience {
-            throw CommandFailure(
-              .usage,
-              "\(account.id) is erased from \(erases) on, later than --wait waits: give --now or a longer "
-                + "--timeout")
-          }
-          if hasMoved, exported == nil {
-            throw CommandFailure(
-              .refused,
-              "the audit log has no export of \(account.id): run coffer account export first")
-          }
-          let ofStores = try StoreConsequences(
-            of: account.id, hasMoved: hasMoved || known?.hasMoved == true, exported: exported,
-            ledger,
-            reading: transaction)
-          if let known {
-            try requireSooner(
-              known, isNow: invocation[now], hasMoved: hasMoved, at: configuration.clock.now())
-            _ = try AccountDeletion.hasten(account.id, erasing: moment, in: transaction)
-          } else {
-            _ = try AccountDeletion.ask(
-              for: account.id, erasing: erases, by: .operator, hasMoved: hasMoved, at: moment,
-              in: transaction)
-          }
-          let state: AccountDeletion.State = isExported ? .exporting : .waiting
-          return Act.Effect(
-            subject: account.id.description, name: account.username, account: account.id,
-            before: .object(
-              [
-                .init("state", .string(known?.state.rawValue ?? "kept")),
-                .init("erases", time(known?.erases)),
-              ] + consequences.figures),
-            after: .object(
-              [.init("state", .string(state.rawValue)), .init("erases", time(erases))]
-                + ofStores.members),
-            text: "\(account.id) is erased "
-              + (erases.map { "from \($0) on" }
-                ?? "some days after coffer account export \(account.id) --to <path>")
-              + (known?.state == .exporting ? ", without the export that it waited for" : "")
-              + "; coffer deletion cancel keeps it until erasing begins\n",
-            members: [
-              .init("account", .string(account.id.description)),
-              .init("erases", time(erases)),
-            ])
+        let request = DeletionRequest(
+          of: account, begin, hasMoved: invocation[moved], patience: patience,
+          exportAct: accountExport.name, Ledger(stores: .known, configuration))
+        let answer = try Act(invocation, on: database).whenConfirmed {
+          try request.effect(at: $1, in: $0)
         }
         return (answer, account)
       }
@@ -144,32 +97,6 @@ extension Command {
     return invocation[timeout] ?? .minutes(10)
   }
 
-  /// Throws if a requested deletion would not come sooner, or if its stores may already have been
-  /// asked to stop what --moved spares.
-  private static func requireSooner(
-    _ known: AccountDeletion, isNow: Bool, hasMoved: Bool, at moment: Instant
-  ) throws {
-    guard known.hasMoved || !hasMoved else {
-      throw CommandFailure(
-        .refused,
-        "the deletion of \(known.account) was requested without --moved on \(known.asked), and its "
-          + "stores may have been asked to stop billing; coffer deletion cancel keeps it")
-    }
-    guard isNow else {
-      throw CommandFailure(
-        .refused,
-        "the deletion of \(known.account) was requested on \(known.asked); it "
-          + (known.erases.map { "is erased from \($0) on" } ?? "waits for its export")
-          + ", and --now erases it at once")
-    }
-    if let erases = known.erases, erases <= moment {
-      throw CommandFailure(
-        .refused,
-        "\(known.account) is erased from \(erases) on, which has passed: coffer-sync does it"
-      )
-    }
-  }
-
   static let deletionCancel = Command(
     words: ["deletion", "cancel"],
     abstract: "Cancel an account deletion that has not started erasing",
@@ -183,28 +110,25 @@ extension Command {
     options: Act.options,
     answers: Act.answers(["account": .text]),
     run: { invocation in
-      try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
-        try Act(invocation, on: database).whenConfirmed(at: configuration.clock.now()) {
-          transaction in
-          let (account, deletion) = try DatabaseSession.lockedAccount(
-            transaction, invocation[CommonArguments.account])
-          guard let deletion else {
-            throw CommandFailure(.refused, "no deletion was requested for \(account.id)")
-          }
-          guard try AccountDeletion.cancel(account.id, in: transaction) else {
-            throw CommandFailure(.refused, "account \(account.id) is being erased")
-          }
-          let writes: JSONValue = deletion.suspended == nil ? "allowed" : "refused"
-          return Act.Effect(
-            subject: account.id.description, name: account.username, account: account.id,
-            before: ["state": .string(deletion.state.rawValue), "writes": "refused"],
-            after: ["state": "kept", "writes": writes],
-            text: "\(account.id) is kept; "
-              + (deletion.hasMoved
-                ? "its stores were not asked to stop billing\n"
-                : "its stores were asked to stop billing; that stays\n"),
-            members: [.init("account", .string(account.id.description))])
+      try Act.whenConfirmed(invocation) { transaction, _ in
+        let (account, deletion) = try DatabaseSession.lockedAccount(
+          transaction, invocation[CommonArguments.account])
+        guard let deletion else {
+          throw CommandFailure(.refused, "no deletion was requested for \(account.id)")
         }
+        guard try AccountDeletion.cancel(account.id, in: transaction) else {
+          throw CommandFailure(.refused, "account \(account.id) is being erased")
+        }
+        let writes: JSONValue = deletion.suspended == nil ? "allowed" : "refused"
+        return Act.Effect(
+          subject: account.id.description, name: account.username, account: account.id,
+          before: ["state": .string(deletion.state.rawValue), "writes": "refused"],
+          after: ["state": "kept", "writes": writes],
+          text: "\(account.id) is kept; "
+            + (deletion.hasMoved
+              ? "its stores were not asked to stop billing\n"
+              : "its stores were asked to stop billing; that stays\n"),
+          members: [.init("account", .string(account.id.description))])
       }
     })
 
@@ -220,103 +144,39 @@ extension Command {
       """,
     examples: ["coffer deletion list --limit 20"],
     options: [limit, after],
-    answers: .page(
-      "deletions",
-      of: [
-        "account": .text, "username": .orNull(.text), "state": .text, "asked": .time,
-        "erases": .orNull(.time), "erased": .orNull(.time), "moved": .bool,
-        "parts": DeletionParts.shape,
-      ]),
+    answers: deletions.shape,
     run: { invocation in
-      try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
-        let now = configuration.clock.now()
-        let (page, rows, more) = try database.read { reader in
-          let last = try invocation[after].map { account in
-            guard let last = try AccountDeletion.find(account, reading: reader) else {
-              throw CommandFailure(.refused, "no deletion was requested for \(account)")
-            }
-            return last
+      try DatabaseSession.read(invocation) { reader, now in
+        let last = try invocation[after].map { account in
+          guard let last = try AccountDeletion.find(account, reading: reader) else {
+            throw CommandFailure(.refused, "no deletion was requested for \(account)")
           }
-          let page = ListPage(
-            try AccountDeletion.all(after: last, limit: invocation[limit] + 1, reading: reader),
-            limit: invocation[limit], cursor: \.account.description)
-          let rows = try page.rows.compactMap { try ListedDeletion($0, reader) }
-          let more = try page.notice(of: "deletions") {
-            try AccountDeletion.count(reading: reader)
-          }
-          return (page, rows, more)
+          return last
         }
-        var table = Table(
-          ("ACCOUNT", .left), ("USERNAME", .left), ("STATE", .left), ("SYNC", .left),
-          ("BILLING", .left), ("STORES", .left), ("ASKED", .left), ("ERASES", .left),
-          ("ERASED", .left))
-        for row in rows {
-          let (progress, deletion) = (row.progress, row.progress.deletion)
-          table.add(
-            deletion.account.description, row.username ?? "-", progress.state.rawValue,
-            progress.parts.sync.rawValue, progress.parts.billing.rawValue,
-            progress.parts.stores.rawValue, Terminal.time(deletion.asked, now: now),
-            Terminal.time(deletion.erases, now: now), Terminal.time(progress.erased, now: now))
+        let page = try deletions.page(invocation, by: \.account.description) {
+          try AccountDeletion.all(after: last, limit: $0, reading: reader)
         }
-        return Answer(
-          text: table.text, json: page.json("deletions", rows.map(\.json)),
-          notice: more)
+        return deletions.answer(
+          try page.map { try ListedDeletion($0, reader) }, at: now,
+          notice: try page.notice { try AccountDeletion.count(reading: reader) })
       }
     })
 
-  /// The days after the request, or the export, in which an account can still be kept.
-  static func deletionDelayDays(_ invocation: Invocation) throws -> Int64 {
-    var reader = SettingsReader(invocation.settings, for: .command)
-    return reader.value(SyncSettings.deletionDelayDays) ?? 7
-  }
-
-  /// The most acts on one account that are searched.
-  private static let actCountMax = 1000
-
-  /// When the account was last exported.
-  private static func lastExport(of name: String, reading reader: Reader) throws -> Instant? {
-    var query = AuditQuery()
-    query.account = try DatabaseSession.account(reader, name).id
-    return try query.entries(after: nil, limit: actCountMax, reading: reader)
-      .first { $0.act == accountExport.name }?.at
-  }
-
-  private static func time(_ moment: Instant?) -> JSONValue {
-    moment.map { .string($0.description) } ?? .null
-  }
-}
-
-extension DeletionConsequences {
-  /// The figures as an act shows them.
-  fileprivate var figures: [JSONValue.Member] {
-    members.filter { $0.name != "shared_with" }
-  }
-}
-
-/// What the deletion of an account does about its subscriptions, in words.
-private struct StoreConsequences {
-  let members: [JSONValue.Member]
-
-  init(
-    of account: Identifier, hasMoved: Bool, exported: Instant?, _ ledger: Ledger,
-    reading transaction: Transaction
-  ) throws {
-    let sentences = try ledger.collecting(of: account, reading: transaction).map { key in
-      let traits = try StoreList.known.store(of: key).traits
-      guard !hasMoved else {
-        return "\(traits.title) keeps billing \(key.id), for the Coffer that has the account now"
-      }
-      guard traits.orders.contains(.stopRenewal) else {
-        return "\(traits.title) keeps billing \(key.id): only the customer can stop it"
-      }
-      return "\(traits.title) will be asked to stop billing \(key.id)"
-        + (exported.map {
-          ", although the account was exported on \($0): with --moved it is not asked"
-        }
-          ?? "")
-    }
-    members =
-      (hasMoved ? [.init("moved", .bool(true))] : [])
-      + (sentences.isEmpty ? [] : [.init("stores", .array(sentences.map { .string($0) }))])
+  private static var deletions: Listing<ListedDeletion> {
+    Listing(
+      "deletions",
+      [
+        .text("account", "ACCOUNT") { $0.progress.deletion.account.description },
+        .optionalText("username", "USERNAME") { $0.username },
+        .text("state", "STATE") { $0.progress.state.rawValue },
+        .shown("SYNC") { row, _ in row.progress.parts.sync.rawValue },
+        .shown("BILLING") { row, _ in row.progress.parts.billing.rawValue },
+        .shown("STORES") { row, _ in row.progress.parts.stores.rawValue },
+        Column("parts", DeletionParts.shape, json: { $0.progress.parts.json }),
+        .time("asked", "ASKED") { $0.progress.deletion.asked },
+        .optionalTime("erases", "ERASES") { $0.progress.deletion.erases },
+        .optionalTime("erased", "ERASED") { $0.progress.erased },
+        .bool("moved") { $0.progress.deletion.hasMoved },
+      ])
   }
 }

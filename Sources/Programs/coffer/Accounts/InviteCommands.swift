@@ -34,22 +34,19 @@ extension Command {
     ]),
     run: { invocation in
       let (uses, note) = (invocation[uses], invocation[Act.remark] ?? "")
-      return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
-        let now = configuration.clock.now()
+      return try Act.atOnce(invocation) { transaction, now in
         let expires = now + .days(invocation[days])
-        return try Act(invocation, on: database).atOnce(at: now) { transaction in
-          let made = try Invite.create(
-            transaction, useCountMax: uses, expires: expires, note: note, now: now)
-          let code = String(decoding: made.code.exposed, as: UTF8.self)
-          return Act.Effect(
-            subject: made.id.description, before: .object([]),
-            after: ["uses": .integer(uses), "expires": .string(expires.description)],
-            text: "invite   \(made.id)\ncode     \(code)\nexpires  \(expires)\n",
-            members: [
-              .init("invite", .string(made.id.description)), .init("code", .string(code)),
-              .init("uses", .integer(uses)), .init("expires", .string(expires.description)),
-            ])
-        }
+        let made = try Invite.create(
+          transaction, useCountMax: uses, expires: expires, note: note, now: now)
+        let code = String(decoding: made.code.exposed, as: UTF8.self)
+        return Act.Effect(
+          subject: made.id.description, before: .object([]),
+          after: ["uses": .integer(uses), "expires": .string(expires.description)],
+          text: "invite   \(made.id)\ncode     \(code)\nexpires  \(expires)\n",
+          members: [
+            .init("invite", .string(made.id.description)), .init("code", .string(code)),
+            .init("uses", .integer(uses)), .init("expires", .string(expires.description)),
+          ])
       }
     })
 
@@ -63,20 +60,14 @@ extension Command {
     options: [limit, after],
     answers: invites(at: .distantPast).shape,
     run: { invocation in
-      let limit = invocation[limit]
-      return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
-        let now = configuration.clock.now()
-        let (page, notice) = try database.read { reader in
-          let after = try invocation[after].map { try find($0, reader) }
-          let page = ListPage(
-            try Invite.list(reader, after: after, limit: limit + 1), limit: limit,
-            cursor: \.id.description)
-          let notice = try page.notice(of: "invites") {
-            try Invite.count(reader)
-          }
-          return (page, notice)
+      try DatabaseSession.read(invocation) { reader, now in
+        let listing = invites(at: now)
+        let last = try invocation[after].map { try find($0, reader) }
+        let page = try listing.page(invocation, by: \.id.description) {
+          try Invite.list(reader, after: last, limit: $0)
         }
-        return invites(at: now).answer(page, at: now, notice: notice)
+        return listing.answer(
+          page, at: now, notice: try page.notice { try Invite.count(reader) })
       }
     })
 
@@ -85,11 +76,11 @@ extension Command {
       "invites",
       [
         .text("invite", "INVITE") { $0.id.description },
-        .text("state", "STATE") { state($0, now) },
+        .text("state", "STATE") { $0.state(at: now).rawValue },
         .integer("used", "USED") { $0.useCount }, .integer("uses", "OF") { $0.useCountMax },
         .time("created") { $0.created }, .time("expires", "EXPIRES") { $0.expires },
         .text("note", "NOTE") { $0.note },
-      ], tint: { state($0, now) == "open" ? nil : .past })
+      ], tint: { $0.state(at: now) == .open ? nil : .past })
   }
 
   static let inviteRevoke = Command(
@@ -102,23 +93,21 @@ extension Command {
     answers: Act.answers(["revoked": .text]),
     run: { invocation in
       let id = invocation[invite]
-      return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
-        let now = configuration.clock.now()
-        return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
-          guard let revoked = try Invite.revoke(transaction, id, now: now) else {
-            throw CommandFailure(.refused, "there is no invite \(id) that is not revoked")
-          }
-          return Act.Effect(
-            subject: id.description,
-            before: [
-              "state": .string(unrevokedState(revoked, now)), "used": .integer(revoked.useCount),
-              "uses": .integer(revoked.useCountMax),
-            ],
-            after: [
-              "state": "revoked", "used": .integer(revoked.useCount),
-              "uses": .integer(revoked.useCount),
-            ], text: "revoked  \(id)\n", members: [.init("revoked", .string(id.description))])
+      return try Act.whenConfirmed(invocation) { transaction, now in
+        guard let revoked = try Invite.revoke(transaction, id, now: now) else {
+          throw CommandFailure(.refused, "there is no invite \(id) that is not revoked")
         }
+        return Act.Effect(
+          subject: id.description,
+          before: [
+            "state": .string(revoked.stateUnlessRevoked(at: now).rawValue),
+            "used": .integer(revoked.useCount),
+            "uses": .integer(revoked.useCountMax),
+          ],
+          after: [
+            "state": "revoked", "used": .integer(revoked.useCount),
+            "uses": .integer(revoked.useCount),
+          ], text: "revoked  \(id)\n", members: [.init("revoked", .string(id.description))])
       }
     })
 
@@ -127,14 +116,5 @@ extension Command {
       throw CommandFailure(.refused, "there is no invite \(id)")
     }
     return invite
-  }
-
-  private static func state(_ invite: Invite, _ now: Instant) -> String {
-    invite.revoked == nil ? unrevokedState(invite, now) : "revoked"
-  }
-
-  private static func unrevokedState(_ invite: Invite, _ now: Instant) -> String {
-    if invite.expires <= now { return "expired" }
-    return invite.useCount < invite.useCountMax ? "open" : "used"
   }
 }

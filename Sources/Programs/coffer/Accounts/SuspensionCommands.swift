@@ -32,34 +32,31 @@ extension Command {
     run: { try suspend($0, suspends: false) })
 
   private static func suspend(_ invocation: Invocation, suspends: Bool) throws -> Answer {
-    try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
-      let now = configuration.clock.now()
+    try Act.whenConfirmed(invocation) { transaction, now in
       let moment = suspends ? now : nil
-      return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
-        // An account whose deletion was requested cannot write anyway. This decides what applies if
-        // the deletion is cancelled.
-        let (account, deletion) = try DatabaseSession.lockedAccount(
-          transaction, invocation[CommonArguments.account])
-        let isChanged =
-          deletion == nil
-          ? try Account.suspend(transaction, account.id, since: moment)
-          : try AccountDeletion.suspend(account.id, since: moment, in: transaction)
-        guard isChanged else {
-          let why = suspends ? "suspended already" : "not suspended"
-          let rest =
-            deletion == nil || suspends
-            ? "" : ": its deletion was requested; coffer deletion cancel keeps it"
-          throw CommandFailure(.refused, "account \(account.id) is \(why)\(rest)")
-        }
-        let word = suspends ? "suspended" : "resumed"
-        return Act.Effect(
-          subject: account.id.description, name: account.username, account: account.id,
-          before: state(account.suspended(beside: deletion), deletion),
-          after: state(moment, deletion), text: "\(word)  \(account.id)\n",
-          members: [
-            .init("account", .string(account.id.description)), .init("suspended", .bool(suspends)),
-          ])
+      // An account whose deletion was requested cannot write anyway. This decides what applies if
+      // the deletion is cancelled.
+      let (account, deletion) = try DatabaseSession.lockedAccount(
+        transaction, invocation[CommonArguments.account])
+      let isChanged =
+        deletion == nil
+        ? try Account.suspend(transaction, account.id, since: moment)
+        : try AccountDeletion.suspend(account.id, since: moment, in: transaction)
+      guard isChanged else {
+        let why = suspends ? "suspended already" : "not suspended"
+        let rest =
+          deletion == nil || suspends
+          ? "" : ": its deletion was requested; coffer deletion cancel keeps it"
+        throw CommandFailure(.refused, "account \(account.id) is \(why)\(rest)")
       }
+      let word = suspends ? "suspended" : "resumed"
+      return Act.Effect(
+        subject: account.id.description, name: account.username, account: account.id,
+        before: state(account.suspended(beside: deletion), deletion),
+        after: state(moment, deletion), text: "\(word)  \(account.id)\n",
+        members: [
+          .init("account", .string(account.id.description)), .init("suspended", .bool(suspends)),
+        ])
     }
   }
 

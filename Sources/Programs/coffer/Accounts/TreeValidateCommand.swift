@@ -40,9 +40,8 @@ extension Command {
       .init(
         "listed",
         .list(
-          JSONShape.object([
-            .init("account", .text), .init("file", .text), .init("rule", .text),
-            .init("text", .text), .init("repair", .text, isOptional: true),
+          BrokenList.listing(showsRepairs: false).item.adding([
+            .init("repair", .text, isOptional: true)
           ]))),
       .init("repaired", .integer, isOptional: true),
       AccountWalk.Interrupted.shape,
@@ -53,136 +52,56 @@ extension Command {
       }
       let named = try AccountWalk.named(invocation)
       return try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
-        var round = ValidationRound(
+        var validation = TreeValidation(
           database, try configuration.objectsDirectory.map { try ObjectStore(existing: $0) },
           Recount(database, catalogue: configuration.catalogue),
           repairing: !invocation[repair]
             ? nil
             : TreeRepairs(
               database, try Act(invocation, on: database), configuration.clock,
-              does: invocation[Act.yes]),
-          printing: !invocation[CommonOptions.json])
+              does: invocation[Act.yes]))
+        var list = BrokenList(
+          prints: !invocation[CommonOptions.json], showsRepairs: invocation[repair])
         var interrupted: AccountWalk.Interrupted?
         if let named {
           let account = try database.read { try DatabaseSession.account($0, named).id }
           let progress = Progress("validating", .count(of: "rows"))
-          try round.take(account, progress) { progress.done = $0 }
+          try validation.take(account, each: { progress.done = $0 }) {
+            try list.add($0, progress)
+          }
         } else {
           interrupted = try AccountWalk.each(
             "validating", of: database, after: invocation[AccountWalk.after]
-          ) { try round.take($0, $1) }
+          ) { account, progress in
+            try validation.take(account) { try list.add($0, progress) }
+          }
         }
-        return round.answer(interrupted)
+        return list.answer(validation, interrupted)
       }
     })
 }
 
-/// One run over one account or all of them, and the rules that it found broken.
-private struct ValidationRound {
-  private let database: Database
-  private let objects: ObjectStore?
-  private let recount: Recount
-  /// Nil if nothing is repaired.
-  private let repairs: TreeRepairs?
-  /// Whether findings are printed at once.
-  private let prints: Bool
-  private var accountCount = 0
-  private var rowCount: Int64 = 0
-  private var brokenCount = 0
-  private var repairedCount = 0
-  private var repairableCount = 0
-  private var listed: [Broken] = []
+/// The first broken rules of a run, each printed as soon as it is found.
+private struct BrokenList {
+  let prints: Bool
+  let showsRepairs: Bool
+  private var listed: [TreeValidation.Broken] = []
 
-  private static let listedCountMax = 1000
+  private static let countMax = 1000
 
-  init(
-    _ database: Database, _ objects: ObjectStore?, _ recount: Recount,
-    repairing repairs: TreeRepairs?, printing prints: Bool
-  ) {
-    self.repairs = repairs
-    self.database = database
-    self.objects = objects
-    self.recount = recount
-    self.prints = prints
+  init(prints: Bool, showsRepairs: Bool) {
+    (self.prints, self.showsRepairs) = (prints, showsRepairs)
   }
 
-  mutating func take(
-    _ account: Identifier, _ progress: Progress, each: (_ rows: Int64) -> Void = { _ in }
-  ) throws {
-    accountCount += 1
-    var audit = TreeAudit(account, objects: objects)
-    while !audit.isRead {
-      for finding in try database.read({ try audit.readSlice($0) }) {
-        try note(
-          Broken(
-            account, finding.law.rawValue, finding.subject, finding.law.text,
-            try repairs?.repair(finding, of: account)), progress)
-      }
-      each(audit.checkedCount)
-    }
-    rowCount += audit.checkedCount
-    if let usage = try recount.audit(account), !usage.isRight {
-      try note(
-        Broken(
-          account, "usage", account,
-          "the recorded usage matches the files; coffer usage recount corrects it",
-          try repairs?.correct(account, recount)), progress)
-    }
-  }
-
-  private mutating func note(_ broken: Broken, _ progress: Progress) throws {
-    brokenCount += 1
-    switch broken.repair {
-    case .done, .settled: repairedCount += 1
-    case .possible: repairableCount += 1
-    case .impossible, nil: break
-    }
-    guard listed.count < Self.listedCountMax else { return }
+  mutating func add(_ broken: TreeValidation.Broken, _ progress: Progress) throws {
+    guard listed.count < Self.countMax else { return }
     listed.append(broken)
     guard prints else { return }
     progress.makeRoom()
-    try StandardOutput.writeOn(broken.line(isFirst: listed.count == 1))
-  }
-
-  func answer(_ interrupted: AccountWalk.Interrupted?) -> Answer {
-    let accounts = counted(accountCount, "account")
-    let left = brokenCount - repairedCount
-    let sums = repairs == nil ? "" : ", \(repairedCount) repaired"
-    return Answer(
-      code: left == 0 ? .ok : left == repairableCount ? .unconfirmed : .refused,
-      text: (listed.isEmpty ? "" : "\n")
-        + "\(accounts), \(rowCount) rows, \(brokenCount) broken rules\(sums)\n",
-      json: .object(
-        [
-          .init("accounts", .integer(Int64(accountCount))), .init("rows", .integer(rowCount)),
-          .init("broken", .integer(Int64(brokenCount))),
-          .init("listed", .array(listed.map(\.json))),
-        ] + (repairs == nil ? [] : [.init("repaired", .integer(Int64(repairedCount)))])
-          + (interrupted.map { [$0.json] } ?? [])),
-      notice: repairableCount == 0
-        ? nil : "no changes made; --yes repairs \(counted(repairableCount, "row"))",
-      whenWritten: interrupted?.end)
-  }
-}
-
-/// A rule that a row breaks.
-private struct Broken {
-  private let account: Identifier
-  private let rule: String
-  private let file: Identifier
-  private let text: String
-  /// Nil if nothing is repaired.
-  let repair: TreeRepairs.Word?
-
-  init(
-    _ account: Identifier, _ rule: String, _ file: Identifier, _ text: String,
-    _ repair: TreeRepairs.Word?
-  ) {
-    self.repair = repair
-    self.account = account
-    self.rule = rule
-    self.file = file
-    self.text = text
+    let text = Self.listing(showsRepairs: showsRepairs).text([broken], at: .distantPast)
+    // The first one comes with the titles.
+    try StandardOutput.writeOn(
+      listed.count == 1 ? text : String(text.drop { $0 != "\n" }.dropFirst()))
   }
 
   /// As wide as any rule's name, because rows are printed before the next one is known.
@@ -191,24 +110,36 @@ private struct Broken {
     return "BROKEN" + String(repeating: " ", count: max(0, width - 6))
   }()
 
-  /// A row of the table; the first one comes with the titles.
-  func line(isFirst: Bool) -> String {
-    var columns: [(String, Table.Alignment)] = [
-      ("ACCOUNT", .left), ("FILE", .left), (Self.title, .left),
-    ]
-    if repair != nil { columns.append((TreeRepairs.Word.title, .left)) }
-    var table = Table(columns: columns + [("RULE", .left)])
-    table.add(
-      cells: [account.description, file.description, rule] + (repair.map { [$0.rawValue] } ?? [])
-        + [text])
-    return isFirst ? table.text : String(table.text.drop { $0 != "\n" }.dropFirst())
+  static func listing(showsRepairs: Bool) -> Listing<TreeValidation.Broken> {
+    let repair: [Column<TreeValidation.Broken>] =
+      showsRepairs
+      ? [.text("repair", TreeRepairs.Word.title) { $0.repair?.rawValue ?? "" }] : []
+    return Listing(
+      "listed",
+      [
+        .text("account", "ACCOUNT") { $0.account.description },
+        .text("file", "FILE") { $0.file.description }, .text("rule", title) { $0.rule },
+      ] + repair + [.text("text", "RULE") { $0.text }])
   }
 
-  var json: JSONValue {
-    .object(
-      [
-        .init("account", .string(account.description)), .init("file", .string(file.description)),
-        .init("rule", .string(rule)), .init("text", .string(text)),
-      ] + (repair.map { [.init("repair", .string($0.rawValue))] } ?? []))
+  func answer(_ found: TreeValidation, _ interrupted: AccountWalk.Interrupted?) -> Answer {
+    let left = found.brokenCount - found.repairedCount
+    let sums = showsRepairs ? ", \(found.repairedCount) repaired" : ""
+    return Answer(
+      code: left == 0 ? .ok : left == found.repairableCount ? .unconfirmed : .refused,
+      text: (listed.isEmpty ? "" : "\n")
+        + "\(counted(found.accountCount, "account")), \(found.rowCount) rows, "
+        + "\(found.brokenCount) broken rules\(sums)\n",
+      json: .object(
+        [
+          .init("accounts", .integer(Int64(found.accountCount))),
+          .init("rows", .integer(found.rowCount)),
+          .init("broken", .integer(Int64(found.brokenCount))),
+          Self.listing(showsRepairs: showsRepairs).member(listed),
+        ] + (showsRepairs ? [.init("repaired", .integer(Int64(found.repairedCount)))] : [])
+          + (interrupted.map { [$0.json] } ?? [])),
+      notice: found.repairableCount == 0
+        ? nil : "no changes made; --yes repairs \(counted(found.repairableCount, "row"))",
+      whenWritten: interrupted?.end)
   }
 }

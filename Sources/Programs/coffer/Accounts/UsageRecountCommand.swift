@@ -31,12 +31,7 @@ extension Command {
     options: [AccountWalk.all, AccountWalk.after, dryRun] + Act.handyOptions,
     answers: .object([
       .init("accounts", .integer), .init("wrong", .integer), .init("corrected", .integer),
-      .init(
-        "listed",
-        .list(
-          .object(
-            [.init("account", .text)] + UsageFinding.shape + [.init("outcome", .text)]))),
-      AccountWalk.Interrupted.shape,
+      RecountRound.listing(whenWrong: "").memberShape, AccountWalk.Interrupted.shape,
     ]),
     run: { invocation in
       let named = try AccountWalk.named(invocation)
@@ -90,44 +85,26 @@ private struct RecountRound {
     if listing || !finding.isRight, listed.count < Self.listedCountMax { listed.append(finding) }
   }
 
-  private func outcome(_ finding: UsageFinding) -> String {
-    finding.isRight ? "right" : act == nil ? "wrong" : "corrected"
+  /// The findings, with what became of each.
+  static func listing(whenWrong outcome: String) -> Listing<UsageFinding> {
+    Listing(
+      "listed",
+      UsageFinding.columns + [.text("outcome", "OUTCOME") { $0.isRight ? "right" : outcome }])
   }
 
   func answer(_ interrupted: AccountWalk.Interrupted?) -> Answer {
-    Answer(
-      text: text, json: .object(members + (interrupted.map { [$0.json] } ?? [])),
+    let outcome = act == nil ? "wrong" : "corrected"
+    let listing = Self.listing(whenWrong: outcome)
+    return Answer(
+      text: (listed.isEmpty ? "" : listing.text(listed, at: clock.now()) + "\n")
+        + "\(counted(accountCount, "account")), \(wrongCount) \(outcome)\n",
+      json: .object(
+        [
+          .init("accounts", .integer(Int64(accountCount))),
+          .init("wrong", .integer(Int64(wrongCount))),
+          .init("corrected", .integer(Int64(act == nil ? 0 : wrongCount))),
+          listing.member(listed),
+        ] + (interrupted.map { [$0.json] } ?? [])),
       whenWritten: interrupted?.end)
-  }
-
-  private var text: String {
-    var table = Table(
-      ("ACCOUNT", .left), ("RECORDED", .right), ("LEDGER", .right), ("COUNTED", .right),
-      ("DIFFERENCE", .right), ("RECORDS", .right), ("LIVE", .right), ("OUTCOME", .left))
-    for finding in listed {
-      table.add(
-        finding.account.description, String(finding.recordedByteCount),
-        String(finding.ledgerByteCount), String(finding.trueByteCount),
-        String(finding.trueByteCount - finding.recordedByteCount),
-        String(finding.recordedRecordCount), String(finding.trueRecordCount), outcome(finding))
-    }
-    let accounts = counted(accountCount, "account")
-    let more = act == nil ? "wrong" : "corrected"
-    return (listed.isEmpty ? "" : table.text + "\n") + "\(accounts), \(wrongCount) \(more)\n"
-  }
-
-  private var members: [JSONValue.Member] {
-    [
-      .init("accounts", .integer(Int64(accountCount))), .init("wrong", .integer(Int64(wrongCount))),
-      .init("corrected", .integer(Int64(act == nil ? 0 : wrongCount))),
-      .init(
-        "listed",
-        .array(
-          listed.map { finding in
-            .object(
-              [.init("account", .string(finding.account.description))] + finding.members
-                + [.init("outcome", .string(outcome(finding)))])
-          })),
-    ]
   }
 }

@@ -26,29 +26,9 @@ extension Command {
     examples: ["coffer usage show ada"],
     arguments: [CommonArguments.account],
     options: [limit, after],
-    answers: JSONShape.object(
-      [
-        .init("account", .text), .init("cap", .integer), .init("plan", .text),
-        .init("reason", .text), .init("suspended", .orNull(.time)),
-        .init("deletion", .orNull(.text)),
-      ] + UsageFinding.shape
-    ).adding([
-      .init(
-        "types",
-        .list(["type": .text, "records": .integer, "content": .integer, "fees": .integer])),
-      .init("reasons", .list(["reason": .text, "entries": .integer, "bytes": .integer])),
-      .init("transfers", .list(["month": .text, "received": .integer, "sent": .integer])),
-      .init(
-        "entries",
-        .list([
-          "number": .integer, "at": .time, "reason": .text, "bytes": .integer, "file": .text,
-          "entries": .integer,
-        ])),
-      .init("next", .orNull(.text)),
-    ]),
+    answers: UsageReport.shape,
     run: { invocation in
-      let limit = invocation[limit]
-      return try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
+      try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let recount = Recount(database, catalogue: configuration.catalogue)
         let account = try database.read { reader in
           try DatabaseSession.account(reader, invocation[CommonArguments.account])
@@ -56,24 +36,21 @@ extension Command {
         guard let finding = try recount.audit(account.id) else {
           throw CommandFailure(.refused, "there is no account \(account.id)")
         }
-        let (report, notice) = try database.read { reader in
-          let entries = ListPage(
+        let now = configuration.clock.now()
+        return try database.read { reader in
+          let page = try UsageReport.entries.page(invocation, by: { "\($0.number)" }) {
             try UsageEntry.latest(
-              reader, of: account.id, below: invocation[after] ?? .max, limit: limit + 1),
-            limit: limit, cursor: { "\($0.number)" })
-          let now = configuration.clock.now()
+              reader, of: account.id, below: invocation[after] ?? .max, limit: $0)
+          }
           let report = UsageReport(
             account: account,
             cap: try Cap(reader, account.id, catalogue: configuration.catalogue, now: now),
-            deletion: try DeletionProgress(of: account.id, reading: reader),
-            now: now, finding: finding,
-            entries: entries, months: try Transfers.months(reader, account.id))
-          let notice = try entries.notice(of: "entries") {
-            try UsageEntry.count(reader, of: account.id)
-          }
-          return (report, notice)
+            deletion: try DeletionProgress(of: account.id, reading: reader), finding: finding,
+            months: try Transfers.months(reader, account.id))
+          return UsageReport.entries.answer(
+            page, at: now, notice: try page.notice { try UsageEntry.count(reader, of: account.id) }
+          ).adding(report.members, heading: report.text(at: now) + "\n")
         }
-        return Answer(text: report.text, json: report.json, notice: notice)
       }
     })
 }
@@ -83,14 +60,39 @@ private struct UsageReport {
   let account: Account
   let cap: Cap
   let deletion: DeletionProgress?
-  let now: Instant
   let finding: UsageFinding
-  /// Latest first.
-  let entries: ListPage<UsageEntry>
   let months: [Transfers.Month]
 
-  var text: String {
-    [head, records.text, reasons.text, transfers.text, ledger.text].joined(separator: "\n")
+  private static var figures: Listing<UsageFinding> {
+    Listing("accounts", UsageFinding.columns)
+  }
+
+  static var shape: JSONShape {
+    entries.shape.adding(
+      [
+        .init("cap", .integer), .init("plan", .text),
+        .init("reason", .text), .init("suspended", .orNull(.time)),
+        .init("deletion", .orNull(.text)), types.memberShape, reasons.memberShape,
+        transfers.memberShape,
+      ] + figures.shapes)
+  }
+
+  var members: [JSONValue.Member] {
+    [
+      .init("cap", .integer(cap.byteCount)),
+      .init("plan", .string(cap.planID)), .init("reason", .string(cap.reason.rawValue)),
+      .init("suspended", suspended.map { .string($0.description) } ?? .null),
+      .init("deletion", deletion.map { .string($0.state.rawValue) } ?? .null),
+      Self.types.member(kinds), Self.reasons.member(posted), Self.transfers.member(months),
+    ] + Self.figures.members(finding)
+  }
+
+  /// Everything but the entries of the ledger.
+  func text(at now: Instant) -> String {
+    [
+      head, Self.types.text(kinds, at: now), Self.reasons.text(posted, at: now),
+      Self.transfers.text(months, at: now),
+    ].joined(separator: "\n")
   }
 
   private var suspended: Instant? { account.suspended(beside: deletion?.deletion) }
@@ -113,114 +115,80 @@ private struct UsageReport {
       """
   }
 
-  private var kinds: [(kind: String, weight: UsageFinding.Weight)] {
-    finding.weights.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-  }
+  private typealias Kind = (name: String, weight: UsageFinding.Weight, feeByteCount: Int64)
 
-  private var records: Table {
-    var table = Table(("TYPE", .left), ("RECORDS", .right), ("CONTENT", .right), ("FEES", .right))
-    for (kind, weight) in kinds {
-      table.add(
-        kind, String(weight.recordCount), String(weight.contentByteCount),
-        String(weight.recordCount * finding.feeByteCount))
+  private var kinds: [Kind] {
+    finding.weights.sorted { $0.key < $1.key }.map {
+      ($0.key, $0.value, $0.value.recordCount * finding.feeByteCount)
     }
-    return table
   }
 
-  private var posted: [(reason: String, posted: UsageFinding.Posted)] {
-    finding.ledger.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-  }
-
-  private var reasons: Table {
-    var table = Table(("REASON", .left), ("ENTRIES", .right), ("BYTES", .right))
-    for (reason, posted) in posted {
-      table.add(reason, String(posted.entryCount), String(posted.byteCount))
-    }
-    return table
-  }
-
-  private var transfers: Table {
-    var table = Table(("MONTH", .left), ("RECEIVED", .right), ("SENT", .right))
-    for month in months {
-      table.add(month.text, String(month.receivedByteCount), String(month.sentByteCount))
-    }
-    return table
-  }
-
-  private var ledger: Table {
-    var table = Table(
-      ("NUMBER", .right), ("AT", .left), ("REASON", .left), ("BYTES", .right), ("FILE", .left))
-    for entry in entries.rows {
-      table.add(
-        String(entry.number), Terminal.time(entry.at, now: now), entry.reason,
-        String(entry.deltaByteCount),
-        entry.entryCount == 1
-          ? entry.file.description : "\(entry.entryCount) entries up to then, folded")
-    }
-    return table
-  }
-
-  var json: JSONValue {
-    .object(
+  private static var types: Listing<Kind> {
+    Listing(
+      "types",
       [
-        .init("account", .string(account.id.description)), .init("cap", .integer(cap.byteCount)),
-        .init("plan", .string(cap.planID)), .init("reason", .string(cap.reason.rawValue)),
-        .init("suspended", suspended.map { .string($0.description) } ?? .null),
-        .init("deletion", deletion.map { .string($0.state.rawValue) } ?? .null),
-      ] + finding.members + [
-        .init(
-          "types",
-          .array(
-            kinds.map { kind, weight in
-              [
-                "type": .string(kind), "records": .integer(weight.recordCount),
-                "content": .integer(weight.contentByteCount),
-                "fees": .integer(weight.recordCount * finding.feeByteCount),
-              ]
-            })),
-        .init(
-          "reasons",
-          .array(
-            posted.map { reason, posted in
-              [
-                "reason": .string(reason), "entries": .integer(posted.entryCount),
-                "bytes": .integer(posted.byteCount),
-              ]
-            })),
-        .init("transfers", .array(months.map(Self.json))),
-        .init("entries", .array(entries.rows.map(Self.json))), .init("next", entries.cursor),
+        .text("type", "TYPE") { $0.name }, .integer("records", "RECORDS") { $0.weight.recordCount },
+        .integer("content", "CONTENT") { $0.weight.contentByteCount },
+        .integer("fees", "FEES") { $0.feeByteCount },
       ])
   }
 
-  private static func json(_ month: Transfers.Month) -> JSONValue {
-    [
-      "month": .string(month.text), "received": .integer(month.receivedByteCount),
-      "sent": .integer(month.sentByteCount),
-    ]
+  private typealias Posted = (reason: String, sum: UsageFinding.Posted)
+
+  private var posted: [Posted] {
+    finding.ledger.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  private static func json(_ entry: UsageEntry) -> JSONValue {
-    [
-      "number": .integer(entry.number), "at": .string(entry.at.description),
-      "reason": .string(entry.reason), "bytes": .integer(entry.deltaByteCount),
-      "file": .string(entry.file.description), "entries": .integer(entry.entryCount),
-    ]
+  private static var reasons: Listing<Posted> {
+    Listing(
+      "reasons",
+      [
+        .text("reason", "REASON") { $0.reason },
+        .integer("entries", "ENTRIES") { $0.sum.entryCount },
+        .integer("bytes", "BYTES") { $0.sum.byteCount },
+      ])
+  }
+
+  private static var transfers: Listing<Transfers.Month> {
+    Listing(
+      "transfers",
+      [
+        .text("month", "MONTH") { $0.text },
+        .integer("received", "RECEIVED") { $0.receivedByteCount },
+        .integer("sent", "SENT") { $0.sentByteCount },
+      ])
+  }
+
+  /// The entries of the ledger, latest first.
+  static var entries: Listing<UsageEntry> {
+    Listing(
+      "entries",
+      [
+        .integer("number", "NUMBER") { $0.number }, .time("at", "AT") { $0.at },
+        .text("reason", "REASON") { $0.reason }, .integer("bytes", "BYTES") { $0.deltaByteCount },
+        Column(
+          "file", .text, "FILE", json: { .string($0.file.description) },
+          cell: { entry, _ in
+            entry.entryCount == 1
+              ? entry.file.description : "\(entry.entryCount) entries up to then, folded"
+          }), .integer("entries") { $0.entryCount },
+      ])
   }
 }
 
 extension UsageFinding {
-  static let shape: [JSONShape.Member] = [
-    .init("recorded", .integer), .init("ledger", .integer), .init("counted", .integer),
-    .init("recorded_records", .integer), .init("counted_records", .integer), .init("right", .bool),
-  ]
-
-  /// The recorded and the true figures, as commands print them.
-  var members: [JSONValue.Member] {
+  /// An account's recorded and true figures.
+  static var columns: [Column<UsageFinding>] {
     [
-      .init("recorded", .integer(recordedByteCount)), .init("ledger", .integer(ledgerByteCount)),
-      .init("counted", .integer(trueByteCount)),
-      .init("recorded_records", .integer(recordedRecordCount)),
-      .init("counted_records", .integer(trueRecordCount)), .init("right", .bool(isRight)),
+      .text("account", "ACCOUNT") { $0.account.description },
+      .integer("recorded", "RECORDED") { $0.recordedByteCount },
+      .integer("ledger", "LEDGER") { $0.ledgerByteCount },
+      .integer("counted", "COUNTED") { $0.trueByteCount },
+      .shown("DIFFERENCE", .right) { finding, _ in
+        String(finding.trueByteCount - finding.recordedByteCount)
+      },
+      .integer("recorded_records", "RECORDS") { $0.recordedRecordCount },
+      .integer("counted_records", "LIVE") { $0.trueRecordCount }, .bool("right") { $0.isRight },
     ]
   }
 }

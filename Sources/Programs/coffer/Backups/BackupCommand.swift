@@ -53,31 +53,23 @@ extension Command {
     ],
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
-        let place = try objectsDirectory(configuration)
-        var used = [place]
-        let source: BackupRun.Source
-        switch configuration.database {
-        case .sqlite(let directory):
-          guard invocation[dump] == nil else {
-            throw CommandFailure(
-              .usage, "--dump is for PostgreSQL; SQLite is copied by coffer itself")
-          }
-          source = .sqlite(directory: directory)
-          used.append(directory)
-        case .postgres(let url):
-          let command = invocation[dump] ?? PostgresTools.dump
-          source = .dump { path in
-            try PostgresTools.run(command, ["COFFER_DUMP": path, "COFFER_DUMP_OF": url.text])
-            try PostgresTools.require(PostgresTools.list, of: path)
-          }
+        guard let place = configuration.objectsDirectory else {
+          throw CommandFailure(
+            .configuration,
+            "\(SyncSettings.objects.name): is required, e.g. \(SyncSettings.objects.example)")
+        }
+        if case .sqlite = configuration.database, invocation[dump] != nil {
+          throw CommandFailure(
+            .usage, "--dump is for PostgreSQL; SQLite is copied by coffer itself")
         }
         let backup = try BackupRun(
-          into: invocation[directory], of: database, try ObjectStore(existing: place), source,
+          into: invocation[directory], of: database, at: configuration.database,
+          dumpingBy: invocation[dump], try ObjectStore(existing: place),
           installation: try database.read(History.id), goesOn: invocation[goesOn],
           checksEarlier: invocation[check],
           contentByteCount: try Account.contentByteCount(
             database, fee: configuration.catalogue.metadataFeeByteCount),
-          apartFrom: used)
+          apartFrom: place)
         let progress = StagedProgress()
         return answer(
           try backup.run(at: configuration.clock.now()) { stage, done, total in
@@ -121,32 +113,5 @@ extension Command {
     ].compactMap { $0 }
     answer.notice = notices.isEmpty ? nil : notices.joined(separator: "; ")
     return answer
-  }
-
-  /// The directory of objects, which not every command must know.
-  static func objectsDirectory(
-    _ configuration: DatabaseConfiguration
-  ) throws(CommandFailure) -> String {
-    guard let directory = configuration.objectsDirectory else {
-      throw CommandFailure(
-        .configuration,
-        "\(SyncSettings.objects.name): is required, e.g. \(SyncSettings.objects.example)")
-    }
-    return directory
-  }
-}
-
-/// The progress of work in stages, with a line for each stage.
-final class StagedProgress {
-  private var stage = ""
-  private var progress: Progress?
-
-  func set(_ stage: String, _ done: Int64, of total: Int64) {
-    if stage != self.stage {
-      self.stage = stage
-      progress = nil
-      progress = Progress(stage, .bytes, of: total > 0 ? total : nil)
-    }
-    progress?.done = done
   }
 }

@@ -7,6 +7,7 @@ internal import Configuration
 internal import Doctor
 internal import JSON
 internal import Storage
+internal import Sync
 
 extension Command {
   private static let wanted = Parameter<String>.required(
@@ -54,110 +55,18 @@ extension Command {
     let restore = try Restore(of: invocation[wanted], into: directory, linksObjects: true)
     try restore.requirePlace(in: invocation[loaded])
     let progress = StagedProgress()
-    let outcome = try restore.run(renew: Restored.renewHistory) { done, total in
+    let outcome = try restore.run(renew: History.renew) { done, total in
       progress.set("restoring", done, of: total)
     }
-    let (taken, age) = (restore.head.taken, now - restore.head.taken)
-    let checks =
-      [Self.age(age, invocation[maxAge])] + later(restore.unfinished)
-      + [digests(restore, outcome)] + (try restored(restore, outcome, invocation))
+    let taken = restore.head.taken
+    let checks = try BackupChecks(of: restore, outcome, at: now).all(
+      maxAge: invocation[maxAge], loadedInto: invocation[loaded], invocation.settings)
     let found = answer(
       checks,
       [
         .init("backup", .string(restore.path)), .init("taken", .string(taken.description)),
-        .init("age_seconds", .integer(age.milliseconds / 1000)),
+        .init("age_seconds", .integer((now - taken).milliseconds / 1000)),
       ])
-    return Answer(
-      code: found.code, text: "\(Printable.text(restore.path)), of \(taken)\n\n" + found.text,
-      json: found.json, notice: found.notice)
-  }
-
-  private static func age(_ age: Instant.Span, _ most: Instant.Span?) -> Check {
-    let ahead = Instant.Span(milliseconds: -age.milliseconds)
-    guard ahead <= Restore.clockDifference else {
-      return Check(
-        "age", .failed,
-        "it was made \(SpanText.text(ahead)) in the future by this clock: a clock was, or is, wrong",
-        "set the clock, or remove this backup and name another one: it counts as the newest")
-    }
-    let text = "it was made \(SpanText.text(age)) ago"
-    guard let most else {
-      return Check("age", .skipped, text + "; --max-age says how old it may be")
-    }
-    return age > most
-      ? Check("age", .failed, text, "find out why coffer backup has made none since")
-      : Check("age", .ok, text)
-  }
-
-  /// Reports runs that left no backup, although a newer one should exist.
-  private static func later(_ unfinished: [String]) -> [Check] {
-    guard let first = unfinished.first else { return [] }
-    return [
-      Check(
-        "later runs", .warning,
-        "\(counted(unfinished.count, "run")) that began later left no backup, or none yet: \(first)",
-        "check how coffer backup ended")
-    ]
-  }
-
-  private static func digests(_ restore: Restore, _ outcome: Restore.Outcome) -> Check {
-    var damage = outcome.objectDamage.map { [$0] } ?? []
-    if case .damaged(let why) = outcome.database { damage.insert(why, at: 0) }
-    guard !damage.isEmpty else {
-      return Check(
-        "digests", .ok,
-        "database and \(counted(restore.sum.objectCount, "object")) match the manifest")
-    }
-    guard outcome.hasChanged else {
-      return Check(
-        "digests", .failed, damage.joined(separator: "; "),
-        "make another backup while the servers still have them")
-    }
-    // If nothing can be written into the backup, --check does the same.
-    _ = restore.noteDamage()
-    return Check(
-      "digests", .failed, damage.joined(separator: "; "),
-      "coffer backup \(restore.home) --check copies them again while the servers still have them; "
-        + "earlier backups may share the damage")
-  }
-
-  /// What a doctor finds in the restored database. A database that cannot be used is a finding, too.
-  private static func restored(
-    _ restore: Restore, _ outcome: Restore.Outcome, _ invocation: Invocation
-  ) throws -> [Check] {
-    if case .damaged = outcome.database {
-      return [Check("database", .skipped, "it is incomplete, so it was not checked")]
-    }
-    do {
-      if case .dump(let path) = outcome.database {
-        try PostgresTools.require(PostgresTools.read, of: path)
-      }
-      let restored = try Restored(restore, outcome, loadedInto: invocation[loaded])
-      guard let location = restored.database else {
-        return [
-          Check(
-            "database", .warning, "pg_restore read the dump, which was not loaded",
-            "--database <url> loads it into an empty database and checks it")
-        ]
-      }
-      var configuration = try DatabaseConfiguration(invocation.settings, of: location)
-      // A copy only for this check, so the schema of an earlier version is brought up to date in it.
-      let database = try Database.open(location, owning: .sync)
-      defer { database.close() }
-      try database.read { try configuration.settleCatalogue(reading: $0) }
-      return Doctor(
-        database: database, configuration: configuration,
-        objects: try ObjectStore(directory: outcome.objectsDirectory),
-        extent: Doctor.Extent(walksObjects: true, isDeep: true)
-      ).checksOfRestored()
-    } catch let error as ConfigurationError {
-      throw error
-    } catch {
-      return [
-        Check(
-          "database", .failed, "it cannot be used: \(CommandFailure(of: error).text)",
-          "make another backup, and verify that")
-      ]
-    }
+    return found.adding([], heading: "\(Printable.text(restore.path)), of \(taken)\n\n")
   }
 }

@@ -3,6 +3,7 @@ internal import Backup
 internal import Base
 internal import CommandLine
 internal import Configuration
+internal import Doctor
 internal import JSON
 internal import Storage
 internal import Sync
@@ -42,51 +43,19 @@ extension Command {
       let now = try DatabaseConfiguration.clock(invocation.settings).now()
       let restore = try Restore(of: invocation[wanted], into: invocation[into], at: now)
       try restore.requirePlace(in: invocation[loaded])
-      let outcome = try restore.run(renew: Restored.renewHistory) { done, total in
+      let outcome = try restore.run(renew: History.renew) { done, total in
         progress.set("restoring", done, of: total)
       }
-      return try Restored(restore, outcome, loadedInto: invocation[loaded]).answer
+      if case .damaged = outcome.database {
+        throw CommandFailure(.refused, outcome.damage.joined(separator: "; "))
+      }
+      let database = try outcome.database(loadedInto: invocation[loaded], renew: History.renew)
+      return answer(restore, outcome, database)
     })
-}
 
-/// The result of a restoration, as a command reports it.
-struct Restored {
-  private let restore: Restore
-  private let outcome: Restore.Outcome
-  /// The location of the usable database; nil for a dump that was not loaded.
-  let database: DatabaseLocation?
-
-  /// Loads a dump if there is one and a database for it. Throws if the database is damaged.
-  init(
-    _ restore: Restore, _ outcome: Restore.Outcome, loadedInto database: DatabaseLocation?
-  ) throws {
-    self.restore = restore
-    self.outcome = outcome
-    switch (outcome.database, database) {
-    case (.sqlite(let directory), _): self.database = .sqlite(directory: directory)
-    case (.dump(let path), .postgres(let url)?):
-      try PostgresTools.run(
-        PostgresTools.load, ["COFFER_DUMP": path, "COFFER_DUMP_INTO": url.text])
-      try Self.renewHistory(of: .postgres(url: url))
-      self.database = .postgres(url: url)
-    case (.dump, _): self.database = nil
-    case (.damaged(let why), _):
-      throw CommandFailure(.refused, outcome.objectDamage.map { "\(why); \($0)" } ?? why)
-    }
-  }
-
-  static func renewHistory(in directory: String) throws {
-    try renewHistory(of: .sqlite(directory: directory))
-  }
-
-  /// Earlier cursors of clients do not fit what was restored.
-  private static func renewHistory(of location: DatabaseLocation) throws {
-    let database = try Database.open(location, owning: .sync, .acceptsEarlier)
-    defer { database.close() }
-    try History.renew(database)
-  }
-
-  var answer: Answer {
+  private static func answer(
+    _ restore: Restore, _ outcome: Restore.Outcome, _ database: DatabaseLocation?
+  ) -> Answer {
     let (name, place) =
       switch (database, outcome.database) {
       case (.sqlite(let directory)?, _): ("COFFER_DATABASE", "sqlite://\(directory)")
@@ -94,7 +63,8 @@ struct Restored {
       case (nil, .dump(let path)), (nil, .sqlite(let path)), (nil, .damaged(let path)):
         ("dump", path)
       }
-    var answer = Answer(
+    return Answer(
+      code: outcome.damagedCount > 0 ? .refused : .ok,
       text: """
         restored \(Printable.text(restore.path)) of \(restore.head.taken)
         \(name)=\(Printable.text(place))
@@ -106,18 +76,12 @@ struct Restored {
         "backup": .string(restore.path), "taken": .string(restore.head.taken.description),
         "database": .string(place), "objects": .string("file://\(outcome.objectsDirectory)"),
         "object_count": .integer(outcome.objectCount),
-        "damaged_count": .integer(outcome.damagedCount), "damaged": damaged,
-      ])
-    if outcome.damagedCount > 0 { answer.code = .refused }
-    answer.notice =
-      (outcome.objectDamage.map { $0 + "; " } ?? "")
-      + "accounts erased since \(restore.head.taken) are back; before you open the servers, erase each "
-      + "again: coffer account delete <account> --now (docs/leaving.md)"
-    return answer
-  }
-
-  private var damaged: JSONValue {
-    .array(outcome.damaged.map { .string($0.description) })
+        "damaged_count": .integer(outcome.damagedCount),
+        "damaged": .array(outcome.damaged.map { .string($0.description) }),
+      ],
+      notice: outcome.damage.map { $0 + "; " }.joined()
+        + "accounts erased since \(restore.head.taken) are back; before you open the servers, erase each "
+        + "again: coffer account delete <account> --now (docs/leaving.md)")
   }
 }
 
@@ -134,15 +98,6 @@ extension Restore {
         .usage,
         "the database of --database already has a schema \(schema): dropdb and createdb it")
     }
-  }
-}
-
-extension Restore.Outcome {
-  /// Nil if all objects are as they were written.
-  var objectDamage: String? {
-    guard let first = damaged.first else { return nil }
-    return
-      "damaged or missing in the backup: \(counted(damagedCount, "object")), the first is \(first)"
   }
 }
 

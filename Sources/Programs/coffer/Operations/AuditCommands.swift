@@ -39,52 +39,30 @@ extension Command {
       """,
     examples: ["coffer audit list --account ada --since 2d"],
     options: [account, actor, since, limit, after],
-    answers: .page("entries", of: entryShape).adding([
-      .init("chain", ["whole": .bool, "checked": .integer, "all": .bool, "faults": .list(.text)])
-    ]),
+    answers: entries.shape.adding([.init("chain", Chain.shape)]),
     run: { invocation in
-      let limit = invocation[limit]
-      return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
-        let now = configuration.clock.now()
-        let (page, names, found, more, chain) = try database.read { reader in
-          var query = AuditQuery()
-          query.account = try invocation[account].map { text in
-            try Identifier(text) ?? DatabaseSession.account(reader, text).id
-          }
-          (query.actor, query.since) = (
-            invocation[actor], invocation[since]?.moment(at: now)
-          )
-          let after = try invocation[after].map { try find($0, reader) }
-          let page = ListPage(
-            try query.entries(after: after, limit: limit + 1, reading: reader), limit: limit,
-            cursor: \.name.description)
-          let more = try page.notice(of: "entries", countedTo: 10_000) {
-            try query.count(upTo: $0, reading: reader)
-          }
-          return (
-            page, try currentNames(of: page.rows, reader),
-            try orders(among: page.rows, reader), more,
-            Chain(try Schema.allCases.map { try AuditCheck(latest: 1000, of: $0, reading: reader) })
-          )
+      try DatabaseSession.read(invocation) { reader, now in
+        var query = AuditQuery()
+        query.account = try invocation[account].map { text in
+          try Identifier(text) ?? DatabaseSession.account(reader, text).id
         }
-        let entries = page.rows
-        var table = Table(
-          ("ENTRY", .left), ("AT", .left), ("ACTOR", .left), ("ACT", .left), ("SUBJECT", .left),
-          ("REASON", .left))
-        for entry in entries {
-          table.add(
-            entry.name.description, Terminal.time(entry.at, now: now), entry.actor,
-            entry.act + (found[entry.name].map { $0.state.isClosed ? "" : ", open" } ?? ""),
-            subject(of: entry, names), entry.reason.isEmpty ? "-" : entry.reason)
+        (query.actor, query.since) = (invocation[actor], invocation[since]?.moment(at: now))
+        let last = try invocation[after].map { try find($0, reader) }
+        let page = try entries.page(invocation, by: \.name.description) {
+          try query.entries(after: last, limit: $0, reading: reader)
         }
-        let isEmpty = entries.isEmpty && invocation[after] == nil
+        let more = try page.notice(countedTo: 10_000) {
+          try query.count(upTo: $0, reading: reader)
+        }
+        let chain = Chain(
+          try Schema.allCases.map { try AuditCheck(latest: 1000, of: $0, reading: reader) })
+        let isEmpty = page.rows.isEmpty && invocation[after] == nil
         let noActs = isEmpty ? invocation[actor].map { "no acts of \($0) are known" } : nil
-        return Answer(
-          code: chain.faults.isEmpty ? .ok : .refused, text: table.text + chain.text,
-          json: page.json(
-            "entries", entries.map { json($0, found[$0.name]) },
-            adding: [.init("chain", chain.json)]),
-          notice: noActs ?? more)
+        var answer = entries.answer(
+          try page.map { try ListedEntry($0, reader) }, at: now, notice: noActs ?? more
+        ).adding([.init("chain", chain.json)], text: chain.text)
+        if !chain.faults.isEmpty { answer.code = .refused }
+        return answer
       }
     })
 
@@ -93,31 +71,24 @@ extension Command {
     abstract: "Show one action with the state before and after",
     examples: ["coffer audit show billing:12"],
     arguments: [entry],
-    answers: entryShape,
+    answers: entries.item,
     run: { invocation in
-      try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
-        let name = invocation[entry]
-        let (entry, names, order) = try database.read { reader in
-          let entry = try find(name, reader)
-          return (
-            entry, try currentNames(of: [entry], reader),
-            try orders(among: [entry], reader)[entry.name]
-          )
-        }
-        let outcome = order.map { order in
+      try DatabaseSession.read(invocation) { reader, _ in
+        let listed = try ListedEntry(find(invocation[entry], reader), reader)
+        let entry = listed.entry
+        let outcome = listed.order.map { order in
           "outcome  \(order.closing?.description ?? order.state.rawValue)"
             + (order.answer.map { ": \($0)" } ?? "")
         }
         let lines =
           [
             "entry    \(entry.name)", "at       \(entry.at)", "actor    \(entry.actor)",
-            "act      \(entry.act)", "subject  \(subject(of: entry, names))",
-            "reason   \(entry.reason)",
+            "act      \(entry.act)", "subject  \(listed.subject)", "reason   \(entry.reason)",
           ] + [outcome].compactMap { $0 } + ["digest   \(Hex.encode(entry.digest))", ""]
         return Answer(
           text: lines.map { Printable.text($0) + "\n" }.joined()
-            + BeforeAfter.text(value(entry.before), value(entry.after)),
-          json: json(entry, order))
+            + BeforeAfter.text(ListedEntry.value(entry.before), ListedEntry.value(entry.after)),
+          json: entries.json(listed))
       }
     })
 
@@ -135,13 +106,12 @@ extension Command {
       "coffer audit verify --head <digest>",
     ],
     options: [head],
-    answers: [
-      "whole": .bool,
-      "logs": .list(["log": .text, "entries": .integer, "head": .text]), "faults": .list(.text),
-    ],
+    answers: .object([
+      .init("whole", .bool), logs.memberShape, .init("faults", .list(.text)),
+    ]),
     run: { invocation in
       let heads = Set(invocation[head])
-      return try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
+      return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
         let checks = try Schema.allCases.map { schema in
           let progress = Progress("checking \(schema)", .count(of: "entries"))
           return try AuditCheck(schema, seeking: heads, of: database) { count, total in
@@ -155,25 +125,24 @@ extension Command {
           + heads.subtracting(found).map(Hex.encode).sorted().map {
             "no entry has the digest \($0)"
           }
-        var table = Table(("LOG", .left), ("ENTRIES", .right), ("HEAD", .left))
-        for check in checks {
-          table.add(check.schema.rawValue, String(check.count), Hex.encode(check.head))
-        }
         return Answer(
-          code: faults.isEmpty ? .ok : .refused, text: table.text,
-          json: [
-            "whole": .bool(faults.isEmpty),
-            "logs": .array(
-              checks.map { check in
-                [
-                  "log": .string(check.schema.rawValue), "entries": .integer(check.count),
-                  "head": .string(Hex.encode(check.head)),
-                ]
-              }),
-            "faults": .array(faults.map { .string($0) }),
-          ], notice: faults.isEmpty ? nil : faults.joined(separator: "; "))
+          code: faults.isEmpty ? .ok : .refused,
+          text: logs.text(checks, at: configuration.clock.now()),
+          json: .object([
+            .init("whole", .bool(faults.isEmpty)), logs.member(checks),
+            .init("faults", .array(faults.map { .string($0) })),
+          ]), notice: faults.isEmpty ? nil : faults.joined(separator: "; "))
       }
     })
+
+  private static var logs: Listing<AuditCheck> {
+    Listing(
+      "logs",
+      [
+        .text("log", "LOG") { $0.schema.rawValue }, .integer("entries", "ENTRIES") { $0.count },
+        .text("head", "HEAD") { Hex.encode($0.head) },
+      ])
+  }
 
   /// The check of the latest entries of both logs.
   private struct Chain {
@@ -198,6 +167,10 @@ extension Command {
         : "chain    intact over the latest \(entries); coffer audit verify checks all of them\n"
     }
 
+    static let shape: JSONShape = [
+      "whole": .bool, "checked": .integer, "all": .bool, "faults": .list(.text),
+    ]
+
     var json: JSONValue {
       [
         "whole": .bool(faults.isEmpty), "checked": .integer(checkedCount), "all": .bool(isAll),
@@ -213,63 +186,57 @@ extension Command {
     return entry
   }
 
-  /// The orders that were given by some of the entries.
-  private static func orders(
-    among entries: [AuditEntry], _ reader: Reader
-  ) throws -> [AuditEntry.Name: Order] {
-    let numbers = entries.map(\.name).filter { $0.schema == .billing }.map(\.number)
-    let orders = try OrderRows.find(numbers, reading: reader)
-    return Dictionary(uniqueKeysWithValues: orders.values.map { ($0.name, $0) })
+  private static var entries: Listing<ListedEntry> {
+    Listing(
+      "entries",
+      [
+        .text("entry", "ENTRY") { $0.entry.name.description }, .time("at", "AT") { $0.entry.at },
+        .text("actor", "ACTOR") { $0.entry.actor },
+        Column(
+          "act", .text, "ACT", json: { .string($0.entry.act) },
+          cell: { row, _ in row.entry.act + (row.order?.state.isClosed == false ? ", open" : "") }),
+        Column(
+          "subject", .text, "SUBJECT", json: { .string($0.entry.subject) },
+          cell: { row, _ in row.subject }),
+        Column(
+          "reason", .text, "REASON", json: { .string($0.entry.reason) },
+          cell: { row, _ in row.entry.reason.isEmpty ? "-" : row.entry.reason }),
+        .optionalText("account") { $0.entry.account?.description },
+        .optionalText("former_account") { $0.entry.formerAccount?.description },
+        Column("before", .anything, json: { ListedEntry.value($0.entry.before) }),
+        Column("after", .anything, json: { ListedEntry.value($0.entry.after) }),
+        .optionalText("order") { $0.order?.state.rawValue },
+        .optionalText("answer") { $0.order?.answer },
+        .optionalText("outcome") { $0.order?.closing?.description },
+        .text("digest") { Hex.encode($0.entry.digest) },
+      ])
   }
+}
 
-  /// The current names of the accounts that acts were about: the log holds only their ids.
-  private static func currentNames(
-    of entries: [AuditEntry], _ reader: Reader
-  ) throws -> [Identifier: String] {
-    var names: [Identifier: String] = [:]
-    for account in Set(entries.compactMap(\.account)) {
-      names[account] = try Account.find(reader, account)?.shown
-    }
-    return names
-  }
+/// An entry with what it does not hold itself.
+private struct ListedEntry {
+  let entry: AuditEntry
+  /// The order that it gave.
+  let order: Order?
+  /// The object of the act, by its current name if it is an account: the log holds only ids.
+  let subject: String
 
-  private static func subject(of entry: AuditEntry, _ names: [Identifier: String]) -> String {
-    guard let account = entry.account, account.description == entry.subject else {
-      return entry.subject
-    }
-    return names[account] ?? entry.subject
+  init(_ entry: AuditEntry, _ reader: Reader) throws {
+    self.entry = entry
+    order =
+      entry.name.schema == .billing
+      ? try OrderRows.find(entry.name.number, reading: reader) : nil
+    let account = entry.account.flatMap { $0.description == entry.subject ? $0 : nil }
+    subject = try account.flatMap { try Account.find(reader, $0)?.shown } ?? entry.subject
   }
 
   /// Text that is not JSON was not written by an act. It is shown as it is, and `audit verify` reports it.
-  private static func value(_ text: String) -> JSONValue {
+  static func value(_ text: String) -> JSONValue {
     do {
       return JSONValue(try JSON.parse(Array(text.utf8))) ?? .null
     } catch {
       return .string(text)
     }
-  }
-
-  private static let entryShape: JSONShape = [
-    "entry": .text, "at": .time, "actor": .text, "act": .text, "subject": .text,
-    "account": .orNull(.text), "former_account": .orNull(.text), "reason": .text,
-    "before": .anything, "after": .anything, "order": .orNull(.text), "answer": .orNull(.text),
-    "outcome": .orNull(.text), "digest": .text,
-  ]
-
-  private static func json(_ entry: AuditEntry, _ order: Order?) -> JSONValue {
-    [
-      "entry": .string(entry.name.description), "at": .string(entry.at.description),
-      "actor": .string(entry.actor), "act": .string(entry.act),
-      "subject": .string(entry.subject),
-      "account": entry.account.map { .string($0.description) } ?? .null,
-      "former_account": entry.formerAccount.map { .string($0.description) } ?? .null,
-      "reason": .string(entry.reason), "before": value(entry.before),
-      "after": value(entry.after),
-      "order": order.map { .string($0.state.rawValue) } ?? .null,
-      "answer": order?.answer.map { .string($0) } ?? .null,
-      "outcome": order?.closing.map { .string($0.description) } ?? .null,
-      "digest": .string(Hex.encode(entry.digest)),
-    ]
   }
 }
 

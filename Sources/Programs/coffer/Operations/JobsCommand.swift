@@ -33,35 +33,22 @@ extension Command {
       """,
     examples: ["coffer jobs list --dead"],
     options: [limit, dead, after],
-    answers: [
-      "counts": .list(counts.item), "jobs": .list(jobs.item), "next": .orNull(.text),
-    ],
+    answers: jobs.shape.adding([counts.memberShape]),
     run: { invocation in
-      let limit = invocation[limit]
-      return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
-        database, configuration in
-        let now = configuration.clock.now()
-        let (sums, page, renewing) = try database.read { reader in
-          let last = try invocation[after].map { try listed($0, reader) }
-          let page = ListPage(
-            try Jobs.list(
-              reader, limit: limit + 1, onlyDead: invocation[dead], after: last),
-            limit: limit, cursor: { "\($0.kind)/\($0.object)" })
-          let dead = page.rows.filter { $0.state == .dead }.map(\.object)
-          return (
-            try Jobs.counts(reader), page, try Ledger.renewing(dead, reading: reader)
-          )
+      try DatabaseSession.read(invocation, owning: .billing) { reader, now in
+        let last = try invocation[after].map { try listed($0, reader) }
+        let page = try jobs.page(invocation, by: { "\($0.kind)/\($0.object)" }) {
+          try Jobs.list(reader, limit: $0, onlyDead: invocation[dead], after: last)
         }
-        let rows = page.rows.map { (job: $0, isRenewing: renewing.contains($0.object)) }
-        let notice = page.notice(of: "jobs") {
+        let renewing = try Ledger.renewing(
+          page.rows.filter { $0.state == .dead }.map(\.object), reading: reader)
+        let sums = try Jobs.counts(reader)
+        let notice = page.notice {
           Int64(sums.map { $0.dead + (invocation[dead] ? 0 : $0.open) }.reduce(0, +))
         }
-        return Answer(
-          text: counts.text(sums, at: now) + "\n" + jobs.text(rows, at: now),
-          json: [
-            "counts": .array(sums.map(counts.json)), "jobs": .array(rows.map(jobs.json)),
-            "next": page.cursor,
-          ], notice: notice)
+        return jobs.answer(
+          page.map { (job: $0, isRenewing: renewing.contains($0.object)) }, at: now, notice: notice
+        ).adding([counts.member(sums)], heading: counts.text(sums, at: now) + "\n")
       }
     })
 

@@ -29,11 +29,8 @@ extension Command {
     run: { invocation in
       let (kind, object) = (invocation[kind], invocation[object])
       guard kind == Ledger.readJob else {
-        return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
-          database, configuration in
-          try Act(invocation, on: database).whenConfirmed(at: configuration.clock.now()) {
-            try drop(kind, object, in: $0)
-          }
+        return try Act.whenConfirmed(invocation, owning: .billing) { transaction, _ in
+          try drop(kind, object, in: transaction)
         }
       }
       // What the subscription is owed can depend on the failure of its read.

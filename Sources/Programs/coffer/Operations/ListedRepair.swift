@@ -22,19 +22,28 @@ struct ListedRepair: Sendable {
     effect = try repair.effect(at: now, ledger: ledger, reading: reader)
   }
 
-  // MARK: for people
-
-  static func table(_ rows: [ListedRepair], now: Instant) -> String {
-    var table = Table(
-      ("STORE", .left), ("RUN", .right), ("REPAIRED", .left), ("FOUND", .left),
-      ("PURCHASE", .left), ("ACCOUNT", .left), ("CHANGED", .left))
-    for row in rows {
-      table.add(
-        row.repair.provider.rawValue, String(row.repair.run),
-        Terminal.time(row.repair.found, now: now), row.found, row.purchases, row.accounts,
-        row.changes)
-    }
-    return table.text
+  static var listing: Listing<ListedRepair> {
+    Listing(
+      "repairs",
+      [
+        .text("store", "STORE") { $0.repair.provider.rawValue },
+        .integer("run", "RUN") { $0.repair.run },
+        .time("repaired", "REPAIRED") { $0.repair.found }, .time("since") { $0.repair.since },
+        .shown("FOUND") { row, _ in row.found }, .shown("PURCHASE") { row, _ in row.purchases },
+        .shown("ACCOUNT") { row, _ in row.accounts }, .shown("CHANGED") { row, _ in row.changes },
+        Column(
+          "delivery", .orNull(["number": .integer, "id": .orNull(.text), "type": .orNull(.text)]),
+          json: \.deliveryJSON), .optionalText("object") { $0.object?.description },
+        Column(
+          "subscriptions", .list(.text),
+          json: { .array($0.keys.map { .string($0.description) }) }),
+        Column(
+          "accounts", .list(.text),
+          json: { .array(($0.effect?.accounts ?? []).map { .string($0.description) }) }),
+      ]
+        + ShownEvent.effectShape.enumerated().map { index, member in
+          Column(member.name, member.shape, json: { ShownEvent.members($0.effect)[index].value })
+        })
   }
 
   private var found: String {
@@ -45,9 +54,7 @@ struct ListedRepair: Sendable {
   }
 
   private var purchases: String {
-    let keys = effect?.subscriptions.map(\.key.description) ?? []
-    if case .object(let key) = repair.subject, keys.isEmpty { return key.description }
-    return Self.joined(keys)
+    Self.joined((keys.isEmpty ? [object].compactMap { $0 } : keys).map(\.description))
   }
 
   private var accounts: String { Self.joined(effect?.accounts.map(\.description) ?? []) }
@@ -71,43 +78,17 @@ struct ListedRepair: Sendable {
     texts.isEmpty ? "-" : texts.joined(separator: ", ")
   }
 
-  // MARK: for programs
+  private var object: ObjectKey? {
+    if case .object(let key) = repair.subject { key } else { nil }
+  }
 
-  static let shape: JSONShape = .object(
-    [
-      .init("store", .text), .init("run", .integer), .init("since", .time),
-      .init("repaired", .time),
-      .init(
-        "delivery", .orNull(["number": .integer, "id": .orNull(.text), "type": .orNull(.text)])),
-      .init("object", .orNull(.text)), .init("subscriptions", .list(.text)),
-      .init("accounts", .list(.text)),
-    ] + ShownEvent.effectShape)
+  private var keys: [ObjectKey] { effect?.subscriptions.map(\.key) ?? [] }
 
-  var json: JSONValue {
-    let (number, object): (Int64?, ObjectKey?) =
-      switch repair.subject {
-      case .delivery(let number): (number, nil)
-      case .object(let key): (nil, key)
-      }
-    func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
-    return .object(
-      [
-        .init("store", .string(repair.provider.rawValue)), .init("run", .integer(repair.run)),
-        .init("since", .string(repair.since.description)),
-        .init("repaired", .string(repair.found.description)),
-        .init(
-          "delivery",
-          number.map {
-            [
-              "number": .integer($0), "id": text(delivery?.deliveryID),
-              "type": text(delivery?.type),
-            ]
-          } ?? .null),
-        .init("object", text(object?.description)),
-        .init(
-          "subscriptions",
-          .array((effect?.subscriptions ?? []).map { .string($0.key.description) })),
-        .init("accounts", .array((effect?.accounts ?? []).map { .string($0.description) })),
-      ] + ShownEvent.members(effect))
+  private var deliveryJSON: JSONValue {
+    guard case .delivery(let number) = repair.subject else { return .null }
+    return [
+      "number": .integer(number), "id": delivery.map { .string($0.deliveryID) } ?? .null,
+      "type": delivery.map { .string($0.type) } ?? .null,
+    ]
   }
 }

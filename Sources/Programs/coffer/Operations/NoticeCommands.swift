@@ -31,36 +31,25 @@ extension Command {
       """,
     examples: ["coffer notice list --waiting"],
     options: [limit, account, waiting, after],
-    answers: [
-      "receiver": .orNull(["disabled": .orNull(.time)]),
-      "notices": .list(notices.item),
-      "next": .orNull(.text),
-    ],
+    answers: notices.shape.adding([.init("receiver", .orNull(["disabled": .orNull(.time)]))]),
     run: { invocation in
-      try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
-        database, configuration in
-        let now = configuration.clock.now()
-        let (receiver, page, more) = try database.read {
-          reader -> (Notices.Receiver?, ListPage<NoticeRow>, String?) in
-          let owner = try invocation[account].map { try DatabaseSession.account(reader, $0).id }
-          let last = try invocation[after].map { try listed($0, reader) }
-          let found = try NoticeRow.all(
-            of: owner, onlyWaiting: invocation[waiting], before: last,
-            limit: invocation[limit] + 1, reading: reader)
-          let page = ListPage(found, limit: invocation[limit]) { "\($0.account)/\($0.id)" }
-          let more = try page.notice(of: "notices", countedTo: 10_000) {
-            try NoticeRow.count(
-              of: owner, onlyWaiting: invocation[waiting], upTo: $0, reading: reader)
-          }
-          return (try Notices.receiver(reading: reader), page, more)
+      try DatabaseSession.read(invocation, owning: .billing) { reader, now in
+        let owner = try invocation[account].map { try DatabaseSession.account(reader, $0).id }
+        let last = try invocation[after].map { try listed($0, reader) }
+        let page = try notices.page(invocation, by: { "\($0.account)/\($0.id)" }) {
+          try NoticeRow.all(
+            of: owner, onlyWaiting: invocation[waiting], before: last, limit: $0, reading: reader)
         }
-        return Answer(
-          text: headline(receiver) + notices.text(page.rows, at: now),
-          json: [
-            "receiver": receiverJSON(receiver),
-            "notices": .array(page.rows.map(notices.json)), "next": page.cursor,
-          ],
-          notice: more)
+        let more = try page.notice(countedTo: 10_000) {
+          try NoticeRow.count(
+            of: owner, onlyWaiting: invocation[waiting], upTo: $0, reading: reader)
+        }
+        let receiver = try Notices.receiver(reading: reader)
+        let state = receiver.map { receiver -> JSONValue in
+          ["disabled": receiver.disabled.map { .string($0.description) } ?? .null]
+        }
+        return notices.answer(page, at: now, notice: more)
+          .adding([.init("receiver", state ?? .null)], heading: headline(receiver))
       }
     })
 
@@ -90,7 +79,7 @@ extension Command {
         }
         return try Act(invocation, on: database).whenConfirmed(at: now) {
           (transaction: Transaction) -> Act.Effect in
-          let count = try replayAll(since: moment, of: owner, at: now, in: transaction)
+          let count = try NoticeRow.replay(since: moment, of: owner, at: now, in: transaction)
           return Act.Effect(
             subject: "notices since \(moment)", before: .object([]),
             after: ["notices": .integer(count)], text: "\(count) notices are sent again\n",
@@ -99,20 +88,6 @@ extension Command {
       }
     })
 
-  private static func replayAll(
-    since moment: Instant, of account: Identifier?, at now: Instant, in transaction: Transaction
-  ) throws -> Int64 {
-    var count: Int64 = 0
-    var last: Identifier?
-    repeat {
-      let slice = try NoticeRow.replay(
-        since: moment, of: account, after: last, limit: 500, at: now, in: transaction)
-      last = slice.last
-      count += slice.count
-    } while last != nil && account == nil
-    return count
-  }
-
   static let noticeEnable = Command(
     words: ["notice", "enable"],
     abstract: "Send notices again after the app server answered 410",
@@ -120,20 +95,16 @@ extension Command {
     options: Act.options,
     answers: Act.answers(["enabled": .bool]),
     run: { invocation in
-      try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
-        database, configuration in
-        let now = configuration.clock.now()
-        return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
-          guard let disabled = try Notices.receiver(reading: transaction)?.disabled else {
-            throw CommandFailure(.refused, "notices are not disabled")
-          }
-          try Notices.setDisabled(nil, in: transaction)
-          return Act.Effect(
-            subject: "notices", before: ["disabled": .string(disabled.description)],
-            after: ["disabled": .null],
-            text: "notices are sent again within the hour\n",
-            members: [.init("enabled", .bool(true))])
+      try Act.whenConfirmed(invocation, owning: .billing) { transaction, _ in
+        guard let disabled = try Notices.receiver(reading: transaction)?.disabled else {
+          throw CommandFailure(.refused, "notices are not disabled")
         }
+        try Notices.setDisabled(nil, in: transaction)
+        return Act.Effect(
+          subject: "notices", before: ["disabled": .string(disabled.description)],
+          after: ["disabled": .null],
+          text: "notices are sent again within the hour\n",
+          members: [.init("enabled", .bool(true))])
       }
     })
 
@@ -155,15 +126,6 @@ extension Command {
     return receiver.disabled.map {
       "disabled since \($0): the receiver answered 410; coffer notice enable\n\n"
     } ?? ""
-  }
-
-  private static func optional(_ instant: Instant?) -> JSONValue {
-    instant.map { .string($0.description) } ?? .null
-  }
-
-  private static func receiverJSON(_ receiver: Notices.Receiver?) -> JSONValue {
-    guard let receiver else { return .null }
-    return ["disabled": optional(receiver.disabled)]
   }
 
   private static var notices: Listing<NoticeRow> {

@@ -67,7 +67,7 @@ extension Command {
           }
         }
         return Answer(
-          text: runs.text(latest, at: now), json: ["runs": .array(latest.map(runs.json))])
+          text: runs.text(latest, at: now), json: .object([runs.member(latest)]))
       }
     })
 
@@ -87,25 +87,18 @@ extension Command {
     options: [limit, of, repaired, after],
     answers: .object([
       .init("runs", .list(runs.item), isOptional: true),
-      .init("repairs", .list(ListedRepair.shape), isOptional: true),
+      .init("repairs", .list(ListedRepair.listing.item), isOptional: true),
       .init("next", .orNull(.text)),
     ]),
     run: { invocation in
       if invocation[repaired] { return try repairs(invocation) }
-      return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
-        database, configuration in
-        let now = configuration.clock.now()
-        let (page, more) = try database.read { reader -> (ListPage<Reconciliation>, String?) in
-          let last = try invocation[after].map { try listed($0, reader) }
-          let found = try Reconciliation.all(
-            of: invocation[of], after: last, limit: invocation[limit] + 1, reading: reader)
-          let page = ListPage(found, limit: invocation[limit]) {
-            "\($0.provider.rawValue)/\($0.number)"
-          }
-          let more = try page.notice(of: "runs") {
-            try Reconciliation.count(of: invocation[of], reading: reader)
-          }
-          return (page, more)
+      return try DatabaseSession.read(invocation, owning: .billing) { reader, now in
+        let last = try invocation[after].map { try listed($0, reader) }
+        let page = try runs.page(invocation, by: { "\($0.provider.rawValue)/\($0.number)" }) {
+          try Reconciliation.all(of: invocation[of], after: last, limit: $0, reading: reader)
+        }
+        let more = try page.notice {
+          try Reconciliation.count(of: invocation[of], reading: reader)
         }
         return runs.answer(page, at: now, notice: more)
       }
@@ -115,7 +108,7 @@ extension Command {
     try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
       database, configuration in
       let (ledger, now) = (Ledger(stores: .known, configuration), configuration.clock.now())
-      let (page, rows) = try database.read { reader in
+      return try database.read { reader in
         let last = try invocation[after].map { name in
           guard let last = try RepairedDifference.find(name, reading: reader) else {
             throw CommandFailure(
@@ -123,15 +116,13 @@ extension Command {
           }
           return last
         }
-        let page = ListPage(
-          try RepairedDifference.all(
-            of: invocation[of], after: last, limit: invocation[limit] + 1, reading: reader),
-          limit: invocation[limit], cursor: \.name)
-        return (page, try page.rows.map { try ListedRepair($0, ledger, at: now, reader) })
+        let page = try ListedRepair.listing.page(invocation, by: \.name) {
+          try RepairedDifference.all(of: invocation[of], after: last, limit: $0, reading: reader)
+        }
+        return ListedRepair.listing.answer(
+          try page.map { try ListedRepair($0, ledger, at: now, reader) }, at: now,
+          notice: page.notice)
       }
-      return Answer(
-        text: ListedRepair.table(rows, now: now),
-        json: page.json("repairs", rows.map(\.json)), notice: page.notice(of: "repairs"))
     }
   }
 

@@ -8,22 +8,14 @@ internal import Tiers
 
 /// The answer of `plan diff`.
 enum DifferenceAnswer {
-  private static let changes: JSONShape = {
-    let boundary: JSONShape = ["cap": .integer, "plan": .text, "reason": .text]
-    return .list(["account": .text, "from": .time, "before": boundary, "after": boundary])
-  }()
-
-  static let shape: JSONShape = [
-    "before": .text, "after": .text, "accounts": .integer, "lose": .integer, "gain": .integer,
-    "renamed": .integer, "fee_before": .integer, "fee_after": .integer,
-    "products": .list([
-      "store": .text, "product": .text, "before": .orNull(.text), "after": .orNull(.text),
-    ]),
-    "prices": .list([
-      "plan": .text, "before": .list(Plan.Price.shape), "after": .list(Plan.Price.shape),
-    ]),
-    "losses": changes, "gains": changes,
-  ]
+  static var shape: JSONShape {
+    .object([
+      .init("before", .text), .init("after", .text), .init("accounts", .integer),
+      .init("lose", .integer), .init("gain", .integer), .init("renamed", .integer),
+      .init("fee_before", .integer), .init("fee_after", .integer), products.memberShape,
+      prices.memberShape, changes(of: "losses").memberShape, changes(of: "gains").memberShape,
+    ])
+  }
 
   static func answer(
     _ difference: CatalogueDifference, from old: Catalogue, to new: Catalogue
@@ -43,95 +35,92 @@ enum DifferenceAnswer {
         "accounts that keep the plan \(plan.id), \(ByteCount.text(plan.byteCount)), have less than free "
         + "accounts: \(ByteCount.text(new.free.byteCount))\n"
     }
-    let products = old.productChanges(to: new)
-    if !products.isEmpty { text += "\nproducts:\n" + table(products).text + "\n" }
-    let prices = old.priceChanges(to: new)
-    if !prices.isEmpty { text += "\nprices:\n" + table(prices).text + "\n" }
+    let changed = (products: old.productChanges(to: new), prices: old.priceChanges(to: new))
+    text += part("products", products, changed.products, ending: "\n")
+    text += part("prices", prices, changed.prices, ending: "\n")
     let fees = (old.metadataFeeByteCount, new.metadataFeeByteCount)
     if fees.0 != fees.1 {
       text += "each record costs \(fees.1) bytes instead of \(fees.0)\n"
     }
     if let restart = old.restart(for: new) { text += "once it is applied \(restart)\n" }
-    for (title, changes) in [("lose", difference.losses), ("gain", difference.gains)]
-    where !changes.isEmpty {
-      var table = Table(
-        ("ACCOUNT", .left), ("FROM", .left), ("BEFORE", .left), ("AFTER", .left))
-      for change in changes {
-        table.add(
-          change.account.description, change.at.description, shown(change.before),
-          shown(change.after))
-      }
-      text += "\n\(title):\n" + table.text
-    }
+    let (losses, gains) = (changes(of: "losses"), changes(of: "gains"))
+    text += part("lose", losses, difference.losses) + part("gain", gains, difference.gains)
     return Answer(
       text: text,
-      json: [
-        "before": .string(old.digest), "after": .string(new.digest),
-        "accounts": .integer(Int64(difference.accountCount)),
-        "lose": .integer(Int64(difference.lossCount)),
-        "gain": .integer(Int64(difference.gainCount)),
-        "renamed": .integer(Int64(difference.renamedCount)),
-        "fee_before": .integer(old.metadataFeeByteCount),
-        "fee_after": .integer(new.metadataFeeByteCount),
-        "products": .array(products.map(json)), "prices": .array(prices.map(json)),
-        "losses": .array(difference.losses.map(json)),
-        "gains": .array(difference.gains.map(json)),
+      json: .object([
+        .init("before", .string(old.digest)), .init("after", .string(new.digest)),
+        .init("accounts", .integer(Int64(difference.accountCount))),
+        .init("lose", .integer(Int64(difference.lossCount))),
+        .init("gain", .integer(Int64(difference.gainCount))),
+        .init("renamed", .integer(Int64(difference.renamedCount))),
+        .init("fee_before", .integer(fees.0)), .init("fee_after", .integer(fees.1)),
+        products.member(changed.products), prices.member(changed.prices),
+        losses.member(difference.losses), gains.member(difference.gains),
+      ]))
+  }
+
+  /// A table under its title, if it has rows.
+  private static func part<Row>(
+    _ title: String, _ listing: Listing<Row>, _ rows: [Row], ending: String = ""
+  ) -> String {
+    rows.isEmpty ? "" : "\n\(title):\n" + listing.text(rows, at: .distantPast) + ending
+  }
+
+  private static var products: Listing<Catalogue.ProductChange> {
+    Listing(
+      "products",
+      [
+        .text("store", "STORE") { $0.provider }, .text("product", "PRODUCT") { $0.id },
+        .optionalText("before", "BEFORE") { $0.before },
+        Column(
+          "after", .orNull(.text), "AFTER", json: { $0.after.map { .string($0) } ?? .null },
+          cell: { product, _ in
+            product.after ?? "- (owners keep \(product.before ?? "nothing"))"
+          }),
       ])
   }
 
-  private static func table(_ products: [Catalogue.ProductChange]) -> Table {
-    var table = Table(("STORE", .left), ("PRODUCT", .left), ("BEFORE", .left), ("AFTER", .left))
-    for product in products {
-      table.add(
-        product.provider, product.id, product.before ?? "-",
-        product.after ?? "- (owners keep \(product.before ?? "nothing"))")
+  private static var prices: Listing<Catalogue.PriceChange> {
+    Listing(
+      "prices",
+      [
+        .text("plan", "PLAN") { $0.planID }, Plan.Price.column("before", "BEFORE") { $0.before },
+        Plan.Price.column("after", "AFTER") { $0.after },
+      ])
+  }
+
+  private static func changes(of name: String) -> Listing<CatalogueDifference.Change> {
+    func column(
+      _ name: String, _ title: String,
+      _ boundary: @escaping (CatalogueDifference.Change) -> Schedule.Boundary
+    ) -> Column<CatalogueDifference.Change> {
+      Column(
+        name, ["cap": .integer, "plan": .text, "reason": .text], title,
+        json: { change in
+          let boundary = boundary(change)
+          return [
+            "cap": .integer(boundary.capByteCount), "plan": .string(boundary.planID),
+            "reason": .string(boundary.reason.rawValue),
+          ]
+        },
+        cell: { change, _ in
+          let boundary = boundary(change)
+          return "\(ByteCount.text(boundary.capByteCount)) \(boundary.planID) "
+            + boundary.reason.rawValue
+        })
     }
-    return table
-  }
-
-  private static func json(_ product: Catalogue.ProductChange) -> JSONValue {
-    [
-      "store": .string(product.provider), "product": .string(product.id),
-      "before": product.before.map { .string($0) } ?? .null,
-      "after": product.after.map { .string($0) } ?? .null,
-    ]
-  }
-
-  private static func table(_ prices: [Catalogue.PriceChange]) -> Table {
-    var table = Table(("PLAN", .left), ("BEFORE", .left), ("AFTER", .left))
-    for price in prices { table.add(price.planID, text(price.before), text(price.after)) }
-    return table
-  }
-
-  private static func text(_ prices: [Plan.Price]) -> String {
-    prices.isEmpty ? "-" : prices.map(\.text).joined(separator: ", ")
-  }
-
-  private static func json(_ price: Catalogue.PriceChange) -> JSONValue {
-    [
-      "plan": .string(price.planID), "before": .array(price.before.map(\.json)),
-      "after": .array(price.after.map(\.json)),
-    ]
+    return Listing(
+      name,
+      [
+        .text("account", "ACCOUNT") { $0.account.description },
+        Column(
+          "from", .time, "FROM", json: { .string($0.at.description) },
+          cell: { change, _ in change.at.description }),
+        column("before", "BEFORE") { $0.before }, column("after", "AFTER") { $0.after },
+      ])
   }
 
   private static func size(_ id: String, of catalogue: Catalogue) -> String {
     catalogue.plan(id).map { ByteCount.text($0.byteCount) } ?? "-"
-  }
-
-  private static func shown(_ boundary: Schedule.Boundary) -> String {
-    "\(ByteCount.text(boundary.capByteCount)) \(boundary.planID) \(boundary.reason.rawValue)"
-  }
-
-  private static func json(_ change: CatalogueDifference.Change) -> JSONValue {
-    func value(_ boundary: Schedule.Boundary) -> JSONValue {
-      [
-        "cap": .integer(boundary.capByteCount), "plan": .string(boundary.planID),
-        "reason": .string(boundary.reason.rawValue),
-      ]
-    }
-    return [
-      "account": .string(change.account.description), "from": .string(change.at.description),
-      "before": value(change.before), "after": value(change.after),
-    ]
   }
 }

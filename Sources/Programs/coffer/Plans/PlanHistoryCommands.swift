@@ -22,14 +22,12 @@ extension Command {
     options: [historyLimit, historyAfter],
     answers: catalogues.shape,
     run: { invocation in
-      try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
-        let (limit, now) = (invocation[historyLimit], configuration.clock.now())
-        let page = ListPage(
-          try database.read {
-            try CatalogueOfRecord.all(
-              below: invocation[historyAfter] ?? .max, limit: limit + 1, reading: $0)
-          }, limit: limit, cursor: { "\($0.number)" })
-        return catalogues.answer(page, at: now, notice: page.notice(of: "catalogues"))
+      try DatabaseSession.read(invocation) { reader, now in
+        let page = try catalogues.page(invocation, by: { "\($0.number)" }) {
+          try CatalogueOfRecord.all(
+            below: invocation[historyAfter] ?? .max, limit: $0, reading: reader)
+        }
+        return catalogues.answer(page, at: now, notice: page.notice)
       }
     })
 

@@ -11,39 +11,25 @@ extension Command {
     words: ["plan", "list"],
     abstract: "List the plans and the store products that sell them",
     examples: ["coffer plan list"],
-    answers: [
-      "version": .text, "metadata_fee_bytes": .integer, "fallback": .orNull(.text),
-      "plans": .list([
-        "id": .text, "title": .text, "bytes": .integer,
-        "prices": .list(Plan.Price.shape),
-        "products": .list(["provider": .text, "id": .text]),
-      ]),
-    ],
+    answers: .object([
+      .init("version", .text), .init("metadata_fee_bytes", .integer),
+      .init("fallback", .orNull(.text)), plans.memberShape,
+    ]),
     run: { invocation in
       let (catalogue, notice) = try catalogue(invocation)
-      var table = Table(
-        ("PLAN", .left), ("TITLE", .left), ("SIZE", .right), ("PRICES", .left),
-        ("PRODUCTS", .left))
-      let plans = [catalogue.free] + catalogue.paid
-      for plan in plans {
-        let prices = plan.prices.map(\.text).joined(separator: ", ")
-        let products = plan.products.map { "\($0.provider):\($0.id)" }.joined(separator: ", ")
-        table.add(
-          plan.id, plan.title, ByteCount.text(plan.byteCount), prices.isEmpty ? "-" : prices,
-          products.isEmpty ? "-" : products)
-      }
+      let own = [catalogue.free] + catalogue.paid
       let rules =
         "catalogue \(catalogue.version); "
         + "\(catalogue.metadataFeeByteCount) bytes for each live record; unknown products "
         + (catalogue.fallbackPlanID.map { "count as \($0)" } ?? "grant nothing")
       return Answer(
-        text: table.text + "\n" + Prose.text(rules, width: Terminal.width),
-        json: [
-          "version": .string(catalogue.version),
-          "metadata_fee_bytes": .integer(catalogue.metadataFeeByteCount),
-          "fallback": catalogue.fallbackPlanID.map { .string($0) } ?? .null,
-          "plans": .array(plans.map(json)),
-        ], notice: notice)
+        text: plans.text(own, at: .distantPast) + "\n" + Prose.text(rules, width: Terminal.width),
+        json: .object([
+          .init("version", .string(catalogue.version)),
+          .init("metadata_fee_bytes", .integer(catalogue.metadataFeeByteCount)),
+          .init("fallback", catalogue.fallbackPlanID.map { .string($0) } ?? .null),
+          plans.member(own),
+        ]), notice: notice)
     })
 
   /// The catalogue of record if a database is named, otherwise the configured one.
@@ -59,29 +45,48 @@ extension Command {
     }
   }
 
-  private static func json(_ plan: Plan) -> JSONValue {
-    [
-      "id": .string(plan.id), "title": .string(plan.title), "bytes": .integer(plan.byteCount),
-      "prices": .array(plan.prices.map(\.json)),
-      "products": .array(
-        plan.products.map { product in
-          ["provider": .string(product.provider), "id": .string(product.id)]
-        }),
-    ]
+  private static var plans: Listing<Plan> {
+    Listing(
+      "plans",
+      [
+        .text("id", "PLAN") { $0.id }, .text("title", "TITLE") { $0.title },
+        .bytes("bytes", "SIZE") { $0.byteCount },
+        Plan.Price.column("prices", "PRICES") { $0.prices },
+        Column(
+          "products", .list(["provider": .text, "id": .text]), "PRODUCTS",
+          json: { plan in
+            .array(plan.products.map { ["provider": .string($0.provider), "id": .string($0.id)] })
+          },
+          cell: { plan, _ in
+            plan.products.isEmpty
+              ? "-" : plan.products.map { "\($0.provider):\($0.id)" }.joined(separator: ", ")
+          }),
+      ])
   }
 }
 
 extension Plan.Price {
-  static let shape: JSONShape = ["amount": .integer, "currency": .text, "interval": .text]
-
-  var json: JSONValue {
-    [
-      "amount": .integer(amountMinorUnits), "currency": .string(currency),
-      "interval": .string(interval.rawValue),
-    ]
-  }
-
-  var text: String {
-    "\(Money(minorUnits: amountMinorUnits, currency: currency))/\(interval.rawValue)"
+  /// A column of prices.
+  static func column<Row>(
+    _ name: String, _ title: String, _ prices: @escaping (Row) -> [Plan.Price]
+  ) -> Column<Row> {
+    Column(
+      name, .list(["amount": .integer, "currency": .text, "interval": .text]), title,
+      json: { row in
+        .array(
+          prices(row).map { price in
+            [
+              "amount": .integer(price.amountMinorUnits), "currency": .string(price.currency),
+              "interval": .string(price.interval.rawValue),
+            ]
+          })
+      },
+      cell: { row, _ in
+        let texts = prices(row).map { price in
+          "\(Money(minorUnits: price.amountMinorUnits, currency: price.currency))"
+            + "/\(price.interval.rawValue)"
+        }
+        return texts.isEmpty ? "-" : texts.joined(separator: ", ")
+      })
   }
 }

@@ -33,27 +33,22 @@ extension Command {
     options: [account, limit, after],
     answers: FlowText.listing.shape,
     run: { invocation in
-      let limit = invocation[limit]
-      return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
-        database, configuration in
-        let now = configuration.clock.now()
-        let (page, count) = try database.read { reader -> (ListPage<Flow>, Int64) in
-          if let text = invocation[account] {
-            guard invocation[after] == nil else {
-              throw CommandFailure(.usage, "--after cannot be used with --account")
-            }
-            let id = try Identifier(text) ?? DatabaseSession.account(reader, text).id
-            let flows = try FlowRows.newest(of: id, limit: limit, reading: reader)
-            return (ListPage(flows, limit: limit, cursor: \.id.description), Int64(flows.count))
-          }
-          let last = try invocation[after].map { try found($0, reader) }
-          let flows = try FlowRows.open(limit: limit + 1, after: last, reading: reader)
-          return (
-            ListPage(flows, limit: limit, cursor: \.id.description),
-            Int64(try FlowRows.openCount(max: FlowText.countMax, reading: reader))
-          )
+      guard invocation[account] == nil || invocation[after] == nil else {
+        throw CommandFailure(.usage, "--after cannot be used with --account")
+      }
+      return try DatabaseSession.read(invocation, owning: .billing) { reader, now in
+        let last = try invocation[after].map { try found($0, reader) }
+        let owner = try invocation[account].map { text in
+          try Identifier(text) ?? DatabaseSession.account(reader, text).id
         }
-        let notice = page.notice(of: "flows") { count }
+        // An account has so few flows that they have no pages.
+        let page = try FlowText.listing.page(invocation, by: \.id.description) { limit in
+          try owner.map { try FlowRows.newest(of: $0, limit: limit - 1, reading: reader) }
+            ?? FlowRows.open(limit: limit, after: last, reading: reader)
+        }
+        let notice = try page.notice {
+          Int64(try FlowRows.openCount(max: FlowText.countMax, reading: reader))
+        }
         return FlowText.listing.answer(page, at: now, notice: notice)
       }
     })
@@ -72,14 +67,10 @@ extension Command {
       .init("due", .orNull(.time)),
     ]),
     run: { invocation in
-      try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
-        database, configuration in
-        let now = configuration.clock.now()
-        let (flow, job) = try database.read { reader -> (Flow, JobSummary?) in
-          let flow = try found(invocation[flowID], reader)
-          return (flow, try Jobs.find(FlowRunner.job, flow.object, reading: reader))
-        }
-        return FlowText.answer(flow, job, at: now)
+      try DatabaseSession.read(invocation, owning: .billing) { reader, now in
+        let flow = try found(invocation[flowID], reader)
+        return FlowText.answer(
+          flow, try Jobs.find(FlowRunner.job, flow.object, reading: reader), at: now)
       }
     })
 
@@ -95,19 +86,15 @@ extension Command {
     options: Act.handyOptions,
     answers: Act.handyAnswers(["retried": .text]),
     run: { invocation in
-      try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
-        database, configuration in
-        let now = configuration.clock.now()
-        return try Act(invocation, on: database).atOnce(at: now) { transaction in
-          let flow = try found(invocation[flowID], transaction)
-          guard flow.isOpen else { throw CommandFailure(.refused, "the flow \(flow.id) is over") }
-          try Jobs.request(FlowRunner.job, flow.object, due: now, in: transaction)
-          _ = try Jobs.revive(FlowRunner.job, flow.object, now: now, in: transaction)
-          return Act.Effect(
-            subject: flow.object, account: flow.account, before: .object([]),
-            after: ["step": .string(flow.step.rawValue)], text: "retried  \(flow.id)\n",
-            members: [.init("retried", .string(flow.object))])
-        }
+      try Act.atOnce(invocation, owning: .billing) { transaction, now in
+        let flow = try found(invocation[flowID], transaction)
+        guard flow.isOpen else { throw CommandFailure(.refused, "the flow \(flow.id) is over") }
+        try Jobs.request(FlowRunner.job, flow.object, due: now, in: transaction)
+        _ = try Jobs.revive(FlowRunner.job, flow.object, now: now, in: transaction)
+        return Act.Effect(
+          subject: flow.object, account: flow.account, before: .object([]),
+          after: ["step": .string(flow.step.rawValue)], text: "retried  \(flow.id)\n",
+          members: [.init("retried", .string(flow.object))])
       }
     })
 
@@ -124,21 +111,17 @@ extension Command {
     options: Act.options,
     answers: Act.answers(["dropped": .text]),
     run: { invocation in
-      try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
-        database, configuration in
-        let now = configuration.clock.now()
-        return try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
-          let flow = try found(invocation[flowID], transaction)
-          guard try Flows.drop(flow.id, at: now, in: transaction) else {
-            throw CommandFailure(.refused, "the flow \(flow.id) is over")
-          }
-          return Act.Effect(
-            subject: flow.object, account: flow.account,
-            before: [
-              "status": .string(flow.status.rawValue), "step": .string(flow.step.rawValue),
-            ], after: ["status": "failed", "step": .string(flow.step.rawValue)],
-            text: "dropped  \(flow.id)\n", members: [.init("dropped", .string(flow.object))])
+      try Act.whenConfirmed(invocation, owning: .billing) { transaction, now in
+        let flow = try found(invocation[flowID], transaction)
+        guard try Flows.drop(flow.id, at: now, in: transaction) else {
+          throw CommandFailure(.refused, "the flow \(flow.id) is over")
         }
+        return Act.Effect(
+          subject: flow.object, account: flow.account,
+          before: [
+            "status": .string(flow.status.rawValue), "step": .string(flow.step.rawValue),
+          ], after: ["status": "failed", "step": .string(flow.step.rawValue)],
+          text: "dropped  \(flow.id)\n", members: [.init("dropped", .string(flow.object))])
       }
     })
 
@@ -204,13 +187,14 @@ enum FlowText {
     for (key, value) in flow.state.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       lines.append((key.rawValue, value))
     }
+    let open = flow.isOpen ? job : nil
     return Answer(
       text: Prose.fields(lines),
       json: .object(
         listing.members(flow) + [
           .init("waits_for", .string(waits)),
-          .init("last_error", flow.isOpen ? job?.lastError.map { .string($0) } ?? .null : .null),
-          .init("due", flow.isOpen ? job?.due.map { .string($0.description) } ?? .null : .null),
+          .init("last_error", open?.lastError.map { .string($0) } ?? .null),
+          .init("due", open?.due.map { .string($0.description) } ?? .null),
         ]))
   }
 

@@ -46,11 +46,11 @@ extension Command {
     ],
     arguments: [purchaseList],
     options: [failedRows, wait, Act.yes, Act.remark],
-    answers: [
-      "rows": .integer, "owned": .integer, "given": .integer, "to_read": .integer,
-      "failed": .integer, "done": .bool,
-      "problems": .list(["line": .integer, "account": .text, "store": .text, "problem": .text]),
-    ],
+    answers: .object([
+      .init("rows", .integer), .init("owned", .integer), .init("given", .integer),
+      .init("to_read", .integer), .init("failed", .integer), .init("done", .bool),
+      PurchaseImport.listing.memberShape,
+    ]),
     run: { invocation in
       let list = try importFile(at: invocation[purchaseList])
       if let path = invocation[failedRows] { try OutputFile.requireNew(path) }
@@ -107,28 +107,29 @@ extension PurchaseImport {
     table.add(String(counts.given), isDone ? "were given" : "are known and would be given")
     table.add(String(counts.toRead), isDone ? "are still to be read" : "would be read first")
     table.add(String(counts.failed), isDone ? "came to nothing" : "would come to nothing")
-    var list = Table(("LINE", .right), ("ACCOUNT", .left), ("STORE", .left), ("PROBLEM", .left))
-    for (row, problem) in problems.prefix(Self.listedCountMax) {
-      list.add(String(row.line), row.account, row.store, problem)
-    }
-    let rest = problems.count - min(problems.count, Self.listedCountMax)
+    let listed = Array(problems.prefix(Self.listedCountMax))
+    let rest = problems.count - listed.count
     let text =
-      table.text + (list.isEmpty ? "" : "\n" + list.text)
+      table.text + (listed.isEmpty ? "" : "\n" + Self.listing.text(listed, at: .distantPast))
       + (rest > 0 ? "and \(counted(rest, "row")) more; --report writes them all\n" : "")
     return Answer(
       code: code, text: text,
-      json: [
-        "rows": .integer(Int64(counts.rows)), "owned": .integer(Int64(counts.owned)),
-        "given": .integer(Int64(counts.given)), "to_read": .integer(Int64(counts.toRead)),
-        "failed": .integer(Int64(counts.failed)), "done": .bool(isDone),
-        "problems": .array(
-          problems.map { row, problem in
-            [
-              "line": .integer(Int64(row.line)), "account": .string(row.account),
-              "store": .string(row.store), "problem": .string(problem),
-            ]
-          }),
-      ], notice: notice(isDone: isDone))
+      json: .object([
+        .init("rows", .integer(Int64(counts.rows))), .init("owned", .integer(Int64(counts.owned))),
+        .init("given", .integer(Int64(counts.given))),
+        .init("to_read", .integer(Int64(counts.toRead))),
+        .init("failed", .integer(Int64(counts.failed))), .init("done", .bool(isDone)),
+        Self.listing.member(problems),
+      ]), notice: notice(isDone: isDone))
+  }
+
+  fileprivate static var listing: Listing<(ImportFile.Row, String)> {
+    Listing(
+      "problems",
+      [
+        .integer("line", "LINE") { Int64($0.0.line) }, .text("account", "ACCOUNT") { $0.0.account },
+        .text("store", "STORE") { $0.0.store }, .text("problem", "PROBLEM") { $0.1 },
+      ])
   }
 
   private func notice(isDone: Bool) -> String? {

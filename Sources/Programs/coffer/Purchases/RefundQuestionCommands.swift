@@ -8,7 +8,6 @@ internal import Ledger
 internal import Storage
 internal import Subscriptions
 internal import Sync
-internal import Sync
 
 extension Command {
   private static let limit = Parameter<Int>.limit()
@@ -31,22 +30,18 @@ extension Command {
     options: [limit, account, after],
     answers: questions.shape,
     run: { invocation in
-      try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
-        database, configuration in
-        let now = configuration.clock.now()
-        let page: ListPage<RefundQuestionRow> = try database.read { reader in
-          let owner = try invocation[account].map { try DatabaseSession.account(reader, $0).id }
-          let last = try invocation[after].map { text in
-            guard let payment = ObjectKey(text),
-              let row = try RefundQuestionRow.find(payment, reading: reader)
-            else { throw CommandFailure(.refused, "there is no refund question about \(text)") }
-            return row
-          }
-          let found = try RefundQuestionRow.all(
-            of: owner, before: last, limit: invocation[limit] + 1, reading: reader)
-          return ListPage(found, limit: invocation[limit], cursor: \.payment.description)
+      try DatabaseSession.read(invocation, owning: .billing) { reader, now in
+        let owner = try invocation[account].map { try DatabaseSession.account(reader, $0).id }
+        let last = try invocation[after].map { text in
+          guard let payment = ObjectKey(text),
+            let row = try RefundQuestionRow.find(payment, reading: reader)
+          else { throw CommandFailure(.refused, "there is no refund question about \(text)") }
+          return row
         }
-        return questions.answer(page, at: now, notice: page.notice(of: "questions"))
+        let page = try questions.page(invocation, by: \.payment.description) {
+          try RefundQuestionRow.all(of: owner, before: last, limit: $0, reading: reader)
+        }
+        return questions.answer(page, at: now, notice: page.notice)
       }
     })
 

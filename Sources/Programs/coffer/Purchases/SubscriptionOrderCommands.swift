@@ -120,18 +120,14 @@ extension Command {
       let store = try stores.store(of: key)
       return try Act(invocation, on: database).whenConfirmed(
         { transaction, now in
-          do {
-            let plan = try OrderPlan(intent, of: key, store, ledger, at: now, in: transaction)
-            return Act.Effect(
-              subject: key.description, account: plan.account, before: plan.before,
-              after: plan.after,
-              members: [
-                .init("subscription", .string(key.description)),
-                .init("store", .string(store.provider.rawValue)),
-              ], step: "ordered", noted: { try plan.place(as: $0, in: $1) })
-          } catch let refusal as OrderRefusal {
-            throw CommandFailure(refusal)
-          }
+          let plan = try OrderPlan(intent, of: key, store, ledger, at: now, in: transaction)
+          return Act.Effect(
+            subject: key.description, account: plan.account, before: plan.before,
+            after: plan.after,
+            members: [
+              .init("subscription", .string(key.description)),
+              .init("store", .string(store.provider.rawValue)),
+            ], step: "ordered", noted: { try plan.place(as: $0, in: $1) })
         },
         then: { entry, answer in
           try OrderWait(
@@ -139,17 +135,5 @@ extension Command {
           ).answer(behind: answer, database)
         })
     }
-  }
-}
-
-extension CommandFailure {
-  fileprivate init(_ refusal: OrderRefusal) {
-    let code: ExitCode =
-      switch refusal.kind {
-      case .invalid: .usage
-      case .refused: .refused
-      case .unconfigured: .configuration
-      }
-    self.init(code, refusal.text)
   }
 }

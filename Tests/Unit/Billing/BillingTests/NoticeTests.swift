@@ -110,9 +110,7 @@ struct NoticeTests {
     let (first, now) = (try #require(desk.app.arrived.first), desk.now)
     func replay(since moment: Instant) throws -> Int64 {
       try desk.database.write(for: nil) { transaction in
-        try NoticeRow.replay(
-          since: moment, of: nil, after: nil, limit: 10, at: now, in: transaction
-        ).count
+        try NoticeRow.replay(since: moment, of: nil, at: now, in: transaction)
       }
     }
     #expect(try replay(since: now) == 0)

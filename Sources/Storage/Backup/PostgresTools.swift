@@ -1,24 +1,36 @@
 internal import Base
-internal import CommandLine
-internal import Configuration
 internal import Glibc
 
 /// PostgreSQL's own programs, which dump its databases and load them.
 enum PostgresTools {
-  /// Dumps both schemas in one snapshot, to a file that pg_restore reads.
-  static let dump = """
-    exec pg_dump --format=custom --schema=sync --schema=billing --file="$COFFER_DUMP" \\
-    --dbname="$COFFER_DUMP_OF"
-    """
+  /// Dumps both schemas in one snapshot, to a file that pg_restore reads. A shell command can do it instead.
+  static func dump(
+    _ url: Secret, to dump: String, with command: String?
+  ) throws(BackupError) {
+    let own = """
+      exec pg_dump --format=custom --schema=sync --schema=billing --file="$COFFER_DUMP" \\
+      --dbname="$COFFER_DUMP_OF"
+      """
+    try run(command ?? own, ["COFFER_DUMP": dump, "COFFER_DUMP_OF": url.text])
+    try require(list, of: dump)
+  }
 
   /// Loads all or nothing, into a database that has neither schema.
-  static let load = """
-    exec pg_restore --single-transaction --exit-on-error --no-owner --no-privileges \\
-    --dbname="$COFFER_DUMP_INTO" "$COFFER_DUMP"
-    """
+  static func load(_ dump: String, into url: Secret) throws(BackupError) {
+    let command = """
+      exec pg_restore --single-transaction --exit-on-error --no-owner --no-privileges \\
+      --dbname="$COFFER_DUMP_INTO" "$COFFER_DUMP"
+      """
+    try run(command, ["COFFER_DUMP": dump, "COFFER_DUMP_INTO": url.text])
+  }
+
+  /// Reads a whole dump: a truncated one still has a complete list.
+  static func read(_ dump: String) throws(BackupError) {
+    try require("\(list)\nexec pg_restore --file=/dev/null \"$COFFER_DUMP\"", of: dump)
+  }
 
   /// Refuses a file that is not a dump of both schemas and their rows.
-  static let list = """
+  private static let list = """
     list=$(pg_restore --list "$COFFER_DUMP") || exit
     for schema in sync billing; do
       case $list in
@@ -28,23 +40,18 @@ enum PostgresTools {
     done
     """
 
-  /// The same, and reads the whole dump: a truncated one still has a complete list.
-  static let read = """
-    \(list)
-    exec pg_restore --file=/dev/null "$COFFER_DUMP"
-    """
-
-  /// Checks a dump with `list` or `read`.
-  static func require(_ judge: String, of dump: String) throws(CommandFailure) {
+  private static func require(_ judge: String, of dump: String) throws(BackupError) {
     do { try run(judge, ["COFFER_DUMP": dump]) } catch {
-      throw CommandFailure(
+      throw BackupError(
         .refused, "\(dump) is not a complete dump of a Coffer database; see the lines above")
     }
   }
 
   /// Runs a shell command and waits for its end. Its output goes to stderr, because stdout is for
   /// the answer. `variables` are added to the environment.
-  static func run(_ command: String, _ variables: [String: String]) throws(CommandFailure) {
+  private static func run(
+    _ command: String, _ variables: [String: String]
+  ) throws(BackupError) {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
     defer { unsafe posix_spawn_file_actions_destroy(&actions) }
@@ -55,16 +62,16 @@ enum PostgresTools {
     defer { unsafe words.forEach { unsafe free($0) } }
     var child = pid_t()
     guard unsafe posix_spawn(&child, "/bin/sh", &actions, nil, words, environ) == 0 else {
-      throw CommandFailure(.unavailable, "/bin/sh cannot be started")
+      throw BackupError(.unavailable, "/bin/sh cannot be started")
     }
     var status: Int32 = 0
     while unsafe waitpid(child, &status, 0) < 0 {
       guard errno == EINTR else {
-        throw CommandFailure(.unavailable, "it is unknown how \(name(of: command)) ended")
+        throw BackupError(.unavailable, "it is unknown how \(name(of: command)) ended")
       }
     }
     guard status == 0 else {
-      throw CommandFailure(.unavailable, "\(name(of: command)) failed; see the lines above")
+      throw BackupError(.unavailable, "\(name(of: command)) failed; see the lines above")
     }
   }
 
@@ -77,20 +84,5 @@ enum PostgresTools {
 
 extension Secret {
   /// For an environment that only this user sees.
-  var text: String { String(decoding: exposed, as: UTF8.self) }
-
-  /// A database's URL without its passwords, for anyone to see.
-  var withoutPassword: String {
-    let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    var shown = String(parts[0])
-    if let scheme = shown.firstRange(of: "://"),
-      let end = shown[scheme.upperBound...].lastIndex(of: "@"),
-      let colon = shown[scheme.upperBound..<end].firstIndex(of: ":")
-    {
-      shown.removeSubrange(colon..<end)
-    }
-    let members = parts.dropFirst().first?.split(separator: "&") ?? []
-    let kept = members.filter { !$0.hasPrefix("password=") && !$0.hasPrefix("sslpassword=") }
-    return kept.isEmpty ? shown : shown + "?" + kept.joined(separator: "&")
-  }
+  fileprivate var text: String { String(decoding: exposed, as: UTF8.self) }
 }

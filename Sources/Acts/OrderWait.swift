@@ -1,14 +1,14 @@
-internal import Audit
-internal import Base
-internal import CommandLine
+package import Audit
+package import Base
+package import CommandLine
 internal import Configuration
 internal import Glibc
 internal import JSON
 internal import Orders
-internal import Storage
+package import Storage
 
 /// Waits until coffer-billing has a store's answer to an order.
-struct OrderWait {
+package struct OrderWait {
   private let name: AuditEntry.Name
   private let store: String
   private let patience: Instant.Span
@@ -16,18 +16,18 @@ struct OrderWait {
   private static let pause: useconds_t = 100_000
 
   /// `store` is its name for people.
-  init(for name: AuditEntry.Name, at store: String, atMost patience: Instant.Span) {
+  package init(for name: AuditEntry.Name, at store: String, atMost patience: Instant.Span) {
     (self.name, self.store, self.patience) = (name, store, patience)
   }
 
   /// What the answer has in addition to the act, once it is done.
-  static let shape: [JSONShape.Member] = [
+  package static let shape: [JSONShape.Member] = [
     .init("state", .text, isOptional: true), .init("answer", .orNull(.text), isOptional: true),
   ]
 
   /// The answer to an act that placed the order, with the store's answer. Throws a `CommandFailure`
   /// if the store refuses.
-  func answer(behind act: Answer, _ database: Database) throws -> Answer {
+  package func answer(behind act: Answer, _ database: Database) throws -> Answer {
     let end = MonotonicTime.now() + patience
     while true {
       guard let order = try database.read({ try OrderRows.find(name.number, reading: $0) }) else {
@@ -59,13 +59,10 @@ struct OrderWait {
   }
 
   private func answer(_ act: Answer, _ order: Order, text: String) -> Answer {
-    guard case .object(let members) = act.json else { return act }
-    return Answer(
-      text: act.text + text,
-      json: .object(
-        members + [
-          .init("state", .string(order.state.rawValue)),
-          .init("answer", order.answer.map { .string($0) } ?? .null),
-        ]))
+    act.adding(
+      [
+        .init("state", .string(order.state.rawValue)),
+        .init("answer", order.answer.map { .string($0) } ?? .null),
+      ], text: text)
   }
 }

@@ -1,27 +1,26 @@
-internal import Acts
-internal import Base
-internal import CommandLine
+package import Acts
+package import Base
 internal import JSON
-internal import Storage
+package import Storage
 internal import Sync
 
 /// What `tree validate --repair` does about a broken rule, or would do.
-struct TreeRepairs {
+package struct TreeRepairs {
   private let database: Database
   private let act: Act
   private let clock: Clock
   /// Whether a repair is kept. Otherwise it is done and undone, as in every act that waits for confirmation.
   private let does: Bool
 
-  enum Word: String {
+  package enum Word: String, Sendable {
     case done, possible, settled
     case impossible = "none"
 
     /// As wide as any of them, because rows are printed before the next one is known.
-    static let title = "REPAIR  "
+    package static let title = "REPAIR  "
   }
 
-  init(_ database: Database, _ act: Act, _ clock: Clock, does: Bool) {
+  package init(_ database: Database, _ act: Act, _ clock: Clock, does: Bool) {
     self.database = database
     self.act = act
     self.clock = clock

@@ -1,7 +1,6 @@
-internal import Acts
 internal import Answers
-internal import Base
-internal import CommandLine
+package import Base
+package import CommandLine
 internal import Configuration
 internal import Glibc
 internal import JSON
@@ -10,18 +9,18 @@ internal import Storage
 internal import Sync
 
 /// Waits until both programs have erased an account whose deletion was just asked for.
-struct DeletionWait {
+package struct DeletionWait {
   private let account: Identifier
   private let patience: Instant.Span
 
   private static let pause: useconds_t = 200_000
 
-  init(of account: Identifier, atMost patience: Instant.Span) {
+  package init(of account: Identifier, atMost patience: Instant.Span) {
     (self.account, self.patience) = (account, patience)
   }
 
   /// What the answer has in addition to the act, once it is done.
-  static let shape: [JSONShape.Member] = [
+  package static let shape: [JSONShape.Member] = [
     .init("state", .text, isOptional: true), .init("erased", .orNull(.time), isOptional: true),
     .init("parts", DeletionParts.shape, isOptional: true),
   ]
@@ -34,19 +33,16 @@ struct DeletionWait {
 
   /// The answer to an act that is done, with the progress of both programs when the wait ends.
   /// Opens the database anew, so that none of its threads receives a signal.
-  func answer(behind act: Answer, _ invocation: Invocation) throws -> Answer {
+  package func answer(behind act: Answer, _ invocation: Invocation) throws -> Answer {
     Interruption.hold()
     return try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
       let (progress, end) = try wait(database)
-      guard case .object(let members) = act.json else { return act }
-      var answer = Answer(
-        text: act.text + progress.lines,
-        json: .object(
-          members + [
-            .init("state", .string(progress.state.rawValue)),
-            .init("erased", progress.erased.map { .string($0.description) } ?? .null),
-            .init("parts", progress.parts.json),
-          ]))
+      var answer = act.adding(
+        [
+          .init("state", .string(progress.state.rawValue)),
+          .init("erased", progress.erased.map { .string($0.description) } ?? .null),
+          .init("parts", progress.parts.json),
+        ], text: progress.lines)
       let again = "the deletion of \(account) continues: coffer find \(account) shows its state"
       switch end {
       case .erased: break
