@@ -1,5 +1,4 @@
 package import Base
-internal import JSON
 package import Storage
 
 /// A selection of entries from both chains.

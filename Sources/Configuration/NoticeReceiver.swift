@@ -1,5 +1,4 @@
 package import Base
-internal import Crypto
 
 /// The app's server that is notified of changes, and the secrets that prove who notifies it.
 package struct NoticeReceiver: Sendable {

@@ -1,4 +1,3 @@
-internal import Base
 internal import HTTPClient
 internal import HTTPServer
 

@@ -1,5 +1,3 @@
-internal import Base
-
 /// The settings as given, before they are parsed: names checked, values still text.
 package struct Settings: Sendable {
   package struct Value: Sendable {

@@ -3,7 +3,6 @@ internal import Crypto
 internal import JSON
 internal import KnownStores
 internal import Ledger
-internal import Tiers
 
 /// Days of many subscriptions' deliveries at once, while clients sync: how long it takes until every schedule
 /// is correct, and how it affects the clients.

@@ -3,7 +3,6 @@ internal import Base
 internal import Crypto
 internal import Google
 internal import JSON
-internal import KnownStores
 internal import Ledger
 internal import Storage
 internal import Stores

@@ -1,5 +1,4 @@
 internal import Base
-internal import Crypto
 internal import SeededRandom
 
 /// The cost of one change and one pull in a small and in a large account, by turns in one run.

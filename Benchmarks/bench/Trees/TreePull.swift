@@ -1,5 +1,3 @@
-internal import Base
-
 /// A first pull of a whole tree, page by page, and its effect on the server's memory.
 struct TreePull {
   static let pageCount = 1000

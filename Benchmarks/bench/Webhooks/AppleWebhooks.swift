@@ -1,5 +1,4 @@
 internal import Base
-internal import Crypto
 internal import Glibc
 
 /// Durable, verified App Store notifications a second, compared with OpenSSL's own checks, with a Python

@@ -1,6 +1,5 @@
 internal import Apple
 internal import Base
-internal import Billing
 internal import KnownStores
 internal import SeededRandom
 internal import Stores

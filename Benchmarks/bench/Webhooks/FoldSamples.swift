@@ -1,6 +1,5 @@
 internal import Apple
 internal import Base
-internal import SeededRandom
 internal import Stripe
 internal import Subscriptions
 internal import Tiers

@@ -1,5 +1,4 @@
 internal import Base
-internal import Crypto
 internal import HTTPMessages
 internal import HTTPServer
 internal import JSON

@@ -1,4 +1,3 @@
-internal import Base
 internal import SeededRandom
 
 /// The cost of the most expensive requests that a stranger or a free account can choose, and their effect on

@@ -2,7 +2,7 @@ package import Base
 internal import JSON
 package import ProviderAPI
 package import Stores
-package import Subscriptions
+internal import Subscriptions
 package import Tiers
 
 /// Reads from the App Store Server API what notifications did not report, or reported in contradictory ways,
@@ -35,7 +35,7 @@ package struct AppleAPI: Sendable {
   ///
   /// `id` is the id of any transaction of the subscription. It is `.notFound` in the other environment's API,
   /// too.
-  package func record(of id: String) throws(APIFailure) -> AppleAnswer {
+  package func record(of id: String) throws(APIFailure) -> StoreAnswer {
     var reading = AppleReading(self)
     try reading.readStatuses(id)
     do {
@@ -47,35 +47,10 @@ package struct AppleAPI: Sendable {
   }
 }
 
-/// The result of a read, with the store's answers word for word.
-package struct AppleAnswer: Sendable {
-  package fileprivate(set) var facts: [Fact] = []
-  package private(set) var terms: [SearchTerm] = []
-  package fileprivate(set) var notes: Set<AppleNote> = []
-  /// The earliest moment at which any of it was read, by the store's own clock; nil if the store
-  /// gave no time.
-  package fileprivate(set) var began: Instant?
-  /// Every answer as received, in a JSON array with its request's target.
-  package var transcript: [UInt8] {
-    Array("[".utf8) + parts.joined(separator: Array(",".utf8)) + Array("]".utf8)
-  }
-
-  private var parts: [[UInt8]] = []
-
-  init() {}
-
+extension StoreAnswer {
   mutating func add(_ decoder: AppleDecoder) {
     facts += decoder.facts
     terms += decoder.terms
-    notes.formUnion(decoder.notes)
+    notes.formUnion(decoder.notes.map(\.rawValue))
   }
-
-  mutating func add(_ target: String, _ reply: APIReply) {
-    if parts.isEmpty { began = reply.date.map { $0 - reply.elapsed } }
-    let head: JSONValue = ["target": .string(target)]
-    parts.append(
-      head.encoded().dropLast() + Array(",\"answer\":".utf8) + reply.body + Array("}".utf8))
-  }
-
-  mutating func note(_ note: AppleNote) { notes.insert(note) }
 }

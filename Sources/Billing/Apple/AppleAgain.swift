@@ -11,7 +11,7 @@ extension AppleStore {
     guard json["signedPayload"].exists else {
       let signed = try SignedPayload(unchecked: json["transaction"])
       let verified = VerifiedTransaction(
-        signed: signed, environment: kept.environment ?? signed.environment)
+        environment: kept.environment ?? signed.environment, signed: signed)
       return DecodedDelivery(
         try AppleTransactionReading(verified), environment: verified.environment,
         signed: signed.signedDate)
@@ -31,7 +31,7 @@ extension AppleStore {
   package func answered(
     again kept: KeptMessage, to key: ObjectKey, readNumber: Int64
   ) throws -> StoreAnswer {
-    var answer = AppleAnswer()
+    var answer = StoreAnswer()
     let limits = JSONLimits(byteCountMax: 1 << 30, valueCountMax: 1 << 22)
     for part in try JSON.parseForeign(kept.body, limits: limits).requireArray() {
       for group in part["answer"]["data"].array ?? [] {
@@ -45,8 +45,8 @@ extension AppleStore {
         answer.add(decoder)
       }
     }
-    return StoreAnswer(
-      facts: answer.facts, notes: Set(answer.notes.map(\.rawValue)), began: nil, transcript: [])
+    answer.terms = []
+    return answer
   }
 
   private static func status(

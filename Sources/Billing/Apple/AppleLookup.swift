@@ -1,5 +1,4 @@
 internal import Base
-internal import HTTPMessages
 internal import JSON
 package import ProviderAPI
 package import Subscriptions

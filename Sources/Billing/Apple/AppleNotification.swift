@@ -47,8 +47,7 @@ extension AppleNotification {
   /// Accepts unknown types, members and values, but only valid ids and times.
   package init(_ verified: VerifiedNotification) throws(UndecodableDelivery) {
     do { try self.init(reading: verified) } catch {
-      let id = verified.payload["notificationUUID"].string
-      throw UndecodableDelivery(id: id.flatMap { isID($0) ? $0 : nil }, error)
+      throw UndecodableDelivery(id: try? verified.payload["notificationUUID"].requireID(), error)
     }
   }
 
@@ -129,8 +128,8 @@ package struct AppleTransactionReading: Hashable, Sendable {
   package init(_ verified: VerifiedTransaction) throws(UndecodableDelivery) {
     var decoder = AppleDecoder(environment: verified.environment)
     do { subscription = try decoder.readTransaction(verified.signed) } catch {
-      let id = verified.signed.payload["transactionId"].string
-      throw UndecodableDelivery(id: id.flatMap { isID($0) ? $0 : nil }, error)
+      throw UndecodableDelivery(
+        id: try? verified.signed.payload["transactionId"].requireID(), error)
     }
     fact = decoder.facts.first
     terms = decoder.terms

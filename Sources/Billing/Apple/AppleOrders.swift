@@ -1,8 +1,6 @@
 internal import Base
 internal import Configuration
-internal import Configuration
 internal import Crypto
-internal import HTTPMessages
 internal import JSON
 internal import ProviderAPI
 internal import Stores

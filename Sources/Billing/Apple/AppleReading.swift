@@ -1,13 +1,13 @@
 internal import Base
-internal import HTTPMessages
 internal import JSON
 internal import ProviderAPI
+internal import Stores
 internal import Subscriptions
 internal import Tiers
 
 /// A read in progress: its requests and their results so far.
 struct AppleReading {
-  private(set) var answer = AppleAnswer()
+  private(set) var answer = StoreAnswer()
 
   private let api: AppleAPI
 
@@ -52,7 +52,7 @@ struct AppleReading {
       }
       revision = next
     }
-    answer.note(.historyCutShort)
+    answer.notes.insert(AppleNote.historyCutShort.rawValue)
   }
 
   /// The subscription that a signed transaction belongs to.
@@ -138,7 +138,8 @@ struct AppleReading {
       environment = try AppleVerifier.environment(json["environment"].string)
     } catch { throw failure(error) }
     try checkEnvironment(environment)
-    answer.add(target, reply)
+    if answer.transcript.isEmpty { answer.began = reply.date.map { $0 - reply.elapsed } }
+    answer.keep(reply.body, asked: ["target": .string(target)])
     return json
   }
 }

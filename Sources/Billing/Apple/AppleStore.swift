@@ -113,12 +113,9 @@ package struct AppleStore: Store {
   package var isReadable: Bool { !apis.isEmpty }
 
   package func read(_ request: StoreRead) throws(APIFailure) -> StoreAnswer {
-    let answer = try asked(request.key.environment) { api throws(APIFailure) in
+    try asked(request.key.environment) { api throws(APIFailure) in
       try api.record(of: request.key.id)
     }
-    return StoreAnswer(
-      facts: answer.facts, terms: answer.terms, notes: Set(answer.notes.map(\.rawValue)),
-      began: answer.began, transcript: answer.transcript)
   }
 
   package func perform(

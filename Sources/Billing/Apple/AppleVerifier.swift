@@ -2,7 +2,6 @@ package import Base
 internal import Crypto
 internal import JSON
 internal import JWS
-internal import Subscriptions
 internal import Tiers
 
 /// Verifies that a delivery comes from the App Store and is about our app.
@@ -70,7 +69,7 @@ package final class AppleVerifier: Sendable {
     let signed = try authenticate(Array(text.utf8), now: now)
     try checkBundle(signed.payload)
     return VerifiedTransaction(
-      signed: signed, environment: try Self.environment(signed.payload["environment"].string))
+      environment: try Self.environment(signed.payload["environment"].string), signed: signed)
   }
 
   /// Verifies a renewal info of the API. It names no app, but the subscription that it belongs to does.
@@ -79,7 +78,7 @@ package final class AppleVerifier: Sendable {
   ) throws(AppleRefusal) -> VerifiedRenewal {
     let signed = try authenticate(Array(text.utf8), now: now)
     return VerifiedRenewal(
-      signed: signed, environment: try Self.environment(signed.payload["environment"].string))
+      environment: try Self.environment(signed.payload["environment"].string), signed: signed)
   }
 
   // MARK: signature

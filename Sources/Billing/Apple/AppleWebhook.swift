@@ -31,13 +31,10 @@ extension Webhook {
 
 extension Delivery.Content {
   init(_ verified: VerifiedNotification) {
-    do throws(UndecodableDelivery) {
-      self = .decoded(DecodedDelivery(try AppleNotification(verified)))
-    } catch {
-      self = .undecodable(
-        id: error.id, type: try? AppleNotification.type(of: verified), why: "\(error)",
-        requests: AppleNotification.requests(naming: verified))
-    }
+    self.init(
+      type: try? AppleNotification.type(of: verified),
+      requests: AppleNotification.requests(naming: verified)
+    ) { () throws(UndecodableDelivery) in DecodedDelivery(try AppleNotification(verified)) }
   }
 }
 

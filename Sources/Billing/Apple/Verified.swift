@@ -1,6 +1,5 @@
 package import Base
 internal import JSON
-internal import Subscriptions
 package import Tiers
 
 /// A notification about our app that the App Store signed; only `AppleVerifier` makes one.
@@ -38,11 +37,6 @@ package struct VerifiedTransaction: Sendable {
   package let environment: StoreEnvironment
   let signed: SignedPayload
 
-  init(signed: SignedPayload, environment: StoreEnvironment) {
-    self.signed = signed
-    self.environment = environment
-  }
-
   package var signedDate: Instant { signed.signedDate }
 }
 
@@ -50,11 +44,6 @@ package struct VerifiedTransaction: Sendable {
 package struct VerifiedRenewal: Sendable {
   package let environment: StoreEnvironment
   let signed: SignedPayload
-
-  init(signed: SignedPayload, environment: StoreEnvironment) {
-    self.signed = signed
-    self.environment = environment
-  }
 
   package var signedDate: Instant { signed.signedDate }
 }

@@ -25,6 +25,6 @@ extension BTCPayStore {
         ).facts(of: readNumber)
       }
     }
-    return StoreAnswer(facts: facts, notes: [], began: nil, transcript: [])
+    return StoreAnswer(facts: facts)
   }
 }

@@ -1,6 +1,5 @@
 package import Base
 package import Compression
-internal import Configuration
 package import ProviderAPI
 package import Stores
 package import Subscriptions
@@ -97,7 +96,7 @@ package struct BTCPayStore: Store {
       facts: answer.invoices.flatMap { $0.facts(of: request.readNumber) },
       requests: isOpen
         ? [.init(request.key, reason: "open_invoice", delay: Self.openInvoiceDelay)] : [],
-      notes: Set(answer.notes.map(\.rawValue)), began: nil, transcript: answer.transcript)
+      notes: Set(answer.notes.map(\.rawValue)), transcript: answer.transcript)
   }
 }
 

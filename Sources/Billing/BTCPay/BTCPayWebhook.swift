@@ -30,20 +30,16 @@ extension Webhook {
 
 extension Delivery {
   fileprivate init(_ delivery: BTCPayDelivery, store: String) {
-    let head = Array("BTCPay-Sig: ".utf8) + delivery.signature
-    let proof = Webhook.proof(bySecret: delivery.secret)
-    do throws(UndecodableDelivery) {
-      self.init(
-        .decoded(DecodedDelivery(try BTCPayEvent(delivery, store: store))), head: head,
-        proof: proof)
-    } catch {
-      let json = try? JSON.parseForeign(delivery.body)
-      self.init(
-        .undecodable(
-          id: error.id, type: try? json?["type"].requireID(), why: "\(error)",
-          requests: json.map { BTCPayEvent.requests(naming: $0, store: store) } ?? []),
-        head: head, proof: proof)
+    let json = { try? JSON.parseForeign(delivery.body) }
+    let content = Content(
+      type: try? json()?["type"].requireID(),
+      requests: json().map { BTCPayEvent.requests(naming: $0, store: store) } ?? []
+    ) { () throws(UndecodableDelivery) in
+      DecodedDelivery(try BTCPayEvent(delivery, store: store))
     }
+    self.init(
+      content, head: Array("BTCPay-Sig: ".utf8) + delivery.signature,
+      proof: Webhook.proof(bySecret: delivery.secret))
   }
 }
 

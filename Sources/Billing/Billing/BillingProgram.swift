@@ -9,7 +9,6 @@ internal import Ledger
 internal import ProviderAPI
 internal import Storage
 internal import Stores
-internal import Subscriptions
 
 /// Builds and runs `coffer-billing` from its configuration.
 package enum BillingProgram {

@@ -6,7 +6,6 @@ package import Flows
 internal import HTTPMessages
 package import HTTPServer
 package import HTTPSignatures
-internal import JSON
 package import Jobs
 package import Ledger
 internal import OpenAPI

@@ -1,6 +1,5 @@
 internal import Answers
 internal import JSON
-internal import Ledger
 internal import Subscriptions
 
 /// An action that a customer can take now, and its place.

@@ -1,14 +1,11 @@
 internal import Answers
 internal import Base
 internal import Endpoints
-internal import HTTPMessages
-internal import HTTPServer
 package import JSON
 internal import Ledger
 internal import Requests
 internal import Storage
 internal import Subscriptions
-internal import Tiers
 
 /// `GET /v1/payments`: what the account paid or was asked to pay, and what went back, in all stores.
 struct GetPayments: AccountRead {

@@ -1,7 +1,6 @@
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
-internal import HTTPServer
 internal import JSON
 internal import Ledger
 internal import Storage

@@ -1,8 +1,6 @@
 internal import Answers
 internal import Base
 internal import Endpoints
-internal import HTTPMessages
-internal import HTTPServer
 internal import JSON
 internal import Ledger
 internal import Requests

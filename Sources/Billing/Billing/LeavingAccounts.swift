@@ -1,6 +1,5 @@
 internal import Base
 internal import Configuration
-internal import Crypto
 internal import Flows
 internal import Jobs
 internal import Ledger

@@ -2,7 +2,6 @@ internal import Answers
 package import Base
 internal import Configuration
 internal import Crypto
-internal import HTTPMessages
 internal import JSON
 internal import Jobs
 internal import Ledger

@@ -1,5 +1,4 @@
 internal import Base
-internal import Crypto
 internal import Jobs
 internal import Ledger
 internal import ProviderAPI

@@ -1,12 +1,10 @@
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
-internal import HTTPServer
 internal import JSON
 internal import Ledger
 internal import Requests
 internal import Storage
-internal import Subscriptions
 internal import Subscriptions
 
 /// `GET /v1/refund-consent`: whether a store that asks before a refund may learn the account's

@@ -1,7 +1,6 @@
 internal import Answers
 internal import Base
 internal import Configuration
-internal import Crypto
 internal import Jobs
 internal import Ledger
 internal import ProviderAPI

@@ -1,7 +1,6 @@
 internal import Base
 internal import Ledger
 internal import Storage
-internal import Stores
 internal import Subscriptions
 
 /// Refused deliveries that are not in the database yet. However much a stranger sends, it costs the

@@ -1,8 +1,6 @@
 internal import Base
 internal import Crypto
-internal import JSON
 internal import Jobs
-internal import KnownStores
 internal import Ledger
 internal import ProviderAPI
 internal import Storage

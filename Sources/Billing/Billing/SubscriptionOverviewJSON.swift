@@ -1,7 +1,6 @@
 internal import Answers
 internal import Base
 package import JSON
-internal import Ledger
 internal import Subscriptions
 internal import Tiers
 

@@ -1,6 +1,5 @@
 internal import Base
 internal import Crypto
-internal import Endpoints
 internal import HTTPMessages
 internal import HTTPServer
 internal import JSON

@@ -2,7 +2,6 @@ internal import Base
 internal import Crypto
 internal import Endpoints
 internal import HTTPMessages
-internal import HTTPServer
 internal import JSON
 internal import Requests
 internal import Storage

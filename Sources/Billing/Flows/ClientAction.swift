@@ -1,4 +1,3 @@
-internal import Base
 package import Crypto
 package import JSON
 

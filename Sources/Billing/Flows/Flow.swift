@@ -1,6 +1,5 @@
 package import Base
 internal import Crypto
-internal import JSON
 package import Subscriptions
 package import Tiers
 

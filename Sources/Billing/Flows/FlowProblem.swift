@@ -1,4 +1,3 @@
-internal import Base
 internal import Endpoints
 package import HTTPMessages
 package import JSON

@@ -1,5 +1,4 @@
 internal import Base
-internal import Crypto
 package import Jobs
 package import Ledger
 internal import ProviderAPI

@@ -1,11 +1,9 @@
 package import Base
 internal import Configuration
-internal import Configuration
-internal import HTTPMessages
 internal import JSON
 package import ProviderAPI
 package import Stores
-package import Subscriptions
+internal import Subscriptions
 
 /// Reads purchases from the Google Play Developer API, acknowledges them, and carries out operators' orders.
 ///
@@ -47,8 +45,8 @@ package struct GoogleAPI: Sendable {
   /// are not read: they are known as they are now.
   package func read(
     token: PurchaseToken, readNumber: Int64, orders: [String] = [], without: Set<String> = []
-  ) throws(APIFailure) -> GoogleAnswer {
-    var answer = GoogleAnswer()
+  ) throws(APIFailure) -> StoreAnswer {
+    var answer = StoreAnswer()
     var decoder = PurchaseDecoder(readNumber: readNumber, now: clock.now(), package: qualifier)
     let path = "/purchases/subscriptionsv2/tokens/"
     let reply = try authorized("GET", root + path + PercentEncoding.encode(token.text), body: nil)
@@ -71,8 +69,11 @@ package struct GoogleAPI: Sendable {
       }
     }
     answer.facts = decoder.facts
-    answer.linked = decoder.linked
-    answer.notes = decoder.notes
+    answer.requests = decoder.linked.map {
+      ReadRequest($0.objectKey, reason: "linked", secret: $0.secret, isFirstOnly: true)
+    }
+    answer.terms = decoder.facts.flatMap { [SearchTerm](orders: $0) }
+    answer.notes = Set(decoder.notes.map(\.rawValue))
     return answer
   }
 
@@ -153,7 +154,7 @@ package struct GoogleAPI: Sendable {
   ) throws(APIFailure) {
     let path = "/purchases/subscriptionsv2/tokens/"
     let reply = try authorized("GET", root + path + PercentEncoding.encode(token.text), body: nil)
-    var answer = GoogleAnswer()
+    var answer = StoreAnswer()
     let purchase = try read(reply, told: path + "<token>", &answer)
     var decoder = PurchaseDecoder(readNumber: 0, now: clock.now(), package: qualifier)
     do { try decoder.readPurchase(purchase, of: token) } catch {
@@ -230,13 +231,16 @@ package struct GoogleAPI: Sendable {
   // MARK: requests
 
   private func read(
-    _ reply: APIReply, told: String, _ answer: inout GoogleAnswer
+    _ reply: APIReply, told: String, _ answer: inout StoreAnswer
   ) throws(APIFailure) -> JSON {
     let reply = try accepted(reply)
     let json = try malformed { () throws(JSONError) in
       try JSON.parseForeign(reply.body, limits: Self.limits).requireObject()
     }
-    answer.add(told, of: qualifier, PersonalMembers.removed(from: reply.body, parsed: json))
+    let package = qualifier.map { [JSONValue.Member("package", .string($0))] } ?? []
+    answer.keep(
+      PersonalMembers.removed(from: reply.body, parsed: json),
+      asked: .object([.init("path", .string(told))] + package))
     return json
   }
 
@@ -281,27 +285,5 @@ package struct GoogleAPI: Sendable {
     var headers = [("Authorization", bearer), ("Accept", "application/json")]
     if body != nil { headers.append(("Content-Type", "application/json")) }
     return APIRequest(method, url, headers: headers, body: body)
-  }
-}
-
-/// The result of a read, with Google's answers word for word, except for the buyer's personal data.
-package struct GoogleAnswer: Sendable {
-  package fileprivate(set) var facts: [Fact] = []
-  /// The purchases that this one replaces or continues.
-  package fileprivate(set) var linked: [PurchaseToken] = []
-  package fileprivate(set) var notes: Set<GoogleNote> = []
-  /// Every answer as received, in a JSON array with its request's path but without the token.
-  package var transcript: [UInt8] {
-    Array("[".utf8) + parts.joined(separator: Array(",".utf8)) + Array("]".utf8)
-  }
-
-  private var parts: [[UInt8]] = []
-
-  fileprivate init() {}
-
-  fileprivate mutating func add(_ path: String, of package: String?, _ body: [UInt8]) {
-    let head = JSONValue.object(
-      [.init("path", .string(path))] + (package.map { [.init("package", .string($0))] } ?? []))
-    parts.append(head.encoded().dropLast() + Array(",\"answer\":".utf8) + body + Array("}".utf8))
   }
 }

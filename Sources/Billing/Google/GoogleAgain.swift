@@ -42,6 +42,6 @@ extension GoogleStore {
       }
     }
     return StoreAnswer(
-      facts: decoder.facts, notes: Set(decoder.notes.map(\.rawValue)), began: nil, transcript: [])
+      facts: decoder.facts, notes: Set(decoder.notes.map(\.rawValue)))
   }
 }

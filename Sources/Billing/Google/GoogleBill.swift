@@ -1,6 +1,5 @@
 internal import Base
 package import Subscriptions
-internal import Tiers
 
 extension GoogleRecord {
   /// The bill. If siblings disagree, the first of them counts.

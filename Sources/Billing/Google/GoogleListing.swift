@@ -1,10 +1,8 @@
 internal import Base
-internal import HTTPMessages
 internal import JSON
 package import ProviderAPI
 package import Stores
 internal import Subscriptions
-internal import Tiers
 internal import Tiers
 
 /// The only list that Google keeps: the refunded purchases of the last thirty days.

@@ -150,18 +150,11 @@ package struct GoogleStore: Store {
     let orders =
       known.reasons.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
       + newest
-    let answer = try asked(token.package) { api throws(APIFailure) in
+    return try asked(token.package) { api throws(APIFailure) in
       try api.read(
         token: token, readNumber: request.readNumber, orders: orders,
         without: request.isShallow ? Set(newest) : [])
     }
-    return StoreAnswer(
-      facts: answer.facts,
-      requests: answer.linked.map { linked in
-        ReadRequest(
-          linked.objectKey, reason: "linked", secret: linked.secret, isFirstOnly: true)
-      }, terms: answer.facts.flatMap { [SearchTerm](orders: $0) },
-      notes: Set(answer.notes.map(\.rawValue)), began: nil, transcript: answer.transcript)
   }
 
   package func parts(named keys: [ObjectKey]) throws(APIFailure) -> [Fact] {
@@ -267,7 +260,7 @@ extension GoogleObject: StoredObject {}
 
 extension [SearchTerm] {
   /// A purchase is found by its first order, which every renewal's order begins with.
-  fileprivate init(orders fact: Fact) {
+  init(orders fact: Fact) {
     guard case .purchase(let purchase)? = fact.object.base as? GoogleObject else {
       self = []
       return

@@ -44,13 +44,10 @@ extension Webhook {
 
 extension Delivery.Content {
   fileprivate init(_ push: VerifiedPush) {
-    do throws(UndecodableDelivery) {
-      self = .decoded(DecodedDelivery(try GoogleNotification(push)))
-    } catch {
-      self = .undecodable(
-        id: error.id, type: try? GoogleNotification.type(of: push), why: "\(error)",
-        requests: GoogleNotification.requests(naming: push))
-    }
+    self.init(
+      type: try? GoogleNotification.type(of: push),
+      requests: GoogleNotification.requests(naming: push)
+    ) { () throws(UndecodableDelivery) in DecodedDelivery(try GoogleNotification(push)) }
   }
 }
 

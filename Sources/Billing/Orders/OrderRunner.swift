@@ -1,6 +1,5 @@
 internal import Audit
 internal import Base
-internal import Crypto
 internal import JSON
 package import Jobs
 package import Ledger

@@ -1,6 +1,5 @@
 package import Base
 package import Subscriptions
-internal import Tiers
 
 /// A subscription as the ledger knows it now, for the report.
 package struct Purchase: Sendable {

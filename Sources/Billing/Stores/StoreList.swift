@@ -1,4 +1,3 @@
-internal import Configuration
 package import Subscriptions
 package import Tiers
 

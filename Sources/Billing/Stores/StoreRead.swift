@@ -1,4 +1,5 @@
 package import Base
+package import JSON
 package import ProviderAPI
 package import Subscriptions
 
@@ -46,26 +47,35 @@ package struct StoreRead: Sendable {
 
 /// A store's answer to a read.
 package struct StoreAnswer: Sendable {
-  package let facts: [Fact]
+  package var facts: [Fact]
   /// Further objects to read.
-  package let requests: [ReadRequest]
+  package var requests: [ReadRequest]
   /// Terms by which the objects can be found, in addition to their ids.
-  package let terms: [SearchTerm]
-  package let notes: Set<String>
+  package var terms: [SearchTerm] = []
+  package var notes: Set<String>
   /// The earliest moment at which any of it was read, by the store's clock; nil if the store gives no time.
-  package let began: Instant?
-  /// Every answer as received, without secrets.
-  package let transcript: [UInt8]
+  package var began: Instant?
+  /// Every answer as received, without secrets, in a JSON array; each with what was asked.
+  package private(set) var transcript: [UInt8]
 
   package init(
-    facts: [Fact], requests: [ReadRequest] = [], terms: [SearchTerm] = [],
-    notes: Set<String>, began: Instant?, transcript: [UInt8]
+    facts: [Fact] = [], requests: [ReadRequest] = [], notes: Set<String> = [],
+    transcript: [UInt8] = []
   ) {
     self.facts = facts
     self.requests = requests
-    self.terms = terms
     self.notes = notes
-    self.began = began
     self.transcript = transcript
+  }
+
+  /// Adds an answer word for word to the transcript; `asked` is a JSON object.
+  package mutating func keep(_ answer: [UInt8], asked: JSONValue) {
+    if transcript.isEmpty {
+      transcript = Array("[".utf8)
+    } else {
+      transcript[transcript.count - 1] = UInt8(ascii: ",")
+    }
+    transcript += asked.encoded().dropLast()
+    transcript += Array(",\"answer\":".utf8) + answer + Array("}]".utf8)
   }
 }

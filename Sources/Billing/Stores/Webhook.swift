@@ -58,6 +58,18 @@ package struct Delivery: Sendable {
   }
 }
 
+extension Delivery.Content {
+  /// The delivery as decoded. If it cannot be decoded, `type` and `requests` are read from it.
+  package init(
+    type: @autoclosure () -> String?, requests: @autoclosure () -> [ReadRequest],
+    decoding decode: () throws(UndecodableDelivery) -> DecodedDelivery
+  ) {
+    do throws(UndecodableDelivery) { self = .decoded(try decode()) } catch {
+      self = .undecodable(id: error.id, type: type(), why: "\(error)", requests: requests())
+    }
+  }
+}
+
 /// Why a genuine delivery cannot be read. It is recorded all the same. `id` is set if it can be read.
 package struct UndecodableDelivery: Error, Equatable, Sendable, CustomStringConvertible {
   package let id: String?

@@ -37,7 +37,7 @@ package struct StripeAPI: Sendable {
   ///
   /// These are its customer if deleted, its checkout sessions and invoices, their payments, and the refunds
   /// and disputes of those. A monthly subscription takes about 30 requests, and two more for each payment.
-  package func record(of subscription: String) throws(APIFailure) -> StripeAnswer {
+  package func record(of subscription: String) throws(APIFailure) -> StoreAnswer {
     var reading = StripeReading(self)
     try reading.readRecord(of: subscription)
     return reading.answer
@@ -46,7 +46,7 @@ package struct StripeAPI: Sendable {
   /// Reads a named object, and the records of the subscriptions that it concerns.
   ///
   /// An object without a subscription, such as a payment for something else, is read alone.
-  package func records(about key: ObjectKey) throws(APIFailure) -> StripeAnswer {
+  package func records(about key: ObjectKey) throws(APIFailure) -> StoreAnswer {
     var reading = StripeReading(self)
     switch key.kind {
     case .subscription: try reading.readRecord(of: key.id)
@@ -115,35 +115,9 @@ extension StripeReading {
   }
 }
 
-/// The result of a read, with the provider's answers word for word.
-package struct StripeAnswer: Sendable {
-  package fileprivate(set) var facts: [Fact] = []
-  package private(set) var terms: [SearchTerm] = []
-  package fileprivate(set) var notes: Set<StripeEvent.Note> = []
-  /// No object is older than this, so the read settles what happened before.
-  package fileprivate(set) var began: Instant?
-  /// Every answer as received, in a JSON array with its request's target and as-of interval.
-  package var transcript: [UInt8] {
-    Array("[".utf8) + parts.joined(separator: Array(",".utf8)) + Array("]".utf8)
-  }
-
-  fileprivate var parts: [[UInt8]] = []
-
+extension StoreAnswer {
   mutating func add(_ decoder: ObjectDecoder) {
     facts += decoder.facts
-    notes.formUnion(decoder.notes)
+    notes.formUnion(decoder.notes.map(\.rawValue))
   }
-
-  mutating func add(_ target: String, _ body: [UInt8], _ asOf: AsOf) {
-    began = min(began ?? asOf.from, asOf.from)
-    let head: JSONValue = [
-      "target": .string(target), "from": .integer(asOf.from.milliseconds),
-      "to": .integer(asOf.to.milliseconds),
-    ]
-    parts.append(head.encoded().dropLast() + Array(",\"answer\":".utf8) + body + Array("}".utf8))
-  }
-
-  mutating func add(_ terms: [SearchTerm]) { self.terms += terms }
-
-  mutating func note(_ note: StripeEvent.Note) { notes.insert(note) }
 }

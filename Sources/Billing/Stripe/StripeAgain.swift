@@ -18,15 +18,14 @@ extension StripeStore {
     for part in parts {
       if let object = part.continued { rest[object, default: []] += part.objects }
     }
-    var answer = StripeAnswer()
+    var answer = StoreAnswer()
     for part in parts where part.continued == nil {
       var decoder = ObjectDecoder(environment: key.environment, asOf: part.asOf)
       decoder.rest = rest
       for object in part.objects { try decoder.read(object) }
       answer.add(decoder)
     }
-    return StoreAnswer(
-      facts: answer.facts, notes: Set(answer.notes.map(\.rawValue)), began: nil, transcript: [])
+    return answer
   }
 }
 

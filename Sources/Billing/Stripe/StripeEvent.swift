@@ -1,5 +1,5 @@
 package import Base
-package import JSON
+internal import JSON
 package import Stores
 package import Subscriptions
 package import Tiers
@@ -48,32 +48,23 @@ package struct StripeEvent: Hashable, Sendable {
   }
 }
 
-/// Why a signed body is not an event that we can use.
-package enum StripeEventError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// An event of API v2, which names an object without its content. `StripeThinEvent` reads it.
-  case thin
-  /// Signed, so it is recorded. `id` is the event's, if it can be read.
-  case undecodable(id: String?, JSONError)
-
-  package var description: String {
-    switch self {
-    case .thin: "it is thin"
-    case .undecodable(_, let error): error.description
+extension VerifiedDelivery {
+  /// The body as an event that `read` makes of its JSON.
+  func decoded<Event>(
+    _ read: (JSON) throws(JSONError) -> Event
+  ) throws(UndecodableDelivery) -> Event {
+    let json: JSON
+    do { json = try JSON.parseForeign(body) } catch { throw UndecodableDelivery(id: nil, error) }
+    do { return try read(json) } catch {
+      throw UndecodableDelivery(id: try? json["id"].requireID(), error)
     }
   }
 }
 
 extension StripeEvent {
   /// Reads a signed body. It accepts unknown members, kinds and versions, but only valid JSON.
-  package init(_ delivery: VerifiedDelivery) throws(StripeEventError) {
-    let json: JSON
-    do { json = try JSON.parseForeign(delivery.body) } catch {
-      throw .undecodable(id: nil, error)
-    }
-    if json["object"].string == "v2.core.event" { throw .thin }
-    do { try self.init(json) } catch {
-      throw .undecodable(id: json["id"].string.flatMap { isID($0) ? $0 : nil }, error)
-    }
+  package init(_ delivery: VerifiedDelivery) throws(UndecodableDelivery) {
+    self = try delivery.decoded { (json) throws(JSONError) in try Self(json) }
   }
 
   /// Reads an event as delivered or listed.
@@ -99,7 +90,7 @@ extension StripeEvent {
 
   /// Requests to read the object that an undecodable event of either shape names.
   static func requests(naming json: JSON) -> [ReadRequest] {
-    let isThin = json["object"].string == "v2.core.event"
+    let isThin = StripeThinEvent.isThin(json)
     let object = isThin ? json["related_object"] : json["data"]["object"]
     let isOurs = json[isThin ? "context" : "account"].reference == nil
     guard isOurs, let isLive = json["livemode"].bool, let id = object["id"].reference,

@@ -1,5 +1,4 @@
 internal import Base
-internal import HTTPMessages
 internal import JSON
 package import ProviderAPI
 package import Stores
@@ -43,7 +42,7 @@ extension StripeAPI {
           content = .decoded(DecodedDelivery(try StripeEvent(json), received: request.until))
         } catch {
           content = .undecodable(
-            id: json["id"].string.flatMap { isID($0) ? $0 : nil },
+            id: try? json["id"].requireID(),
             type: try? json["type"].requireID(), why: "\(error)",
             requests: StripeEvent.requests(naming: json))
         }

@@ -1,5 +1,4 @@
 internal import Base
-internal import HTTPMessages
 internal import JSON
 internal import ProviderAPI
 internal import Stores

@@ -7,7 +7,7 @@ internal import Subscriptions
 
 /// A read in progress: its requests and their results so far.
 struct StripeReading {
-  private(set) var answer = StripeAnswer()
+  private(set) var answer = StoreAnswer()
 
   let api: StripeAPI
   /// The payments of invoices, each with the end of the last period that it paid for.
@@ -82,7 +82,7 @@ struct StripeReading {
       last = items.last?["id"].reference
       guard json["has_more"].bool == true, last != nil else { return pages }
     }
-    answer.note(.listCutShort)
+    answer.notes.insert(StripeEvent.Note.listCutShort.rawValue)
     return pages
   }
 
@@ -120,7 +120,7 @@ struct StripeReading {
       try malformed { () throws(JSONError) in try decoder.read(object) }
     }
     answer.add(decoder)
-    answer.add(objects.flatMap { [SearchTerm](stripe: $0, in: api.environment) })
+    answer.terms += objects.flatMap { [SearchTerm](stripe: $0, in: api.environment) }
   }
 
   /// The entries that an object's own list leaves out: lines of an invoice, items of a subscription.
@@ -159,7 +159,13 @@ struct StripeReading {
     let json = try malformed { () throws(JSONError) in
       try JSON.parseForeign(body, limits: Self.limits).requireObject()
     }
-    answer.add(target, body, asOf)
+    answer.began = min(answer.began ?? asOf.from, asOf.from)
+    answer.keep(
+      body,
+      asked: [
+        "target": .string(target), "from": .integer(asOf.from.milliseconds),
+        "to": .integer(asOf.to.milliseconds),
+      ])
     return (json, asOf)
   }
 }

@@ -1,6 +1,5 @@
 package import Base
 package import Compression
-internal import Configuration
 package import ProviderAPI
 package import Stores
 package import Subscriptions
@@ -102,10 +101,7 @@ package struct StripeStore: Store {
   package var isReadable: Bool { api != nil }
 
   package func read(_ request: StoreRead) throws(APIFailure) -> StoreAnswer {
-    let answer = try reach(request).records(about: request.key)
-    return StoreAnswer(
-      facts: answer.facts, terms: answer.terms, notes: Set(answer.notes.map(\.rawValue)),
-      began: answer.began, transcript: answer.transcript)
+    try reach(request).records(about: request.key)
   }
 
   package func perform(

@@ -1,6 +1,6 @@
 package import Base
 internal import JSON
-internal import Stores
+package import Stores
 package import Subscriptions
 package import Tiers
 
@@ -21,15 +21,13 @@ package struct StripeThinEvent: Hashable, Sendable {
   package let object: ObjectKey?
 
   /// Reads a signed body. Unknown members and types are no error.
-  package init(_ delivery: VerifiedDelivery) throws(StripeEventError) {
-    let json: JSON
-    do { json = try JSON.parseForeign(delivery.body) } catch { throw .undecodable(id: nil, error) }
-    do { try self.init(json) } catch {
-      throw .undecodable(id: json["id"].string.flatMap { isID($0) ? $0 : nil }, error)
-    }
+  package init(_ delivery: VerifiedDelivery) throws(UndecodableDelivery) {
+    self = try delivery.decoded { (json) throws(JSONError) in try Self(json) }
   }
 
-  private init(_ json: JSON) throws(JSONError) {
+  static func isThin(_ json: JSON) -> Bool { json["object"].string == "v2.core.event" }
+
+  init(_ json: JSON) throws(JSONError) {
     guard try json["object"].requireString() == "v2.core.event" else {
       throw JSONError(
         code: .wrongType, path: json["object"].path, message: "must be a v2.core.event")

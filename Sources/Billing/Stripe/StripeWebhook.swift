@@ -1,4 +1,3 @@
-internal import Base
 internal import HTTPMessages
 internal import HTTPServer
 internal import JSON
@@ -27,38 +26,24 @@ extension Webhook {
 
 extension Delivery {
   fileprivate init(_ delivery: VerifiedDelivery) {
-    let head = Array("Stripe-Signature: ".utf8) + delivery.signature
-    let proof = Webhook.proof(bySecret: delivery.secret)
-    do throws(StripeEventError) {
-      self.init(.decoded(try DecodedDelivery(delivery)), head: head, proof: proof)
-    } catch {
-      let (id, why) = error.undecodable
-      let json = try? JSON.parseForeign(delivery.body)
-      self.init(
-        .undecodable(
-          id: id, type: try? json?["type"].requireID(), why: why,
-          requests: json.map { StripeEvent.requests(naming: $0) } ?? []), head: head, proof: proof)
-    }
+    let json = { try? JSON.parseForeign(delivery.body) }
+    let content = Content(
+      type: try? json()?["type"].requireID(),
+      requests: json().map { StripeEvent.requests(naming: $0) } ?? []
+    ) { () throws(UndecodableDelivery) in try DecodedDelivery(delivery) }
+    self.init(
+      content, head: Array("Stripe-Signature: ".utf8) + delivery.signature,
+      proof: Webhook.proof(bySecret: delivery.secret))
   }
 }
 
 extension DecodedDelivery {
   /// Decodes a snapshot or a thin event, depending on how the endpoint is configured.
-  init(_ delivery: VerifiedDelivery) throws(StripeEventError) {
-    do throws(StripeEventError) {
-      self.init(try StripeEvent(delivery), received: delivery.receivedAt)
-    } catch .thin {
-      self.init(try StripeThinEvent(delivery))
-    }
-  }
-}
-
-extension StripeEventError {
-  /// The event's id if it can be read, and what is wrong with the rest.
-  fileprivate var undecodable: (id: String?, why: String) {
-    switch self {
-    case .thin: (nil, "is thin")
-    case .undecodable(let id, let error): (id, "\(error)")
+  init(_ delivery: VerifiedDelivery) throws(UndecodableDelivery) {
+    self = try delivery.decoded { (json) throws(JSONError) in
+      StripeThinEvent.isThin(json)
+        ? DecodedDelivery(try StripeThinEvent(json))
+        : DecodedDelivery(try StripeEvent(json), received: delivery.receivedAt)
     }
   }
 }

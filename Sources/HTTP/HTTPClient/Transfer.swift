@@ -1,5 +1,4 @@
 internal import CCurl
-internal import HTTPMessages
 
 /// A libcurl easy handle, which keeps its connections from one request to the next.
 ///

@@ -1,6 +1,5 @@
 internal import Base
 internal import Glibc
-internal import HTTPMessages
 
 /// One client connection as the reaper sees it: its socket and its deadline.
 final class Peer: Sendable {

@@ -1,5 +1,4 @@
 internal import Base
-internal import HTTPMessages
 
 /// The metrics of a server, under its name: `coffer_sync_http_requests_total` and its siblings.
 final class ServerMetrics: Sendable {

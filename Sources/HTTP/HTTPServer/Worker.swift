@@ -1,7 +1,6 @@
 internal import Base
 internal import CMicrohttpd
 internal import Glibc
-internal import HTTPMessages
 
 /// A libmicrohttpd daemon and the thread that runs it, fed with accepted sockets.
 ///

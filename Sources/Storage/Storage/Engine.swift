@@ -1,5 +1,3 @@
-import Base
-
 /// What `Database` needs from SQLite or PostgreSQL.
 package protocol Engine: Sendable {
   /// Whether the calling thread may run short reads itself, because it does not wait for a server.

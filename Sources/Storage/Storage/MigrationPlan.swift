@@ -1,4 +1,3 @@
-internal import Base
 internal import Crypto
 package import Migrations
 

@@ -1,8 +1,6 @@
 package import Base
-internal import Crypto
 package import HTTPServer
 internal import JSON
-internal import JWS
 
 /// The HTTP side: the publisher's API, the token endpoint and the key set.
 extension FakePlayStore {

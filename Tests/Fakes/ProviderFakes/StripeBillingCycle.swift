@@ -1,5 +1,4 @@
 internal import Base
-internal import JSON
 
 /// What Stripe does by itself when periods end: invoices, attempts, retries.
 extension StripeWorld {

@@ -1,5 +1,4 @@
 internal import Base
-internal import JSON
 
 /// Changes to a subscription by a customer or the seller.
 extension StripeWorld {

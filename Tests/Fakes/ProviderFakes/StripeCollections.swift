@@ -1,4 +1,3 @@
-internal import Base
 internal import JSON
 
 /// The collections of the API, oldest first, each row with the fields that filters use.

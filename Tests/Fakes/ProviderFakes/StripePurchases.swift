@@ -1,5 +1,4 @@
 internal import Base
-internal import JSON
 
 /// The beginning of a subscription.
 extension StripeWorld {

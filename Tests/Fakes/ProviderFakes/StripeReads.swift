@@ -1,5 +1,4 @@
 internal import Base
-internal import HTTPMessages
 internal import JSON
 
 /// Stripe's answers to reads, from one world.

@@ -1,5 +1,4 @@
 internal import Base
-internal import Crypto
 package import JSON
 
 extension FakeStripe: RecordedStore {

@@ -1,6 +1,3 @@
-internal import Base
-internal import JSON
-
 /// Later changes of an invoice and its money.
 extension StripeWorld {
   // MARK: Invoices

@@ -5,7 +5,6 @@ import HTTPServer
 import JSON
 import LocalServer
 import ProviderFakes
-import SeededRandom
 import Testing
 
 /// The fake's App Store Server API, compared with Apple's documents.

@@ -1,9 +1,7 @@
 import Base
 import Crypto
 import JSON
-import JWS
 import ProviderFakes
-import SeededRandom
 import Testing
 
 /// Notifications as they are sent: signed three times, repeated, and of a realistic shape.

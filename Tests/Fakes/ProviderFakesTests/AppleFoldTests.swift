@@ -1,7 +1,6 @@
 import Base
 import ProviderFakes
 import SeededRandom
-import Subscriptions
 import Testing
 import Tiers
 

@@ -2,9 +2,7 @@ import Base
 import JSON
 import ProviderFakes
 import RecordedStories
-import Subscriptions
 import Testing
-import Tiers
 
 /// The recorded stories, checked against the fake's truth, the verifier, the decoder and the fold.
 @Suite struct AppleStoryTests {

@@ -1,7 +1,6 @@
 import BTCPay
 import Base
 import HTTPMessages
-import HTTPServer
 import JSON
 import ProviderAPI
 import ProviderFakes

@@ -1,13 +1,11 @@
 import BTCPay
 import Base
 import HTTPMessages
-import JSON
 import ProviderAPI
 import ProviderFakes
 import SeededRandom
 import Subscriptions
 import Testing
-import Tiers
 
 /// Random lives at the fake: our fold of deliveries and reads agrees with the sales oracle.
 @Suite struct BTCPayFoldTests {

@@ -1,8 +1,6 @@
-import BTCPay
 import Base
 import JSON
 import ProviderFakes
-import Subscriptions
 import Testing
 import Tiers
 

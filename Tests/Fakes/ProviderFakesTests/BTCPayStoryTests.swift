@@ -1,11 +1,7 @@
-import BTCPay
 import Base
 import ProviderFakes
 import RecordedStories
-import SeededRandom
-import Subscriptions
 import Testing
-import Tiers
 
 /// The stories, checked against the sales oracle and the fold.
 @Suite struct `Stories at a fake BTCPay server` {

@@ -31,7 +31,7 @@ struct Operations {
     let store = stores.apple
     if operation == "buy" {
       let id = store.buy(
-        try Plans.apple(input.plan), for: try input.account,
+        try Plan(input.plan).apple, for: try input.account,
         namesAccount: input.flag("names_account") ?? true, trialDays: try input.trialDays)
       return ["id": .string(id)]
     }
@@ -53,7 +53,7 @@ struct Operations {
       try may(.restore)
       store.turnOnRenewal(id)
     case "change":
-      let product = try Plans.apple(input.plan)
+      let product = try Plan(input.plan).apple
       try may(.change(product))
       store.change(id, to: product)
     case "refund":
@@ -88,7 +88,7 @@ struct Operations {
     if operation == "buy" {
       let days = try input.trialDays
       let id = store.buy(
-        try Plans.google(input.plan), for: try input.account,
+        try Plan(input.plan).google, for: try input.account,
         namesOwner: input.flag("names_account") ?? true, trialDays: days > 0 ? days : nil)
       return ["id": .string(id)]
     }
@@ -108,7 +108,7 @@ struct Operations {
       try may(.restore)
       store.restore(id)
     case "change":
-      let plan = try Plans.google(input.plan)
+      let plan = try Plan(input.plan).google
       try may(.change)
       return ["id": .string(store.replace(id, with: plan, .chargeFullPrice))]
     case "refund":
@@ -153,7 +153,7 @@ struct Operations {
     let store = stores.stripe
     if operation == "buy" {
       let page = store.openCheckout(
-        account: try input.account, try Plans.stripe(input.plan),
+        account: try input.account, try Plan(input.plan).stripe,
         trialDays: try input.trialDays)
       return ["id": .string(store.complete(checkout: page))]
     }
@@ -176,7 +176,7 @@ struct Operations {
       try may(.end)
       store.delete(id)
     case "change":
-      let price = try Plans.stripe(input.plan)
+      let price = try Plan(input.plan).stripe
       try may(.change)
       store.changePrice(of: id, to: price)
     case "refund":
@@ -201,12 +201,12 @@ extension Operations {
   fileprivate func btcpay(_ operation: String, _ input: ControlInput) throws -> JSONValue {
     let store = stores.btcpay
     if operation == "buy" {
-      let id = store.order(try Plans.btcpay(input.plan), for: try input.account)
+      let id = store.order(try Plan(input.plan).btcpay, for: try input.account)
       store.pay(id, .lightning)
       return ["id": .string(id)]
     }
     if operation == "order" {
-      return ["id": .string(store.order(try Plans.btcpay(input.plan), for: try input.account))]
+      return ["id": .string(store.order(try Plan(input.plan).btcpay, for: try input.account))]
     }
     if operation == "test" {
       store.sendTest()
@@ -235,47 +235,22 @@ extension Operations {
   }
 }
 
-/// The control API's names for the stores' products.
-private enum Plans {
-  static func apple(_ name: String) throws -> AppleProduct {
-    switch name {
-    case "premium.monthly": .premiumMonthly
-    case "premium.yearly": .premiumYearly
-    case "plus.monthly": .plusMonthly
-    case "stickers.monthly": .stickersMonthly
-    default: throw ControlInput.unknown("plan", name)
-    }
-  }
+/// A product at each of the stores, by its name in the control API.
+private struct Plan {
+  let apple: AppleProduct
+  let google: GooglePlan
+  let stripe: StripePrice
+  let btcpay: BTCPayProduct
 
-  static func google(_ name: String) throws -> GooglePlan {
-    switch name {
-    case "premium.monthly": .premiumMonthly
-    case "premium.yearly": .premiumYearly
-    case "plus.monthly": .plusMonthly
-    case "stickers.monthly": .stickersMonthly
-    default: throw ControlInput.unknown("plan", name)
-    }
-  }
-
-  static func stripe(_ name: String) throws -> StripePrice {
-    switch name {
-    case "premium.monthly": .premiumMonthly
-    case "premium.yearly": .premiumYearly
-    case "plus.monthly": .plusMonthly
-    case "stickers.monthly": .stickersMonthly
-    default: throw ControlInput.unknown("plan", name)
-    }
-  }
-}
-
-extension Plans {
-  fileprivate static func btcpay(_ name: String) throws -> BTCPayProduct {
-    switch name {
-    case "premium.monthly": .premiumMonth
-    case "premium.yearly": .premiumYear
-    case "plus.monthly": .plusMonth
-    case "stickers.monthly": .stickers
-    default: throw ControlInput.unknown("plan", name)
-    }
+  init(_ name: String) throws {
+    (apple, google, stripe, btcpay) =
+      switch name {
+      case "premium.monthly": (.premiumMonthly, .premiumMonthly, .premiumMonthly, .premiumMonth)
+      case "premium.yearly": (.premiumYearly, .premiumYearly, .premiumYearly, .premiumYear)
+      case "plus.monthly": (.plusMonthly, .plusMonthly, .plusMonthly, .plusMonth)
+      case "stickers.monthly":
+        (.stickersMonthly, .stickersMonthly, .stickersMonthly, .stickers)
+      default: throw ControlInput.unknown("plan", name)
+      }
   }
 }

@@ -7,7 +7,6 @@ internal import Crypto
 internal import Endpoints
 package import Flows
 internal import HTTPMessages
-internal import HTTPServer
 package import JSON
 package import Jobs
 internal import KnownStores

@@ -8,7 +8,6 @@ internal import ProviderAPI
 package import ProviderFakes
 package import Stores
 internal import Stripe
-internal import Subscriptions
 internal import TestCertificates
 package import Tiers
 

@@ -1,12 +1,9 @@
 package import BTCPay
 package import Base
-internal import HTTPMessages
-internal import JSON
 internal import KnownStores
 package import ProviderAPI
 package import ProviderFakes
 internal import Stores
-internal import Subscriptions
 
 /// A BTCPay server's API as it was at the time of an installation's clock.
 package struct PastBTCPay: ProviderTransport {

@@ -9,7 +9,6 @@ package import ProviderFakes
 internal import RecordedStories
 package import Stores
 internal import Stripe
-internal import Subscriptions
 
 /// Google's API as it was at the time of an installation's clock.
 final class PastPlay: ProviderTransport {

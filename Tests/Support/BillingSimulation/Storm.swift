@@ -1,5 +1,4 @@
 internal import Base
-internal import HTTPMessages
 internal import Jobs
 internal import Ledger
 internal import ProviderFakes

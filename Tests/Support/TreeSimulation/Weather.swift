@@ -1,4 +1,3 @@
-internal import Base
 internal import SeededRandom
 package import Simulation
 

@@ -2,18 +2,14 @@ import TestEngines
 import TestFiles
 import Testing
 
-struct AccountTests {
+struct AccountTests: CommandSuite {
   private let scratch: ScratchDirectory
-  private let environment: [String: String]
+  let environment: [String: String]
 
   init() throws {
     scratch = try ScratchDirectory()
     environment = ["COFFER_DATABASE": "sqlite://\(scratch.path)/database"]
     #expect(try coffer("migrate").code == 0)
-  }
-
-  private func coffer(_ words: String...) throws -> Finished {
-    try Finished(words, environment: environment)
   }
 
   private var keyFile: String { scratch.path + "/device.key" }

@@ -1,5 +1,4 @@
 import JSON
-import TestFiles
 import Testing
 
 /// The messages to a customer, from every place that sends them.

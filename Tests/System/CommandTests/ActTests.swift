@@ -1,14 +1,13 @@
 import Base
-import Crypto
 import Storage
 import TestEngines
 import TestFiles
 import Testing
 
 /// The common behaviour of all acts, shown with grants.
-struct ActTests {
+struct ActTests: CommandSuite {
   private let scratch: ScratchDirectory
-  private let environment: [String: String]
+  let environment: [String: String]
 
   init() throws {
     scratch = try ScratchDirectory()
@@ -19,10 +18,6 @@ struct ActTests {
     try Files.write("1772445300000\n", to: scratch.path + "/clock")
     #expect(try coffer("migrate").code == 0)
     #expect(try createAda(environment).code == 0)
-  }
-
-  private func coffer(_ words: String...) throws -> Finished {
-    try Finished(words, environment: environment)
   }
 
   private func createAda(_ environment: [String: String]) throws -> Finished {

@@ -7,12 +7,12 @@ import TestFiles
 import Testing
 
 /// A key for a user who lost every device: `coffer account add-key`.
-struct AddKeyTests {
+struct AddKeyTests: CommandSuite {
   private static let reason = ["--reason", "showed a passport", "--yes"]
 
   private let database: ScratchDatabase
   private let scratch: ScratchDirectory
-  private let environment: [String: String]
+  let environment: [String: String]
 
   init() throws { try self.init(.sqlite) }
 
@@ -28,10 +28,6 @@ struct AddKeyTests {
     let created = try coffer(
       "account", "create", "--username", name, "--key-file", "\(scratch.path)/\(name).key")
     #expect(created.code == 0, "\(created.errors)")
-  }
-
-  private func coffer(_ words: String...) throws -> Finished {
-    try Finished(words, environment: environment)
   }
 
   private func add(_ key: String, _ words: String...) throws -> Finished {

@@ -1,4 +1,3 @@
-import Goldens
 import TestEngines
 import TestFiles
 import Testing

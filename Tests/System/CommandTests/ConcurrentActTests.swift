@@ -2,7 +2,6 @@ import Base
 import Glibc
 import Storage
 import TestEngines
-import TestFiles
 import Testing
 
 /// Two operators who do the same at once: the second decision depends on what the first has done.

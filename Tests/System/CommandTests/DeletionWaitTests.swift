@@ -1,4 +1,3 @@
-import Base
 import Glibc
 import Storage
 import TestEngines
@@ -6,12 +5,12 @@ import TestFiles
 import Testing
 
 /// Deleting an account in one command: `coffer account delete --wait`.
-struct DeletionWaitTests {
+struct DeletionWaitTests: CommandSuite {
   private static let reason = ["--reason", "ticket 9", "--yes"]
 
   private let database: ScratchDatabase
   private let scratch: ScratchDirectory
-  private let environment: [String: String]
+  let environment: [String: String]
 
   init() throws { try self.init(.sqlite) }
 
@@ -23,10 +22,6 @@ struct DeletionWaitTests {
     let created = try coffer(
       "account", "create", "--username", "ada", "--key-file", scratch.path + "/ada.key")
     #expect(created.code == 0, "\(created.errors)")
-  }
-
-  private func coffer(_ words: String...) throws -> Finished {
-    try Finished(words, environment: environment)
   }
 
   private func delete(_ words: String...) throws -> Finished {

@@ -8,7 +8,7 @@ import TestFiles
 import Testing
 
 /// The doctor's findings in an installation without faults, and in one with a single fault.
-struct DoctorTests {
+struct DoctorTests: CommandSuite {
   private static let now = Instant(seconds: 1_772_445_300)
   private static let account = "0b5c0a2e-0000-4000-8000-000000000001"
   private static let object = Identifier(high: 0xABCD_0000_0000_4000, low: 0x8000_0000_0000_0007)
@@ -16,7 +16,7 @@ struct DoctorTests {
   private static let history = Identifier(high: 3, low: 3)
 
   private let scratch: ScratchDirectory
-  private let environment: [String: String]
+  let environment: [String: String]
   private let objects: ObjectStore
 
   /// Creates Ada's account, with a document whose object exists. Rows use a virtual time, files do not.
@@ -74,10 +74,6 @@ struct DoctorTests {
       .sqlite(directory: scratch.path + "/database"), owning: schema)
     defer { database.close() }
     try database.write(for: nil) { _ = try $0.execute(sql, values: values) }
-  }
-
-  private func coffer(_ words: String...) throws -> Finished {
-    try Finished(words, environment: environment)
   }
 
   /// The line of one check, and the command's exit code.

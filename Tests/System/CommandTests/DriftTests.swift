@@ -1,5 +1,4 @@
 import RecordedStories
-import TestEngines
 import Testing
 
 /// Derived rows that a person or a fault has changed.

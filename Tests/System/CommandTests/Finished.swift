@@ -94,3 +94,15 @@ enum Binaries {
     return String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)])
   }()
 }
+
+/// Tests of commands in one installation, which `environment` names.
+protocol CommandSuite {
+  var environment: [String: String] { get }
+}
+
+extension CommandSuite {
+  /// Runs `coffer`.
+  func coffer(_ words: String...) throws -> Finished {
+    try Finished(words, environment: environment)
+  }
+}

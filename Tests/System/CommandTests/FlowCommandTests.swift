@@ -3,18 +3,17 @@ import Goldens
 import Jobs
 import Storage
 import TestEngines
-import TestFiles
 import Testing
 
 /// The commands by which operators see flows and act on them.
-struct FlowCommandTests {
+struct FlowCommandTests: CommandSuite {
   private static let now = Instant(seconds: 1_790_000_000)
   private static let stuck = "0190a5e0-0000-7000-8000-00000000f001"
   private static let waiting = "0190a5e0-0000-7000-8000-00000000f002"
   private static let account = "0190a5e0-0000-7000-8000-00000000a001"
 
   private let scratch: ScratchDirectory
-  private let environment: [String: String]
+  let environment: [String: String]
 
   /// Adds one flow that Stripe has not answered for two hours, and one that has waited for its client for a
   /// minute.
@@ -52,10 +51,6 @@ struct FlowCommandTests {
       .text(#"{"interval":"month","kind":"subscribe","payment_method":"pm_1","plan":"premium"}"#),
       .text(step), .text(#"{"customer":"cus_1","price":"price_1"}"#), .text(status),
       .instant(since))
-  }
-
-  private func coffer(_ words: String...) throws -> Finished {
-    try Finished(words, environment: environment)
   }
 
   @Test func `flows are listed, the longest at their step first`() throws {

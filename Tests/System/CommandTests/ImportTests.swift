@@ -10,7 +10,7 @@ import Testing
 
 /// Purchases made before Coffer, assigned to accounts by a running coffer-billing and a Stripe that knows
 /// them.
-struct ImportTests {
+struct ImportTests: CommandSuite {
   private static let now = Instant(seconds: 1_772_445_300)
   private static let accounts = [
     ("ada", "a0mq5gVV8UhtTq/RdYwoJWjqHCEJs0c9xp3rpjKWE40="),
@@ -19,7 +19,7 @@ struct ImportTests {
   ]
 
   private let scratch: ScratchDirectory
-  private let environment: [String: String]
+  let environment: [String: String]
   private let stripe: FakeStripe
   private let api: HTTPServer
   private let billing: Running
@@ -45,10 +45,6 @@ struct ImportTests {
       #expect(created.code == 0, "\(created.errors)")
     }
     clock.set(Self.now)
-  }
-
-  private func coffer(_ words: String...) throws -> Finished {
-    try Finished(words, environment: environment)
   }
 
   private func list(_ rows: String...) throws -> String {

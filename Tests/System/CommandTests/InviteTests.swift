@@ -1,18 +1,14 @@
 import TestEngines
 import Testing
 
-struct InviteTests {
-  private let environment: [String: String]
+struct InviteTests: CommandSuite {
+  let environment: [String: String]
   private let scratch: ScratchDirectory
 
   init() throws {
     scratch = try ScratchDirectory()
     environment = ["COFFER_DATABASE": "sqlite://\(scratch.path)/database"]
     #expect(try coffer("migrate").code == 0)
-  }
-
-  private func coffer(_ words: String...) throws -> Finished {
-    try Finished(words, environment: environment)
   }
 
   /// The value in the line that begins with the name.

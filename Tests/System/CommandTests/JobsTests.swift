@@ -3,14 +3,13 @@ import Goldens
 import Jobs
 import Storage
 import TestEngines
-import TestFiles
 import Testing
 
-struct JobsTests {
+struct JobsTests: CommandSuite {
   private static let now = Instant(seconds: 1_772_445_300)
 
   private let scratch: ScratchDirectory
-  private let environment: [String: String]
+  let environment: [String: String]
 
   /// Adds a dead job, one that was due two minutes ago, one that is running and one that is settled.
   init() throws {
@@ -43,10 +42,6 @@ struct JobsTests {
       }
       now = now + JobRules.backoffMax
     }
-  }
-
-  private func coffer(_ words: String...) throws -> Finished {
-    try Finished(words, environment: environment)
   }
 
   @Test func `jobs are listed for people`() throws {

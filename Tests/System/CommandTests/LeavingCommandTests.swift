@@ -1,15 +1,14 @@
 import Base
 import Storage
 import TestEngines
-import TestFiles
 import Testing
 
 /// Commands of operators about accounts whose deletion was requested.
-struct LeavingCommandTests {
+struct LeavingCommandTests: CommandSuite {
   private static let reason = ["--reason", "ticket 4", "--yes"]
 
   private let scratch: ScratchDirectory
-  private let environment: [String: String]
+  let environment: [String: String]
 
   init() throws {
     let installation = try ScratchInstallation(at: Instant(seconds: 1_772_445_300))
@@ -18,10 +17,6 @@ struct LeavingCommandTests {
     let created = try coffer(
       "account", "create", "--username", "ada", "--key-file", scratch.path + "/ada.key")
     #expect(created.code == 0, "\(created.errors)")
-  }
-
-  private func coffer(_ words: String...) throws -> Finished {
-    try Finished(words, environment: environment)
   }
 
   private func act(_ words: String...) throws -> Finished {

@@ -1,4 +1,3 @@
-import Goldens
 import Testing
 
 struct ManualTests {

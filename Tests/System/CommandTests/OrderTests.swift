@@ -4,10 +4,8 @@ import HTTPServer
 import JSON
 import LocalServer
 import ProviderFakes
-import RecordedStories
 import Storage
 import TestEngines
-import TestFiles
 import Testing
 
 /// Orders of an operator to a store, through a running coffer-billing and a Stripe that obeys.

@@ -1,4 +1,3 @@
-import Base
 import LocalServer
 import RecordedStories
 import Storage
@@ -7,13 +6,13 @@ import TestFiles
 import Testing
 
 /// Another catalogue for an installation in which Ada has bought premium.
-struct PlanChangeTests {
+struct PlanChangeTests: CommandSuite {
   private static let story = RecordedStory.all.first {
     $0.name == "stripe/2025-03-31.basil/first-purchase"
   }!
 
   private let scratch: ScratchDirectory
-  private let environment: [String: String]
+  let environment: [String: String]
   private let billing: Running
   /// A catalogue with a smaller premium.
   private let smaller: String
@@ -25,10 +24,6 @@ struct PlanChangeTests {
     smaller = try scratch.write(
       text.replacing("fixtures-1", with: "smaller-2").replacing("30000000000", with: "20000000000"),
       to: "smaller.json")
-  }
-
-  private func coffer(_ words: String...) throws -> Finished {
-    try Finished(words, environment: environment)
   }
 
   /// The settings without the file, so that the catalogue of record applies.

@@ -1,21 +1,16 @@
 import Base
 import TestEngines
-import TestFiles
 import Testing
 
-struct QuotaCommandTests {
+struct QuotaCommandTests: CommandSuite {
   private let scratch: ScratchDirectory
-  private let environment: [String: String]
+  let environment: [String: String]
 
   init() throws {
     let installation = try ScratchInstallation(at: Instant(seconds: 1_772_445_300))
     (scratch, environment) = (installation.scratch, installation.environment)
     _ = try coffer("migrate")
     _ = try coffer("account", "create", "--username", "ada", "--key-file", scratch.path + "/key")
-  }
-
-  private func coffer(_ words: String...) throws -> Finished {
-    try Finished(words, environment: environment)
   }
 
   @Test func `a quota with an end is told with it, and replaced together with it`() throws {

@@ -1,4 +1,3 @@
-import Base
 import Goldens
 import TestEngines
 import TestFiles

@@ -3,9 +3,9 @@ import TestEngines
 import TestFiles
 import Testing
 
-struct RequestTests {
+struct RequestTests: CommandSuite {
   private let scratch: ScratchDirectory
-  private let environment: [String: String]
+  let environment: [String: String]
   private let sync: Running
 
   init() throws {
@@ -22,10 +22,6 @@ struct RequestTests {
   }
 
   private var keyFile: String { scratch.path + "/device.key" }
-
-  private func coffer(_ words: String...) throws -> Finished {
-    try Finished(words, environment: environment)
-  }
 
   private func createAccount() throws {
     let created = try coffer("account", "create", "--username", "ada", "--key-file", keyFile)

@@ -1,5 +1,3 @@
-import Base
-import Jobs
 import LocalServer
 import Storage
 import TestEngines

@@ -1,7 +1,6 @@
 import Goldens
 import JSON
 import RecordedStories
-import TestFiles
 import Testing
 
 /// Everything known about one purchase, found by any of its numbers.

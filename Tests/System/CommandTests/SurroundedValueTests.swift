@@ -1,4 +1,3 @@
-import Storage
 import TestEngines
 import TestFiles
 import Testing

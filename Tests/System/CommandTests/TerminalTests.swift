@@ -1,7 +1,6 @@
 import Base
 import Storage
 import TestEngines
-import TestFiles
 import Testing
 
 /// The output for a person at a terminal, simulated with script(1) of Debian's bsdutils.

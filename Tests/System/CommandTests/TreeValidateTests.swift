@@ -6,13 +6,13 @@ import TestEngines
 import TestFiles
 import Testing
 
-struct TreeValidateTests {
+struct TreeValidateTests: CommandSuite {
   private static let ids = [
     "0b5c0a2e-0000-4000-8000-000000000001", "0b5c0a2e-0000-4000-8000-000000000002",
   ]
 
   private let scratch: ScratchDirectory
-  private let environment: [String: String]
+  let environment: [String: String]
 
   /// Creates Ada, who has only a root, and Bob, who has a root and is charged for more.
   init() throws {
@@ -31,10 +31,6 @@ struct TreeValidateTests {
     try database.write(for: nil) {
       _ = try $0.execute("UPDATE sync.accounts SET usage_bytes = 7 WHERE username = 'bob'")
     }
-  }
-
-  private func coffer(_ words: String...) throws -> Finished {
-    try Finished(words, environment: environment)
   }
 
   @Test func `a tree that is whole is code 0`() throws {

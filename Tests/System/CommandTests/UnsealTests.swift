@@ -4,7 +4,6 @@ import Crypto
 import Storage
 import Stripe
 import TestEngines
-import TestFiles
 import Testing
 
 struct UnsealTests {

@@ -2,17 +2,16 @@ import Base
 import Goldens
 import Storage
 import TestEngines
-import TestFiles
 import Testing
 
-struct UsageCommandTests {
+struct UsageCommandTests: CommandSuite {
   private static let now = Instant(seconds: 1_772_445_300)
   private static let account = "0b5c0a2e-0000-4000-8000-000000000001"
   private static let root = Identifier(high: 1, low: 1)
   private static let document = Identifier(high: 1, low: 2)
 
   private let scratch: ScratchDirectory
-  private let environment: [String: String]
+  let environment: [String: String]
 
   /// Creates Ada with a root and a document of 4096 bytes, and Bob, who has nothing.
   init() throws {
@@ -81,10 +80,6 @@ struct UsageCommandTests {
         WHERE username = 'ada'
         """, []
       ))
-  }
-
-  private func coffer(_ words: String...) throws -> Finished {
-    try Finished(words, environment: environment)
   }
 
   @Test func `usage is shown to people with where it comes from`() throws {

@@ -1,4 +1,3 @@
-import Base
 import Storage
 import StripeSamples
 import Testing

@@ -1,6 +1,5 @@
 import Base
 import Configuration
-import Configuration
 import Crypto
 import JSON
 import Storage

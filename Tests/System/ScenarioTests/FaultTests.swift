@@ -4,7 +4,6 @@ import Crypto
 import Glibc
 import JSON
 import SQLite
-import StripeSamples
 import TestDevices
 import TestEngines
 import Testing

@@ -2,11 +2,8 @@ import Archive
 import Base
 import Configuration
 import Crypto
-import JSON
-import Storage
 import TestDevices
 import TestEngines
-import TestFiles
 import Testing
 
 /// Forged or changed archives. Keys, decisions and times of an account that no server could have written are

@@ -1,6 +1,5 @@
 import Base
 import Configuration
-import Crypto
 import Glibc
 import HTTPClient
 import JSON

@@ -1,7 +1,6 @@
 import Base
 import Crypto
 import HTTPClient
-import JSON
 import StripeSamples
 import TestDevices
 

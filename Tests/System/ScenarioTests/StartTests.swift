@@ -1,11 +1,9 @@
 import Base
 import Configuration
-import Crypto
 import Glibc
 import RawClient
 import SeededRandom
 import Storage
-import StripeSamples
 import TestDevices
 import TestEngines
 import TestFiles

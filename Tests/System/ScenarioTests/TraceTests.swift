@@ -1,7 +1,6 @@
 import Base
 import Configuration
 import HTTPClient
-import TestEngines
 import Testing
 
 /// W3C trace context, from the request to the logs.

@@ -1,7 +1,6 @@
 import Base
 import Configuration
 import Crypto
-import JSON
 import SeededRandom
 import Storage
 import TestDevices

@@ -2,7 +2,6 @@ import Base
 import Configuration
 import Glibc
 import JSON
-import SeededRandom
 import Storage
 import TestDevices
 import TestEngines

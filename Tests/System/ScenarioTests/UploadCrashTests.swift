@@ -3,7 +3,6 @@ import Configuration
 import Crypto
 import Glibc
 import RawClient
-import Storage
 import TestDevices
 import TestEngines
 import TestFiles

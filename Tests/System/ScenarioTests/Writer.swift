@@ -1,5 +1,4 @@
 import Base
-import Crypto
 import JSON
 import SeededRandom
 import TestDevices

@@ -4,8 +4,6 @@ import BillingSimulation
 import Jobs
 import Ledger
 import ProviderFakes
-import Stripe
-import Subscriptions
 import Testing
 
 /// Google cancels a purchase that is not acknowledged within 72 hours. A purchase is acknowledged once its

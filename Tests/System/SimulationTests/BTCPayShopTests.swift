@@ -1,14 +1,12 @@
 import BTCPay
 import Base
 import BillingSimulation
-import HTTPMessages
 import JSON
 import KnownStores
 import ProviderFakes
 import SeededRandom
 import Storage
 import Stores
-import Subscriptions
 import TestEngines
 import Testing
 import Tiers

@@ -1,8 +1,6 @@
 import BTCPay
 import Base
 import BillingSimulation
-import JSON
-import ProviderAPI
 import ProviderFakes
 import Stores
 import Subscriptions

@@ -1,6 +1,4 @@
-import Base
 import BillingSimulation
-import ProviderFakes
 import SeededRandom
 import TestEngines
 import Testing

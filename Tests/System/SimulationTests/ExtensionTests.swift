@@ -3,7 +3,6 @@ import Apple
 import Base
 import BillingSimulation
 import KnownStores
-import KnownStores
 import Ledger
 import ProviderAPI
 import ProviderFakes
@@ -12,7 +11,6 @@ import Stores
 import Subscriptions
 import TestEngines
 import Testing
-import Tiers
 import Tiers
 
 /// Days that a store gives on the operator's order.

@@ -1,4 +1,3 @@
-import Base
 import BillingSimulation
 import Flows
 import JSON

@@ -4,10 +4,8 @@ import BillingSimulation
 import Crypto
 import Flows
 import Google
-import HTTPMessages
 import JSON
 import KnownStores
-import ProviderAPI
 import ProviderFakes
 import RecordedStories
 import Stores

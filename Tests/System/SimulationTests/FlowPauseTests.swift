@@ -2,9 +2,7 @@ import Base
 import BillingSimulation
 import Flows
 import JSON
-import JSON
 import ProviderFakes
-import TestEngines
 import TestEngines
 import Testing
 

@@ -1,6 +1,4 @@
-import Base
 import Google
-import ProviderFakes
 import Subscriptions
 import Testing
 

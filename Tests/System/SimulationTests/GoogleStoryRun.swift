@@ -1,6 +1,5 @@
 import Base
 import BillingSimulation
-import Crypto
 import Google
 import JSON
 import ProviderAPI

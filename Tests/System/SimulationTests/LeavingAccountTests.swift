@@ -3,7 +3,6 @@ import BillingSimulation
 import Flows
 import Ledger
 import ProviderFakes
-import Subscriptions
 import TestEngines
 import Testing
 

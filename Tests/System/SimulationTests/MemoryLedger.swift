@@ -1,6 +1,4 @@
 import Base
-import Billing
-import Google
 import KnownStores
 import Stores
 import Subscriptions

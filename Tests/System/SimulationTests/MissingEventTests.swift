@@ -1,10 +1,7 @@
 import Base
-import Billing
 import BillingSimulation
-import Crypto
 import JSON
 import ProviderFakes
-import Storage
 import Stripe
 import TestEngines
 import Testing

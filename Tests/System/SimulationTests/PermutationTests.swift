@@ -1,10 +1,7 @@
-import Base
-import ProviderFakes
 import SeededRandom
 import Subscriptions
 import TestEngines
 import Testing
-import Tiers
 
 /// Whatever the order and the repetitions of deliveries, and whichever is lost, the end is the same.
 struct PermutationTests {

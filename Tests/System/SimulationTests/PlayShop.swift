@@ -1,5 +1,4 @@
 import Base
-import Billing
 import BillingSimulation
 import Configuration
 import Crypto
@@ -14,7 +13,6 @@ import ProviderFakes
 import RecordedStories
 import Storage
 import Stores
-import Stripe
 import Subscriptions
 import TestEngines
 import Testing

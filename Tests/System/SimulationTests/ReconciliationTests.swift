@@ -1,6 +1,5 @@
 import Answers
 import Apple
-import Apple
 import Base
 import BillingSimulation
 import Google

@@ -12,7 +12,6 @@ import Subscriptions
 import TestEngines
 import Testing
 import Tiers
-import Tiers
 
 /// The stores' questions before a refund, and the answers to them.
 struct RefundQuestionTests {

@@ -1,4 +1,3 @@
-import Base
 import Compression
 import SeededRandom
 import TestFiles

@@ -1,4 +1,3 @@
-import Base
 import Configuration
 import Testing
 import Tiers

@@ -2,7 +2,6 @@ import Accounts
 import Base
 import SeededRandom
 import Storage
-import Sync
 import TestEngines
 import Testing
 import Tiers

@@ -3,7 +3,6 @@ import JSON
 import Storage
 import Sync
 import TestDevices
-import TestEngines
 import TestFiles
 import Testing
 

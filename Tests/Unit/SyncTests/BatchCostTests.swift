@@ -1,6 +1,4 @@
-import Base
 import Crypto
-import JSON
 import Storage
 import Sync
 import TestDevices

@@ -3,7 +3,6 @@ import Base
 import Crypto
 import JSON
 import SeededRandom
-import Storage
 import Sync
 import TestDevices
 import TestEngines

@@ -2,10 +2,8 @@ import Base
 import Crypto
 import JSON
 import SeededRandom
-import Storage
 import Sync
 import TestDevices
-import TestEngines
 import Testing
 
 /// The form of a batch: every member that is missing, null, or of another type is named.

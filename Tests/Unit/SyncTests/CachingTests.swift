@@ -1,5 +1,4 @@
 import Base
-import Sync
 import TestDevices
 import Testing
 

@@ -1,6 +1,5 @@
 import Base
 import Crypto
-import JSON
 import Storage
 import Sync
 import TestDevices

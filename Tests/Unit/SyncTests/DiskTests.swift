@@ -2,7 +2,6 @@ import Accounts
 import Base
 import Crypto
 import Glibc
-import JSON
 import Storage
 import Sync
 import TestDevices

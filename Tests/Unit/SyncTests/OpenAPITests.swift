@@ -1,6 +1,5 @@
 import HTTPServer
 import JSON
-import Requests
 import Sync
 import TestDevices
 import TestFiles

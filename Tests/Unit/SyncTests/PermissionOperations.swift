@@ -1,6 +1,5 @@
 import Base
 import Crypto
-import JSON
 import TestDevices
 
 /// An operation that every role tries, and the member of a record that it would change.

@@ -1,7 +1,6 @@
 import Accounts
 import Base
 import Crypto
-import JSON
 import Sync
 import TestDevices
 import TestEngines

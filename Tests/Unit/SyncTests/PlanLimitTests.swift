@@ -1,5 +1,3 @@
-import Base
-import Sync
 import TestDevices
 import TestEngines
 import Testing

@@ -1,7 +1,6 @@
 import Base
 import Endpoints
 import Storage
-import Sync
 import TestEngines
 import TestFiles
 import Testing

@@ -1,9 +1,6 @@
 import Accounts
 import Base
-import Crypto
-import JSON
 import SeededRandom
-import Storage
 import Sync
 import TestDevices
 import TestEngines

@@ -1,8 +1,6 @@
 import Base
 import Crypto
 import JSON
-import Storage
-import Sync
 import TestDevices
 import TestEngines
 import Testing

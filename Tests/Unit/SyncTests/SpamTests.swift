@@ -1,8 +1,5 @@
 import Accounts
 import Base
-import Crypto
-import JSON
-import Storage
 import Sync
 import TestDevices
 import TestEngines

@@ -1,7 +1,6 @@
 import Accounts
 import Base
 import Storage
-import Sync
 import TestEngines
 import Testing
 import Tiers

@@ -1,5 +1,4 @@
 import Base
-import Crypto
 import Endpoints
 import HTTPMessages
 import HTTPServer

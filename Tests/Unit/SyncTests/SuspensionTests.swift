@@ -1,6 +1,5 @@
 import Base
 import Crypto
-import Sync
 import TestDevices
 import TestEngines
 import Testing

@@ -2,7 +2,6 @@ import Accounts
 import Base
 import Configuration
 import KnownStores
-import Sync
 import Testing
 
 @Suite struct SyncLimitsTests {

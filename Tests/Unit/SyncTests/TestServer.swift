@@ -3,8 +3,6 @@ import Base
 import Configuration
 import Crypto
 import Endpoints
-import HTTPClient
-import HTTPMessages
 import HTTPServer
 import HTTPSignatures
 import JSON

@@ -1,7 +1,5 @@
 package import Base
-internal import Jobs
 package import Storage
-internal import Stores
 package import Subscriptions
 
 /// Erases the personal data of an account that is gone. What the law requires about its money

@@ -1,4 +1,3 @@
-internal import Storage
 internal import Stores
 package import Subscriptions
 

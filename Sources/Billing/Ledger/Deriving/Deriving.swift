@@ -1,6 +1,5 @@
 package import Base
 package import Storage
-internal import Stores
 package import Subscriptions
 package import Tiers
 

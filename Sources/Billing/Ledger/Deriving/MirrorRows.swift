@@ -1,4 +1,3 @@
-internal import Base
 package import Storage
 internal import Stores
 package import Subscriptions

@@ -2,7 +2,6 @@ package import Base
 internal import Crypto
 internal import Jobs
 package import Storage
-internal import Stores
 package import Subscriptions
 
 /// The reads that an open reconciliation requested and has not judged yet. The jobs for all other

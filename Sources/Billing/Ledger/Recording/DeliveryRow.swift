@@ -1,4 +1,3 @@
-internal import Base
 internal import Storage
 internal import Stores
 internal import Subscriptions

@@ -1,8 +1,5 @@
 package import Base
-internal import Crypto
 package import JSON
-internal import Storage
-internal import Stores
 package import Subscriptions
 package import Tiers
 

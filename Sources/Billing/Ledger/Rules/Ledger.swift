@@ -1,5 +1,3 @@
-internal import Base
-internal import Jobs
 package import Storage
 package import Stores
 package import Subscriptions

@@ -5,8 +5,8 @@ import HTTPMessages
 import JSON
 import JWS
 import ProviderAPI
+import Stores
 import Subscriptions
-import TestCertificates
 import Testing
 import Tiers
 
@@ -69,7 +69,7 @@ struct APITests {
       verifier: Sample.verifier(), transport: transport, clock: clock)
   }
 
-  private func record(_ changes: [String: Answer] = [:]) throws -> AppleAnswer {
+  private func record(_ changes: [String: Answer] = [:]) throws -> StoreAnswer {
     let answers = Self.answers.merging(changes) { $1 }
     return try api(Transport(answers)).record(of: Sample.original)
   }
@@ -127,7 +127,7 @@ struct APITests {
         Self.historyAnswer(["\(page)"], next: "\(page + 1)"))
     }
     let answer = try record(pages)
-    #expect(answer.notes == [.historyCutShort])
+    #expect(answer.notes == ["history_cut_short"])
     #expect(answer.facts.count == 3 + 50)
   }
 

@@ -1,5 +1,4 @@
 import Apple
-import Base
 import StoreFacts
 import Subscriptions
 import Testing

@@ -1,7 +1,6 @@
 import Apple
 import Base
 import JSON
-import JWS
 import TestCertificates
 
 /// One app, one chain of certificates and one moment, shared by the tests.

@@ -3,7 +3,6 @@ import Base
 import Crypto
 import JSON
 import JWS
-import Subscriptions
 import TestCertificates
 import Testing
 import Tiers

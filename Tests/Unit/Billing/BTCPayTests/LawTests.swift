@@ -3,7 +3,6 @@ import Base
 import SeededRandom
 import Subscriptions
 import Testing
-import Tiers
 
 /// The facts about one account may arrive in any order and any number of times.
 struct LawTests {

@@ -1,7 +1,6 @@
 import BTCPay
 import Base
 import Subscriptions
-import Tiers
 
 /// The purchases of one account in short form, and the coverage that they give.
 struct Shop {

@@ -6,7 +6,6 @@ import Google
 import KnownStores
 import Ledger
 import Storage
-import TestEngines
 import Testing
 
 /// Google's answers may for a while not show a change that its push has announced.

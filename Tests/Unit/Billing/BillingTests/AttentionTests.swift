@@ -1,16 +1,13 @@
 import Answers
 import Apple
 import Base
-import Billing
 import Crypto
 import Goldens
 import JSON
 import Jobs
 import KnownStores
 import Ledger
-import RecordedStories
 import Storage
-import StripeSamples
 import Subscriptions
 import TestEngines
 import TestFiles
@@ -44,27 +41,13 @@ struct AttentionTests {
 
   /// One list for each time at which the list changes.
   @Test func `what stories leave for a human is what was looked at`() throws {
-    var text = ""
-    for name in Self.told {
-      let story = try #require(RecordedStory.all.first { $0.name == name }, "\(name)")
-      let installation = try RecordedInstallation(story, .sqlite)
-      var before: [String] = []
-      text += "\(name)\n"
-      for (index, step) in story.steps.enumerated() {
-        try installation.play(step, place: "step \(index + 1)")
-        // Stories open no accounts.
-        let items = try installation.attention(at: step.at).items.filter {
-          $0.kind != .unknownAccount
-        }
-        let lines = items.map { item in
-          "  \(item.kind.rawValue) \(item.subject) [\(item.detail)] since \(item.since)"
-            + (item.until.map { " until \($0)" } ?? "")
-        }
-        if lines == before { continue }
-        text += "\n\(step.at)\n" + lines.map { $0 + "\n" }.joined()
-        before = lines
+    let text = try RecordedInstallation.told(Self.told) { installation, now in
+      // Stories open no accounts.
+      let items = try installation.attention(at: now).items.filter { $0.kind != .unknownAccount }
+      return items.map { item in
+        "  \(item.kind.rawValue) \(item.subject) [\(item.detail)] since \(item.since)"
+          + (item.until.map { " until \($0)" } ?? "")
       }
-      text += "\n"
     }
     try expectGolden(text, "attention")
   }

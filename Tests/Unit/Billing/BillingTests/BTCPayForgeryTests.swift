@@ -1,7 +1,6 @@
 import BTCPay
 import Base
 import Billing
-import Crypto
 import Endpoints
 import HTTPMessages
 import HTTPServer
@@ -12,7 +11,6 @@ import ProviderAPI
 import ProviderFakes
 import Storage
 import Stores
-import Subscriptions
 import TestEngines
 import Testing
 

@@ -71,9 +71,7 @@ struct BrokenOffChangeTests {
     let catalogues = try Catalogues().all
     let harness = try Harness(engine, rules: catalogues[0])
     try harness.service().applyRules()
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.payer()
     try takeForce(catalogues[1], harness, at: day(1))
     try harness.decide(
       .quota(customer.account, byteCount: 7, until: nil, note: "large"), at: day(1))

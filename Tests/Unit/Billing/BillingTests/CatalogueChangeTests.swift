@@ -1,11 +1,9 @@
 import Answers
 import Base
 import Billing
-import Crypto
 import KnownStores
 import Ledger
 import Storage
-import Stripe
 import StripeSamples
 import Subscriptions
 import TestEngines
@@ -31,10 +29,7 @@ struct CatalogueChangeTests {
   private func paid(_ engine: TestEngine) throws -> (Harness, Customer) {
     let harness = try Harness(engine, rules: rules("old", [Self.premium]))
     try harness.service().applyRules()
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.subscription("created", 0))
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.subscriber()
     return (harness, customer)
   }
 
@@ -287,9 +282,7 @@ struct CatalogueChangeTests {
     ] {
       let harness = try Harness(engine, rules: rules("old", [premium]))
       try harness.service().applyRules()
-      let customer = Customer(tag: harness.tag)
-      try harness.post(customer.session())
-      try harness.post(customer.invoice(1, "paid", 0))
+      let customer = try harness.payer()
       harness.set(day(1))
       try harness.service(rules: rules("new", moved, ignored: ignored)).applyRules()
       #expect(try now(harness, customer) == expected)

@@ -1,8 +1,6 @@
 import Answers
 import Apple
 import Base
-import Billing
-import ClaimingDevice
 import Crypto
 import JSON
 import Ledger

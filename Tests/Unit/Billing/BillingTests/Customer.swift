@@ -54,3 +54,22 @@ struct Customer {
       id: "evt_\(tag)_\(name)", type: type, created: day(created), object: object, shape: shape)
   }
 }
+
+extension Harness {
+  /// A customer whose checkout and first payment Stripe reported, but no subscription yet.
+  func payer() throws -> Customer {
+    let customer = Customer(tag: tag)
+    try post(customer.session())
+    try post(customer.invoice(1, "paid", 0))
+    return customer
+  }
+
+  /// A customer whose checkout, subscription and first payment Stripe reported.
+  func subscriber() throws -> Customer {
+    let customer = Customer(tag: tag)
+    try post(customer.session())
+    try post(customer.subscription("created", 0))
+    try post(customer.invoice(1, "paid", 0))
+    return customer
+  }
+}

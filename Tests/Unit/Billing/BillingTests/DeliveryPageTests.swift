@@ -6,7 +6,6 @@ import Ledger
 import Storage
 import Stores
 import Stripe
-import StripeSamples
 import Subscriptions
 import TestEngines
 import Testing
@@ -136,10 +135,7 @@ struct DeliveryPageTests {
     engine: TestEngine
   ) throws {
     let harness = try Harness(engine)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.subscription("created", 0))
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.subscriber()
     let renewal = customer.invoice(2, "paid", 30, from: 30, to: 60)
     try harness.post(renewal)
     try harness.post(renewal)

@@ -1,10 +1,8 @@
 import Answers
 import Base
-import Billing
 import Crypto
 import Ledger
 import RecordedStories
-import Stripe
 import StripeSamples
 import Subscriptions
 import TestEngines
@@ -50,10 +48,7 @@ struct ExplanationTests {
   @Test(arguments: TestEngine.available)
   func `the label is told for now, and transitions with their causes`(engine: TestEngine) throws {
     let harness = try Harness(engine)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.subscription("created", 0))
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.subscriber()
     #expect(
       try harness.explanation(customer.account, at: day(40)).subscriptions.first?.label
         == .renewalPending)

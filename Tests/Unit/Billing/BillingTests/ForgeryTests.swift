@@ -1,9 +1,7 @@
 import Base
-import Crypto
 import Endpoints
 import HTTPMessages
 import HTTPServer
-import JSON
 import TestCertificates
 import Testing
 

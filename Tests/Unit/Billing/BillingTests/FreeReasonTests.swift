@@ -1,12 +1,7 @@
 import Accounts
 import Answers
-import Base
-import Billing
-import Ledger
 import Storage
-import Stripe
 import StripeSamples
-import Sync
 import TestEngines
 import Testing
 import Tiers

@@ -12,7 +12,6 @@ import Storage
 import Stores
 import Stripe
 import StripeSamples
-import Subscriptions
 import TestEngines
 import Testing
 import Tiers

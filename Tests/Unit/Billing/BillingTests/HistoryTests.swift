@@ -1,12 +1,8 @@
 import Answers
 import Base
-import Billing
 import Crypto
-import Ledger
 import Storage
-import Stripe
 import StripeSamples
-import Subscriptions
 import TestEngines
 import Testing
 import Tiers
@@ -44,9 +40,7 @@ struct HistoryTests {
     engine: TestEngine
   ) throws {
     let harness = try Harness(engine)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.payer()
     let deleted = customer.subscription("deleted", 10) {
       $0.status = "canceled"
       $0.endedAt = day(10)
@@ -79,9 +73,7 @@ struct HistoryTests {
   @Test(arguments: TestEngine.available)
   func `what is told of the future leaves the past alone`(engine: TestEngine) throws {
     let harness = try Harness(engine)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.payer()
     let before = try held(harness, customer.account)
     try harness.post(
       customer.subscription("updated", 5) { $0.cancelAtPeriodEnd = true })
@@ -94,10 +86,7 @@ struct HistoryTests {
     engine: TestEngine
   ) throws {
     let harness = try Harness(engine)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.subscription("created", 0))
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.subscriber()
     // The time before the first payment is recorded with the first month.
     try harness.post(customer.invoice(2, "paid", 30.5, from: 30, to: 60))
     var rows = try held(harness, customer.account)
@@ -117,9 +106,7 @@ struct HistoryTests {
     engine: TestEngine
   ) throws {
     let harness = try Harness(engine)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.payer()
     try harness.database.write(for: nil) { transaction in
       _ = try transaction.execute("DELETE FROM billing.held")
     }
@@ -134,10 +121,7 @@ struct HistoryTests {
   /// The second month's payment fails, and succeeds on day `paid`.
   private func transitionsOfLatePayment(_ paid: Double) throws -> [String] {
     let harness = try Harness(.sqlite)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.subscription("created", 0))
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.subscriber()
     try harness.post(customer.invoice(2, "payment_failed", 30, from: 30, to: 60))
     try harness.post(customer.invoice(2, "paid", paid, from: 30, to: 60))
     let subscription = try #require(
@@ -162,10 +146,7 @@ struct HistoryTests {
   @Test(arguments: TestEngine.available)
   func `edges of the clock bear the moments at which they came true`(engine: TestEngine) throws {
     let harness = try Harness(engine)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.subscription("created", 0))
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.subscriber()
     try harness.post(customer.invoice(2, "payment_failed", 30, from: 30, to: 60))
     try harness.post(
       customer.subscription("deleted", 50) {

@@ -1,8 +1,6 @@
 import Base
-import Billing
 import Crypto
 import Jobs
-import Storage
 import TestEngines
 import Testing
 

@@ -1,11 +1,9 @@
 import Answers
-import Base
 import Billing
 import KnownStores
 import Ledger
 import Storage
 import StripeSamples
-import Subscriptions
 import TestEngines
 import Testing
 import Tiers
@@ -39,10 +37,7 @@ struct LastSentenceTests {
   private func paid(_ rules: LedgerRules) throws -> (Harness, Customer) {
     let harness = try Harness(.sqlite, rules: rules)
     try harness.service().applyRules()
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.subscription("created", 0))
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.subscriber()
     return (harness, customer)
   }
 

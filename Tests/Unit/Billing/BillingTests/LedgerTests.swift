@@ -2,12 +2,10 @@ import Answers
 import Base
 import Billing
 import Crypto
-import JSON
 import Ledger
 import Storage
 import Stripe
 import StripeSamples
-import Subscriptions
 import TestEngines
 import Testing
 import Tiers
@@ -18,10 +16,7 @@ struct LedgerTests {
     throws
   {
     let harness = try Harness(engine)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.subscription("created", 0))
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.subscriber()
     #expect(
       try harness.schedule(customer.account) == [
         "always free never_subscribed", "\(day(0)) premium subscribed",
@@ -216,9 +211,7 @@ struct LedgerTests {
   @Test(arguments: TestEngine.available)
   func `a delivery about a subscription whose row was lost is taken`(engine: TestEngine) throws {
     let harness = try Harness(engine)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.payer()
     try harness.database.write(for: nil) { transaction in
       try transaction.execute("DELETE FROM billing.subscriptions")
     }

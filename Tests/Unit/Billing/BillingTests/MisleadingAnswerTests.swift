@@ -4,7 +4,6 @@ import Crypto
 import Jobs
 import Ledger
 import Storage
-import TestEngines
 import Testing
 
 /// Answers that do not come from Google's purchases API settle nothing and take nothing away.

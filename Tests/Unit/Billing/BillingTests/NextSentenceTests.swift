@@ -1,10 +1,8 @@
 import Answers
-import Base
 import KnownStores
 import Ledger
 import Storage
 import StripeSamples
-import Subscriptions
 import TestEngines
 import Testing
 import Tiers
@@ -17,10 +15,7 @@ struct NextSentenceTests {
 
   @Test func `of a renewal that nobody has reported it is told that it should be`() throws {
     let harness = try Harness(.sqlite)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.subscription("created", 0))
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.subscriber()
     let sentences = try harness.explanation(customer.account, at: day(40))
       .sentences(usedByteCount: 0)
     #expect(sentences[0].hasSuffix("because the plan has ended, until its payment is reported."))
@@ -31,10 +26,7 @@ struct NextSentenceTests {
 
   @Test func `what renews beneath a plan that was given is told`() throws {
     let harness = try Harness(.sqlite)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.subscription("created", 0))
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.subscriber()
     try harness.decide(
       .grant(customer.account, planID: "premium", from: day(0), until: nil, note: "a friend"),
       at: day(1))
@@ -45,10 +37,7 @@ struct NextSentenceTests {
 
   @Test func `what renews before the end of a plan that was given is told`() throws {
     let harness = try Harness(.sqlite)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.subscription("created", 0))
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.subscriber()
     try harness.decide(
       .grant(customer.account, planID: "premium", from: day(0), until: day(50), note: "a friend"),
       at: day(1))
@@ -90,10 +79,7 @@ struct NextSentenceTests {
   ) throws -> [String] {
     let rules = try Self.twoPlans()
     let harness = try Harness(.sqlite, rules: rules)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.subscription("created", 0))
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.subscriber()
     try above(harness, customer)
     return try harness.database.read { reader in
       try EntitlementExplanation(
@@ -171,10 +157,7 @@ struct NextSentenceTests {
   /// An account that paid for a month and will be erased on the eleventh day; nil: once it is exported.
   private func leaving(erasing moment: Double? = 10) throws -> (Harness, Customer) {
     let harness = try Harness(.sqlite)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.subscription("created", 0))
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.subscriber()
     try harness.leave(customer.account, at: day(3), erasing: moment.map { day($0) })
     return (harness, customer)
   }

@@ -17,7 +17,6 @@ import Subscriptions
 import TestEngines
 import TestFiles
 import Testing
-import Tiers
 
 /// The notices that an app's server gets when an account's subscriptions or plan have changed.
 struct NoticeTests {

@@ -1,6 +1,4 @@
 import Base
-import Billing
-import Crypto
 import JSON
 import KnownStores
 import Ledger

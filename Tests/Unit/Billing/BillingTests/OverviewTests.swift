@@ -1,11 +1,9 @@
 import Base
-import Billing
 import ClaimingDevice
 import Crypto
 import HTTPServer
 import JSON
 import RecordedStories
-import Storage
 import TestEngines
 import TestFiles
 import Testing

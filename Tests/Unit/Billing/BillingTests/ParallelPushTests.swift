@@ -1,6 +1,4 @@
 import Base
-import HTTPServer
-import TestEngines
 import Testing
 
 /// Pushes that arrive while Google's keys are being read: they wait, and nothing else waits with them.

@@ -1,10 +1,8 @@
-import Base
 import ClaimingDevice
 import Configuration
 import HTTPMessages
 import HTTPServer
 import JSON
-import Ledger
 import Storage
 import TestEngines
 import Testing

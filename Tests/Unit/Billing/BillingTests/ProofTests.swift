@@ -5,7 +5,6 @@ import Ledger
 import Storage
 import Stores
 import Stripe
-import StripeSamples
 import TestEngines
 import Testing
 

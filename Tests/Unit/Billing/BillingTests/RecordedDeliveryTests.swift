@@ -1,6 +1,5 @@
 import Answers
 import Base
-import Crypto
 import HTTPMessages
 import JSON
 import KnownStores

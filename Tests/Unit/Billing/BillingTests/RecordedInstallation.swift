@@ -21,7 +21,6 @@ import Repair
 import Storage
 import Stores
 import Stripe
-import StripeSamples
 import Subscriptions
 import TestEngines
 import Testing
@@ -36,10 +35,12 @@ final class RecordedInstallation {
   private let scratch: ScratchDatabase
   private let clock = Locked(Instant(seconds: 0))
   private let catalogue: Catalogue
+  private let ledger: Ledger
 
   init(_ story: RecordedStory, _ engine: TestEngine) throws {
     self.story = story
     catalogue = try CatalogueFile.catalogue(of: RecordedStory.catalogue)
+    ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
     scratch = try ScratchDatabase(engine, with: .schemas)
     database = try Database.open(scratch.location, owning: .billing)
     let clock = Clock { [clock] in clock.withLock { $0 } }
@@ -165,7 +166,7 @@ final class RecordedInstallation {
   /// Decodes every stored delivery again and merges its content, in order of arrival. Returns how many there
   /// were.
   func replay(at now: Instant) throws -> Int {
-    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
+    let ledger = ledger
     let kept = try database.read { reader in
       try DeliveryPage(DeliveryFilter(), of: ledger, reading: reader).deliveries
     }
@@ -193,7 +194,6 @@ final class RecordedInstallation {
 
   /// Finds what is known under a text, with or without the search key.
   func found(_ text: String, at now: Instant, withKey: Bool = true) throws -> Finding {
-    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
     return try database.read { reader in
       try Finding(
         text, owners: [], at: now, of: ledger, key: withKey ? Self.search : nil, reading: reader)
@@ -202,8 +202,7 @@ final class RecordedInstallation {
 
   /// The subscriptions that an object is part of.
   func wholes(of object: ObjectKey) throws -> [ObjectKey] {
-    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
-    return try database.read { try ledger.wholes(of: object, reading: $0) }
+    try database.read { try ledger.wholes(of: object, reading: $0) }
   }
 
   /// Every stored object, with the delivery that shows it and its content.
@@ -216,7 +215,7 @@ final class RecordedInstallation {
   }
 
   private func deleteAccount(at now: Instant) throws {
-    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
+    let ledger = ledger
     let account = story.account
     try database.write(for: nil) { transaction in
       _ = try ledger.decide(.accountDeleted(account), at: now, in: transaction)
@@ -271,7 +270,6 @@ final class RecordedInstallation {
 
   /// The overview as the account reads it.
   func overview(at now: Instant) throws -> JSON {
-    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
     let overview = try database.read { reader in
       try ledger.overview(of: story.account, at: now, reading: reader)
     }
@@ -280,7 +278,6 @@ final class RecordedInstallation {
 
   /// The account's payments and refunds, as it reads them.
   func payments(at now: Instant) throws -> JSON {
-    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
     let history = try database.read { reader in
       try ledger.paymentHistory(of: story.account, at: now, reading: reader)
     }
@@ -295,7 +292,6 @@ final class RecordedInstallation {
 
   /// Checks every monthly report against what is known of each subscription alone.
   func checkReports(at now: Instant) throws {
-    let ledger = Ledger(stores: .known, rules: LedgerRules(catalogue: catalogue))
     try database.read { reader in
       try ReportedStory(ledger, catalogue, at: now, reading: reader)
     }.check(story.name)

@@ -6,7 +6,6 @@ import RecordedStories
 import Repair
 import Storage
 import Stores
-import Stripe
 import StripeSamples
 import Subscriptions
 import TestEngines
@@ -39,11 +38,8 @@ struct ReplayTests {
     engine: TestEngine
   ) throws {
     let harness = try Harness(engine)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.subscription("created", 0))
+    let customer = try harness.subscriber()
     let paid = customer.invoice(1, "paid", 0)
-    try harness.post(paid)
     let right = try harness.digest(customer)
     try harness.database.write(for: nil) { transaction in
       try transaction.execute(
@@ -71,11 +67,8 @@ struct ReplayTests {
     engine: TestEngine
   ) throws {
     let harness = try Harness(engine)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.subscription("created", 0))
+    let customer = try harness.subscriber()
     let paid = customer.invoice(1, "paid", 0)
-    try harness.post(paid)
     let ended = customer.subscription("deleted", 10) {
       $0.status = "canceled"
       $0.endedAt = day(10)

@@ -2,7 +2,6 @@ import Answers
 import Base
 import Ledger
 import Report
-import SeededRandom
 import Storage
 import Subscriptions
 import Testing

@@ -3,7 +3,6 @@ import Base
 import Configuration
 import Crypto
 import JSON
-import Storage
 import Subscriptions
 import TestEngines
 import Testing

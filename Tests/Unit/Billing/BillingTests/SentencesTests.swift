@@ -32,21 +32,10 @@ struct SentencesTests {
 
   /// The sentences for each time at which they change.
   @Test func `the sentences of every kind of story are those that were looked at`() throws {
-    var text = ""
-    for name in Self.told {
-      let story = try #require(RecordedStory.all.first { $0.name == name }, "\(name)")
-      let installation = try RecordedInstallation(story, .sqlite)
-      var before: [String] = []
-      text += "\(name)\n"
-      for (index, step) in story.steps.enumerated() {
-        try installation.play(step, place: "step \(index + 1)")
-        let sentences = try installation.explanation(at: step.at).sentences(usedByteCount: 1000)
-        #expect(sentences.count == 3)
-        if sentences == before { continue }
-        text += "\n\(step.at)\n" + sentences.map { "  \($0)\n" }.joined()
-        before = sentences
-      }
-      text += "\n"
+    let text = try RecordedInstallation.told(Self.told) { installation, now in
+      let sentences = try installation.explanation(at: now).sentences(usedByteCount: 1000)
+      #expect(sentences.count == 3)
+      return sentences.map { "  \($0)" }
     }
     try expectGolden(text, "sentences")
   }
@@ -65,9 +54,7 @@ struct SentencesTests {
 
   @Test func `after a failed payment a card helps as long as the store tries it`() throws {
     let harness = try Harness(.sqlite)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.payer()
     try harness.post(customer.subscription("updated", 30) { $0.status = "past_due" })
     try harness.post(customer.invoice(2, "payment_failed", 30, from: 30, to: 60))
     func sentences(_ now: Double) throws -> [String] {
@@ -116,10 +103,7 @@ struct SentencesTests {
 
   @Test func `a payment that was heard of late bears the time at which it came`() throws {
     let harness = try Harness(.sqlite)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.subscription("created", 0))
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.subscriber()
     try harness.post(customer.invoice(2, "paid", 30, from: 30, to: 60), at: day(35))
     #expect(
       try harness.explanation(customer.account, at: day(36)).sentences(usedByteCount: 0)[1]
@@ -133,9 +117,7 @@ struct SentencesTests {
     engine: TestEngine
   ) throws {
     let harness = try Harness(engine)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.payer()
     let key = try #require(
       harness.explanation(customer.account, at: day(9)).subscriptions.first
     ).key
@@ -165,9 +147,7 @@ struct SentencesTests {
   @Test(arguments: TestEngine.available)
   func `of an account that was erased it is told that it was`(engine: TestEngine) throws {
     let harness = try Harness(engine)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.payer()
     try harness.erase(customer.account, at: day(40))
     func sentences(about moment: Double) throws -> [String] {
       try harness.explanation(customer.account, at: day(50), about: day(moment))
@@ -192,9 +172,7 @@ struct SentencesTests {
   /// A customer who paid for a month. On the twelfth day the store reports that it ended on the tenth.
   private func ended() throws -> (Harness, Customer) {
     let harness = try Harness(.sqlite)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.payer()
     let deleted = customer.subscription("deleted", 10) {
       $0.status = "canceled"
       $0.endedAt = day(10)
@@ -243,10 +221,7 @@ struct SentencesTests {
 
   @Test func `of a time to come it is told what holds if nothing more comes`() throws {
     let harness = try Harness(.sqlite)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.subscription("created", 0))
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.subscriber()
     let explanation = try explanation(harness, customer, at: 1, about: 40)
     #expect(explanation.heldThen == nil)
     #expect(explanation.subscriptions.first?.label == .active)

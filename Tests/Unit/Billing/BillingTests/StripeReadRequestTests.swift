@@ -1,5 +1,4 @@
 import Base
-import Billing
 import JSON
 import KnownStores
 import Ledger
@@ -57,9 +56,7 @@ struct StripeReadRequestTests {
     engine: TestEngine
   ) throws {
     let harness = try Harness(engine)
-    let customer = Customer(tag: harness.tag)
-    try harness.post(customer.session())
-    try harness.post(customer.invoice(1, "paid", 0))
+    let customer = try harness.payer()
     let paused = customer.subscription("updated", 3) { $0.status = "paused" }
     for _ in 0..<2 { try harness.post(paused) }
     try harness.post(customer.subscription("paused", 3.1) { $0.status = "paused" })

@@ -1,5 +1,4 @@
 import Base
-import Billing
 import Jobs
 import Storage
 import TestEngines

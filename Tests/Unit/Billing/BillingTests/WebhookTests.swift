@@ -1,5 +1,4 @@
 import Base
-import Billing
 import JSON
 import Storage
 import Stripe

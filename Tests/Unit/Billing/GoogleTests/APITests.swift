@@ -267,7 +267,7 @@ struct APITests {
     let older = (10..<60).map { "GPA.\($0)" }
     let answer = try api(script).read(token: Self.token, readNumber: 1, orders: older)
     #expect(answer.facts.contains { $0.key.id == "GPA.Z" })
-    #expect(answer.notes == [.orderMissing])
+    #expect(answer.notes == ["order_missing"])
     #expect(script.requests.withLock { $0.count } == 22)
   }
 
@@ -276,7 +276,7 @@ struct APITests {
       (200, Self.answer(#"{"externalAccountIdentifiers":{"obfuscatedExternalAccountId":"alice"}}"#))
     }
     let answer = try api(script).read(token: Self.token, readNumber: 1)
-    #expect(answer.notes == [.malformedAccount])
+    #expect(answer.notes == ["malformed_account"])
   }
 
   /// The end that the purchase shows; `now` is 2026-05-28.
@@ -392,7 +392,7 @@ struct APITests {
       request.url.contains("/orders/") ? (status, "") : (200, Self.answer())
     }
     let answer = try api(script).read(token: Self.token, readNumber: 1, orders: ["GPA.7"])
-    #expect(answer.notes == [.orderMissing])
+    #expect(answer.notes == ["order_missing"])
     #expect(answer.facts.count == 1)
   }
 

@@ -3,7 +3,6 @@ import Google
 import StoreFacts
 import Subscriptions
 import Testing
-import Tiers
 
 /// The coverage of Google Play purchases in the cases that most systems get wrong.
 struct FoldTests {

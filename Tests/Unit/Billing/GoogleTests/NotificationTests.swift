@@ -1,7 +1,6 @@
 import Base
 import Crypto
 import Google
-import JSON
 import Stores
 import Subscriptions
 import Testing

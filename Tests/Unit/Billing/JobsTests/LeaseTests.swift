@@ -98,10 +98,7 @@ import Testing
     _ engine: TestEngine
   ) throws {
     let queue = try Queue(engine)
-    try queue.request()
-    let first = try queue.lease()
-    queue.pass(JobRules.leaseTime)
-    let second = try queue.lease()
+    let (first, second) = try queue.overtaken()
     #expect(try queue.commit(first))
     #expect(try queue.commit(second))
     #expect(try queue.job().committed == 2)
@@ -112,10 +109,7 @@ import Testing
     _ engine: TestEngine
   ) throws {
     let queue = try Queue(engine)
-    try queue.request()
-    let first = try queue.lease()
-    queue.pass(JobRules.leaseTime)
-    let second = try queue.lease()
+    let (first, second) = try queue.overtaken()
     try queue.request()
     #expect(try !queue.commit(first))
     #expect(try queue.leases().isEmpty)
@@ -151,10 +145,7 @@ import Testing
   @Test(arguments: TestEngine.available)
   func `a failure after a late commit leaves the job settled`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.request()
-    let first = try queue.lease()
-    queue.pass(JobRules.leaseTime)
-    let second = try queue.lease()
+    let (first, second) = try queue.overtaken()
     try queue.commit(first)
     try queue.retry(second, .refused("late"))
     #expect(try queue.job().state == .settled)
@@ -163,10 +154,7 @@ import Testing
   @Test(arguments: TestEngine.available)
   func `a late commit ends the failure that its lateness was`(_ engine: TestEngine) throws {
     let queue = try Queue(engine)
-    try queue.request()
-    let first = try queue.lease()
-    queue.pass(JobRules.leaseTime)
-    let second = try queue.lease()
+    let (first, second) = try queue.overtaken()
     let late = try queue.job()
     #expect(late.failingSince == queue.now)
     #expect(late.lastError == "the reader did not come back in time")

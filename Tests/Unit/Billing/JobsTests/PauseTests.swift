@@ -136,10 +136,7 @@ import Testing
     _ engine: TestEngine
   ) throws {
     let queue = try Queue(engine)
-    try queue.request(confirmations: 1)
-    let first = try queue.lease()
-    queue.pass(JobRules.leaseTime)
-    let second = try queue.lease()
+    let (first, second) = try queue.overtaken(confirmations: 1)
     try queue.commit(first)
     #expect(try queue.leases().isEmpty)
     try queue.commit(second)
@@ -152,10 +149,7 @@ import Testing
     _ engine: TestEngine
   ) throws {
     let queue = try Queue(engine)
-    try queue.request(confirmations: 1)
-    let first = try queue.lease()
-    queue.pass(JobRules.leaseTime)
-    let second = try queue.lease()
+    let (first, second) = try queue.overtaken(confirmations: 1)
     try queue.commit(first)
     let confirmed = queue.now + JobRules.confirmationDelay
     try queue.retry(second, .transient("down", retryAfter: nil))

@@ -49,6 +49,14 @@ final class Queue: Sendable {
     return leases[0]
   }
 
+  /// Two leases of a requested job; the first ran out, so the second was given.
+  func overtaken(confirmations: Int = 0) throws -> (first: Lease, second: Lease) {
+    try request(confirmations: confirmations)
+    let first = try lease()
+    pass(JobRules.leaseTime)
+    return (first, try lease())
+  }
+
   @discardableResult
   func commit(_ lease: Lease, readBegan: Instant? = nil) throws -> Bool {
     let now = now

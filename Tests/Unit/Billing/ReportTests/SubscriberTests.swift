@@ -1,4 +1,3 @@
-import Base
 import Report
 import Subscriptions
 import Testing

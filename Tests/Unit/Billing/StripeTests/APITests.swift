@@ -2,6 +2,7 @@ import Base
 import HTTPMessages
 import JSON
 import ProviderAPI
+import Stores
 import Stripe
 import StripeSamples
 import Subscriptions
@@ -44,7 +45,7 @@ struct APITests {
 
   private func record(
     _ answers: [String: JSONValue] = answers, environment: StoreEnvironment = .live
-  ) throws(APIFailure) -> StripeAnswer {
+  ) throws(APIFailure) -> StoreAnswer {
     try api(Transport(answers), environment: environment).record(of: "sub_1")
   }
 
@@ -157,7 +158,7 @@ struct APITests {
     ]
     answers[path] = Self.list([refund], hasMore: true)
     answers[path + "&starting_after=re_1"] = Self.list([refund], hasMore: true)
-    #expect(try record(answers).notes == [.listCutShort])
+    #expect(try record(answers).notes == ["list_cut_short"])
   }
 
   @Test(arguments: [

@@ -1,5 +1,6 @@
 import Base
 import JSON
+import Stores
 import Stripe
 import StripeSamples
 import Subscriptions
@@ -29,8 +30,8 @@ struct EventTests {
   private func undecodable(_ body: [UInt8]) -> (id: String?, code: JSONError.Code)? {
     do {
       _ = try decode(body)
-    } catch StripeEventError.undecodable(let id, let error) {
-      return (id, error.code)
+    } catch let error as UndecodableDelivery {
+      return (error.id, error.error.code)
     } catch {
       Issue.record("another error: \(error)")
     }
@@ -165,8 +166,8 @@ struct EventTests {
     #expect(event.connectedAccount == "acct_1")
   }
 
-  @Test func `a thin event is told apart`() {
-    #expect(throws: StripeEventError.thin) {
+  @Test func `a thin event is no snapshot`() {
+    #expect(throws: UndecodableDelivery.self) {
       try decode(Array(#"{"id":"evt_1","object":"v2.core.event","type":"v1.x"}"#.utf8))
     }
   }

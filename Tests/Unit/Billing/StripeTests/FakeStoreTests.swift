@@ -1,6 +1,5 @@
 import Base
 import HTTPMessages
-import JSON
 import ProviderAPI
 import ProviderFakes
 import SeededRandom

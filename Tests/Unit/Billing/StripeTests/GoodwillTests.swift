@@ -1,4 +1,3 @@
-import Base
 import StoreFacts
 import Stripe
 import Subscriptions

@@ -1,5 +1,6 @@
 import Base
 import JSON
+import Stores
 import Stripe
 import StripeSamples
 import Subscriptions
@@ -150,7 +151,7 @@ struct PaymentEventTests {
 
   @Test func `an id of ten kilobytes is undecodable`() {
     let object = Self.refund.adding(["id": .string(String(repeating: "r", count: 10_000))])
-    #expect(throws: StripeEventError.self) { try decode("refund.created", object) }
+    #expect(throws: UndecodableDelivery.self) { try decode("refund.created", object) }
   }
 
   /// Every event that the endpoint asks Stripe to deliver, and the kind of mirror that it feeds.

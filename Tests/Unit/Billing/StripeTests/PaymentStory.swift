@@ -1,7 +1,5 @@
-import Base
 import StoreFacts
 import Stripe
-import Subscriptions
 
 /// A payment of an invoice, as basil and later versions report it.
 func invoicePayment(

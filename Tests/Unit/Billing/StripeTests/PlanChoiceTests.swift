@@ -1,9 +1,6 @@
-import Base
-import StoreFacts
 import Stripe
 import Subscriptions
 import Testing
-import Tiers
 
 /// Items that change within a paid period and are billed with the next one (`proration_behavior`
 /// `create_prorations` or `none`): a choice holds until another choice or a payment.

@@ -1,5 +1,4 @@
 import Base
-import Crypto
 import Stripe
 import Testing
 

@@ -1,4 +1,3 @@
-import Base
 import Google
 import SeededRandom
 import StoreFacts

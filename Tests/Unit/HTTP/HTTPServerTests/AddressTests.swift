@@ -1,4 +1,3 @@
-import Base
 import HTTPMessages
 import HTTPServer
 import RawClient

@@ -1,6 +1,5 @@
 import Glibc
 import Storage
-import TestEngines
 
 /// The short names of everything in a statement or migration that the two engines would read differently.
 func dialectViolations(_ sql: String) -> [String] {

@@ -1,7 +1,6 @@
 import Base
 import Glibc
 import Migrations
-import Storage
 import TestFiles
 
 /// A migration given as text.

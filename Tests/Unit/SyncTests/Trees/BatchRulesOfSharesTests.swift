@@ -1,7 +1,6 @@
 import Base
 import Sync
 import Testing
-import Tiers
 
 /// Checks the rules of shares and links in every small case against tables. See `BatchRulesTests`.
 @Suite struct BatchRulesOfSharesTests {

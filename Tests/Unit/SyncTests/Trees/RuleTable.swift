@@ -1,4 +1,3 @@
-import Base
 import Sync
 
 /// The expected results of the rules, as tables: the first line that holds names the rule.
