@@ -193,16 +193,16 @@ let package = Package(
     module(
       "Accounts",
       [
-        "Base", "Configuration", "Crypto", "Endpoints", "HTTPMessages", "HTTPSignatures", "JSON",
-        "Requests", "Storage", "Tiers",
+        "Archive", "Base", "Configuration", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer",
+        "HTTPSignatures", "JSON", "Requests", "Storage", "Tiers",
       ]),
     module(
       "Sync",
       [
-        "Accounts", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer",
-        "Storage",
-        "Endpoints", "Tiers", "Configuration", "OpenAPI", "Requests",
+        "Accounts", "Archive", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
+        "HTTPServer", "Storage", "Endpoints", "Tiers", "Configuration", "OpenAPI", "Requests",
       ]),
+    module("KnownProtocols", ["Accounts", "Sync"]),
 
     module("CommandLine", ["Base", "Configuration", "JSON"]),
     module(
@@ -217,18 +217,21 @@ let package = Package(
       "Moving",
       [
         "Accounts", "Acts", "Answers", "Archive", "Base", "CommandLine", "Configuration",
-        "Crypto", "JSON", "KnownStores", "Ledger", "Repair", "Storage", "Stores", "Subscriptions",
-        "Sync", "Tiers",
+        "Crypto", "JSON", "KnownProtocols", "KnownStores", "Ledger", "Repair", "Storage", "Stores",
+        "Subscriptions", "Sync", "Tiers",
       ]),
     module(
       "Doctor",
       [
-        "Acts", "Answers", "Audit", "Backup", "Base", "CommandLine", "Configuration", "Crypto",
-        "JSON", "KnownStores", "Ledger", "ProviderAPI", "Repair", "Storage", "Stores",
+        "Accounts", "Acts", "Answers", "Audit", "Backup", "Base", "CommandLine", "Configuration",
+        "Crypto", "JSON", "KnownProtocols", "KnownStores", "Ledger", "ProviderAPI", "Repair",
+        "Storage", "Stores",
         "Subscriptions", "Sync", "Tiers",
       ]),
 
-    program("Sources/Programs/coffer-sync", ["Configuration", "Endpoints", "KnownStores", "Sync"]),
+    program(
+      "Sources/Programs/coffer-sync",
+      ["Configuration", "Endpoints", "KnownProtocols", "KnownStores", "Sync"]),
     program(
       "Sources/Programs/coffer-billing",
       ["Configuration", "Endpoints", "Billing", "KnownStores"]),
@@ -397,7 +400,7 @@ let package = Package(
     tests(
       "Unit/DoctorTests",
       ["Base", "Configuration", "Doctor", "KnownStores", "Storage", "TestEngines"]),
-    tests("Unit/MovingTests", ["Archive", "Base", "Moving", "TestEngines"]),
+    tests("Unit/MovingTests", ["Archive", "Base", "Moving", "Sync", "TestEngines"]),
     tests("Unit/Billing/ImportingTests", ["Importing", "SeededRandom"]),
     tests(
       "Unit/Billing/BillingTests",
@@ -412,9 +415,9 @@ let package = Package(
     tests(
       "Unit/SyncTests",
       [
-        "Accounts", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer",
-        "HTTPClient", "Endpoints", "Storage", "Tiers", "Configuration", "Requests", "Sync",
-        "TestDevices", "TestEngines", "TestFiles", "Goldens", "LocalServer", "SeededRandom",
+        "Accounts", "Archive", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
+        "HTTPServer", "HTTPClient", "Endpoints", "Storage", "Tiers", "Configuration", "Requests",
+        "Sync", "TestDevices", "TestEngines", "TestFiles", "Goldens", "LocalServer", "SeededRandom",
         "RawClient", "KnownStores",
       ], exclude: ["PermissionMatrix.md"]),
     tests("Unit/TidyTests", ["TestFiles"]),

@@ -84,6 +84,7 @@ package struct Doctor {
     var checks = [schema, clock].map { $0() } + files()
     if let directory = sqliteDirectory { checks.append(integrity(directory)) }
     checks += [check("owners", owners), check("usage", usage)]
+    checks += protocolRows()
     checks += [objectRows(), check("contents", contents), check("orphans", orphans)]
     return checks + [check("leftovers", leftovers), check("drift", drift), check("keys", keys)]
   }
@@ -255,7 +256,7 @@ package struct Doctor {
   private func usage() throws -> Check {
     let recount = Recount(database, catalogue: configuration.catalogue)
     var (checked, wrong, first) = (0, 0, Identifier?.none)
-    try accounts { account in
+    try accounts("recounting") { account in
       checked += 1
       guard let finding = try recount.audit(account), !finding.isRight else { return }
       wrong += 1
@@ -276,9 +277,9 @@ package struct Doctor {
   var sampleText: String { extent.takesAll ? "" : " of a sample" }
 
   /// Runs `body` for all accounts, or for some from a random one on.
-  private func accounts(_ body: (Identifier) throws -> Void) throws {
+  func accounts(_ what: String, _ body: (Identifier) throws -> Void) throws {
     guard !extent.takesAll else {
-      try AccountWalk.each("recounting", of: database) { account, _ in try body(account) }
+      try AccountWalk.each(what, of: database) { account, _ in try body(account) }
       return
     }
     let some = try sample { try AccountWalk.page(behind: $0, limit: $1, of: database) }

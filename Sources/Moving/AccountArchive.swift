@@ -15,15 +15,7 @@ package enum AccountArchive {
 
   package static let account = "account.json"
   package static let billing = "billing.json"
-  package static let files = "files/"
-  package static let contents = "contents/"
   package static let deliveries = "deliveries/"
-
-  /// Names sort in the order in which they were made.
-  package static func numbered(_ folder: String, _ number: Int) -> String {
-    let text = String(number)
-    return folder + String(repeating: "0", count: max(0, 6 - text.count)) + text + ".json"
-  }
 
   /// A page of records has at most a megabyte; billing's part has at most what an account could ever decide.
   package static let limits = JSONLimits(byteCountMax: 64 << 20, valueCountMax: 1 << 20)

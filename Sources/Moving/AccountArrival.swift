@@ -143,7 +143,7 @@ package struct AccountArrival: Sendable {
   }
 
   private var large: [ArchiveReader.File] {
-    arriving.archive.files(in: AccountArchive.contents)
+    arriving.archive.files(in: TreeExport.contents)
       .filter { $0.byteCount > MovedContent.inlineByteCountMax }
   }
 
@@ -181,7 +181,7 @@ package struct AccountArrival: Sendable {
     return try act.atOnce(at: now) { transaction in
       let (moved, archive) = (arriving.account, arriving.archive)
       try moved.insert(at: now, in: transaction)
-      for file in archive.files(in: AccountArchive.files) {
+      for file in archive.files(in: TreeExport.files) {
         for record in try ArrivingAccount.records(
           file, archive, of: moved.id, areChecked: true)
         {
@@ -189,7 +189,7 @@ package struct AccountArrival: Sendable {
         }
       }
       var documentCount: Int64 = 0
-      for file in archive.files(in: AccountArchive.contents) {
+      for file in archive.files(in: TreeExport.contents) {
         documentCount += 1
         let document = try ArrivingAccount.document(file)
         if objects[document] == nil {

@@ -7,6 +7,7 @@ package import CommandLine
 package import Configuration
 internal import Crypto
 internal import JSON
+internal import KnownProtocols
 internal import KnownStores
 internal import Ledger
 internal import Repair
@@ -22,12 +23,11 @@ package struct AccountExport {
   private let writer: ArchiveWriter
   /// Whether the account's deletion waits for this export.
   private var isAwaited = false
-  private var recordCount = 0
-  private var documentCount = 0
+  private var counts: [(name: String, count: Int64)] = []
   private var deliveryCount = 0
   private var erasedCount = 0
   private var left: (shares: Int64, links: Int64) = (0, 0)
-  private var objects: [(file: Identifier, object: Identifier, byteCount: Int64)] = []
+  private var objects: [ProtocolExport.Object] = []
 
   private init(
     _ database: Database, _ configuration: DatabaseConfiguration, _ writer: ArchiveWriter
@@ -81,30 +81,32 @@ package struct AccountExport {
       let account = try DatabaseSession.account(reader, name)
       isAwaited = try AccountDeletion.find(account.id, reading: reader)?.state == .exporting
       try writeAccount(account.id, reader)
-      try writeFiles(of: account.id, reader, progress)
+      for room in KnownProtocols.all {
+        let export = try room.export(account.id, from: reader, to: writer) { progress.done += $0 }
+        counts += export.counts
+        objects += export.objects
+      }
       try writeBilling(of: account.id, reader)
       return account
     }
-    for (file, object, byteCount) in objects {
+    for object in objects {
       guard let store else {
         throw CommandFailure(
           .configuration, "COFFER_OBJECTS names no object store: large contents are stored there")
       }
-      guard let content = try store.open(object), content.byteCount == byteCount else {
+      guard let content = try store.open(object.key), content.byteCount == object.byteCount else {
         throw CommandFailure(
-          .refused,
-          "the content of \(file) is not in the object store; run coffer doctor for details")
+          .refused, "\(object.file) is not in the object store; run coffer doctor for details")
       }
-      try writer.add("\(AccountArchive.contents)\(file)", content) { progress.done += $0 }
+      try writer.add(object.file, content) { progress.done += $0 }
     }
     withExtendedLifetime(hold) {}
     return account
   }
 
   private var text: String {
-    var text =
-      "records     \(recordCount)\ndocuments   \(documentCount) with content\n"
-      + "deliveries  \(deliveryCount)\n"
+    let all = counts + [("deliveries", Int64(deliveryCount))]
+    var text = Prose.fields(all.map { ($0.name, String($0.count)) }, width: 12)
     if erasedCount > 0 {
       let were = erasedCount == 1 ? "1 delivery was" : "\(erasedCount) deliveries were"
       text +=
@@ -119,9 +121,7 @@ package struct AccountExport {
   }
 
   private var members: [JSONValue.Member] {
-    [
-      .init("records", .integer(Int64(recordCount))),
-      .init("documents", .integer(Int64(documentCount))),
+    counts.map { .init($0.name, .integer($0.count)) } + [
       .init("deliveries", .integer(Int64(deliveryCount))),
       .init("erased_deliveries", .integer(Int64(erasedCount))),
       .init("links_left", .integer(left.links)), .init("shares_left", .integer(left.shares)),
@@ -140,33 +140,6 @@ package struct AccountExport {
     try writer.add(AccountArchive.account, moved.json.encoded())
   }
 
-  private mutating func writeFiles(
-    of account: Identifier, _ reader: Reader, _ progress: Progress
-  ) throws {
-    var (last, number) = (Int64(-1), 0)
-    while true {
-      let page = try MovedFile.page(reader, of: account, after: last)
-      guard let end = page.last else { return }
-      (last, number) = (end.sequence, number + 1)
-      recordCount += page.count
-      try writer.add(
-        AccountArchive.numbered(AccountArchive.files, number),
-        JSONValue.object([.init("files", .array(page.map(\.json)))]).encoded())
-      let documents = page.filter { $0.contentByteCount != nil }
-      documentCount += documents.count
-      for file in documents {
-        if let object = file.objectID, let byteCount = file.contentByteCount {
-          objects.append((file.id, object, byteCount))
-        }
-      }
-      let small = documents.filter { $0.objectID == nil }.map(\.id)
-      try MovedContent.inline(of: small, reader) { file, bytes in
-        try writer.add("\(AccountArchive.contents)\(file)", bytes)
-        progress.done += Int64(bytes.count)
-      }
-    }
-  }
-
   private mutating func writeBilling(of account: Identifier, _ reader: Reader) throws {
     let ledger = Ledger(stores: .known, configuration)
     let belongings = try ledger.belongings(of: account, reading: reader)
@@ -178,7 +151,7 @@ package struct AccountExport {
           .configuration, "COFFER_SEALING_KEYS is not set, and deliveries are stored encrypted")
       }
       for (index, delivery) in belongings.deliveries.enumerated() {
-        let file = AccountArchive.numbered(AccountArchive.deliveries, index + 1)
+        let file = ArchiveWriter.numbered(AccountArchive.deliveries, index + 1)
           .replacing(".json", with: ".message")
         try writer.add(
           file,

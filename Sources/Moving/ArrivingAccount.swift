@@ -38,12 +38,12 @@ package struct ArrivingAccount: Sendable {
     do {
       account = try MovedAccount(try Self.json(AccountArchive.account, archive))
       var tree = MovedTree(of: account)
-      for file in archive.files(in: AccountArchive.files) {
+      for file in archive.files(in: TreeExport.files) {
         for record in try Self.records(
           file, archive, of: account.id, areChecked: false)
         { try tree.add(record) }
       }
-      for file in archive.files(in: AccountArchive.contents) {
+      for file in archive.files(in: TreeExport.contents) {
         try tree.addContent(of: try Self.document(file), byteCount: file.byteCount)
       }
       try tree.requireWhole()
@@ -78,7 +78,7 @@ package struct ArrivingAccount: Sendable {
   private static func requireKnownNames(
     of archive: ArchiveReader, _ path: String
   ) throws(CommandFailure) {
-    let folders = [AccountArchive.files, AccountArchive.contents, AccountArchive.deliveries]
+    let folders = [TreeExport.files, TreeExport.contents, AccountArchive.deliveries]
     for file in archive.files
     where ![AccountArchive.account, AccountArchive.billing].contains(file.name) {
       guard folders.contains(where: file.name.hasPrefix) else {
@@ -109,7 +109,7 @@ package struct ArrivingAccount: Sendable {
 
   /// The document that a file of the archive holds the content of.
   package static func document(_ file: ArchiveReader.File) throws -> Identifier {
-    guard let id = Identifier(String(file.name.dropFirst(AccountArchive.contents.count))) else {
+    guard let id = Identifier(String(file.name.dropFirst(TreeExport.contents.count))) else {
       throw MovingError("\(file.name) is not the content of a document")
     }
     return id

@@ -1,4 +1,4 @@
-internal import Accounts
+package import Accounts
 internal import Base
 package import Configuration
 internal import Endpoints
@@ -15,7 +15,9 @@ package enum SyncProgram {
   private static let sweepSeconds: Int64 = 30
 
   /// Serves until a signal stops it.
-  package static func run(_ configuration: SyncConfiguration) throws {
+  package static func run(
+    _ configuration: SyncConfiguration, serving protocols: [any ProtocolRoom.Type]
+  ) throws {
     let database = try Database.open(configuration.database, owning: .sync)
     defer { database.close() }
     let catalogue = try database.read {
@@ -37,14 +39,13 @@ package enum SyncProgram {
         clock: configuration.clock),
       catalogue: catalogue, limits: limits,
       registration: configuration.registration,
-      trustsProxies: !configuration.trustedProxies.isEmpty, clock: configuration.clock)
-    api.transfers.start()
+      trustsProxies: !configuration.trustedProxies.isEmpty, clock: configuration.clock,
+      protocols: protocols)
+    api.host.transfers.start()
     // Stopped after the pool, because its last uploads still count.
-    defer { api.transfers.stop() }
+    defer { api.host.transfers.stop() }
     defer { pool.stop() }
-    let sweeper = Sweeper(
-      database, objects, catalogue: catalogue, limits: limits,
-      clock: configuration.clock)
+    let sweeper = Sweeper(api.host, api.protocols)
     // Runs before the first request, so that no reservation of an earlier process takes up room.
     try sweeper.settleUploads()
     sweeper.start(every: sweepSeconds)

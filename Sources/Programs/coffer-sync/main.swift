@@ -1,12 +1,13 @@
 internal import Configuration
 internal import Endpoints
+internal import KnownProtocols
 internal import KnownStores
 internal import Sync
 
 Daemon.takeSignals()
 let configuration = Launch.configuration(of: .sync, .coffer, SyncConfiguration.init)
 do {
-  try SyncProgram.run(configuration)
+  try SyncProgram.run(configuration, serving: KnownProtocols.all)
 } catch {
   Launch.end(.sync, error)
 }

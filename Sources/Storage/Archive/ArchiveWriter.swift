@@ -6,6 +6,12 @@ internal import Glibc
 /// SHA-256 of each other file. The archive has its name only once it is whole and durable. A writer
 /// that is dropped before leaves nothing.
 package final class ArchiveWriter {
+  /// Names sort in the order in which they were made.
+  package static func numbered(_ folder: String, _ number: Int) -> String {
+    let text = String(number)
+    return folder + String(repeating: "0", count: max(0, 6 - text.count)) + text + ".json"
+  }
+
   private let path: String
   private let modified: Int64
   private let descriptor: Int32

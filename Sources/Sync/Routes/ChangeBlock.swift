@@ -14,7 +14,7 @@ struct ChangeBlock: SyncWrite {
     case remove = "DELETE"
   }
 
-  let api: SyncAPI
+  let host: ProtocolHost
   let change: Change
   let pattern = "/v1/blocks/{account}"
   let bodyByteCountMax = 0

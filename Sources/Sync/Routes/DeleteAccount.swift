@@ -10,7 +10,7 @@ internal import Storage
 
 /// `DELETE /v1/account`: requests the account's erasure, after a time in which it can be cancelled.
 struct DeleteAccount: SyncWrite {
-  let api: SyncAPI
+  let host: ProtocolHost
   let method = "DELETE"
   let pattern = "/v1/account"
   let bodyByteCountMax = 0
@@ -26,7 +26,7 @@ struct DeleteAccount: SyncWrite {
     let account = try LockedCaller(transaction, request.credentials, now: now).caller.account
     guard
       try AccountDeletion.ask(
-        for: account, erasing: now + api.limits.deletionDelay, by: .owner, at: now,
+        for: account, erasing: now + host.limits.deletionDelay, by: .owner, at: now,
         in: transaction),
       let deletion = try AccountDeletion.find(account, reading: transaction)
     else { throw RequestRefusal.unknownKey }
@@ -40,7 +40,7 @@ struct DeleteAccount: SyncWrite {
 
 /// `DELETE /v1/account/deletion`: keeps the account, unless its erasure has begun.
 struct CancelDeletion: SyncWrite {
-  let api: SyncAPI
+  let host: ProtocolHost
   let method = "DELETE"
   let pattern = "/v1/account/deletion"
   let bodyByteCountMax = 0
@@ -63,7 +63,7 @@ struct CancelDeletion: SyncWrite {
 
 /// `GET /v1/account/deletion`: whether and when the account is erased, and the effects.
 struct GetDeletion: SyncRead {
-  let api: SyncAPI
+  let host: ProtocolHost
   let pattern = "/v1/account/deletion"
 
   func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
@@ -72,7 +72,7 @@ struct GetDeletion: SyncRead {
     let consequences = try DeletionConsequences(of: account, reading: reader)
     return .object(
       (deletion?.members ?? [.init("state", "none")]) + [
-        .init("delay_days", .integer(api.limits.deletionDelay.milliseconds / 86_400_000))
+        .init("delay_days", .integer(host.limits.deletionDelay.milliseconds / 86_400_000))
       ] + consequences.members)
   }
 }

@@ -8,7 +8,7 @@ internal import Storage
 
 /// `DELETE /v1/sessions/{id}`: ends a session by its id, or the caller's own (`current`).
 struct DeleteSession: SyncWrite {
-  let api: SyncAPI
+  let host: ProtocolHost
   let method = "DELETE"
   let pattern = "/v1/sessions/{id}"
   let bodyByteCountMax = 0

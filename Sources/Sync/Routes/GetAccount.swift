@@ -10,7 +10,7 @@ internal import Tiers
 /// `GET /v1/account`: the caller's account, usage, quota and keys, and the transfers of this month
 /// and the last, as of some seconds ago.
 struct GetAccount: SyncRead {
-  let api: SyncAPI
+  let host: ProtocolHost
   let pattern = "/v1/account"
 
   func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
@@ -18,7 +18,7 @@ struct GetAccount: SyncRead {
     guard let account = try Account.find(reader, caller.account) else {
       throw RequestRefusal.unknownKey
     }
-    let cap = try Cap(reader, account.id, catalogue: api.catalogue, now: now)
+    let cap = try Cap(reader, account.id, catalogue: host.catalogue, now: now)
     let graceEnd =
       cap.reason == .grace ? try Cap.end(reader, account.id, after: now) : nil
     return account.json(

@@ -8,7 +8,7 @@ internal import Storage
 
 /// `GET /v1/blocks`: the accounts whose invitations the caller refuses, at most 1000.
 struct GetBlocks: SyncRead {
-  let api: SyncAPI
+  let host: ProtocolHost
   let pattern = "/v1/blocks"
 
   func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {

@@ -7,7 +7,7 @@ internal import Storage
 
 /// `GET /v1/files/{id}/content`: the content or a range of it, with its version as entity tag.
 struct GetContent: SyncRead {
-  let api: SyncAPI
+  let host: ProtocolHost
   let pattern = PutContent.pattern
   let isLong = true
 
@@ -18,10 +18,10 @@ struct GetContent: SyncRead {
   }
 
   func respond(_ found: Contents.Found, to request: AccountRequest) throws -> Response {
-    let response = try Download(found, api.objects).response(to: request.head)
+    let response = try Download(found, host.objects).response(to: request.head)
     if request.head.method != "HEAD" {
       request.credentials.meter.charge(Price.content(response.body.byteCount), for: .content)
-      api.transfers.sent(response.body.byteCount, of: found.owner)
+      host.transfers.sent(response.body.byteCount, of: found.owner)
     }
     return response
   }

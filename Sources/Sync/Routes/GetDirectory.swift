@@ -8,7 +8,7 @@ internal import Storage
 
 /// `GET /v1/directory?username=…`: another account's id and keys, by its name, its id or a key.
 struct GetDirectory: SyncRead {
-  let api: SyncAPI
+  let host: ProtocolHost
   let pattern = "/v1/directory"
 
   func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {

@@ -1,3 +1,4 @@
+internal import Accounts
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
@@ -6,7 +7,7 @@ internal import Storage
 
 /// `GET /v1/files/{id}`: the record of one file.
 struct GetFile: SyncRead {
-  let api: SyncAPI
+  let host: ProtocolHost
   let pattern = "/v1/files/{id}"
 
   struct Answer: Sendable {

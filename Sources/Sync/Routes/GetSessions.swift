@@ -8,7 +8,7 @@ internal import Storage
 
 /// `GET /v1/sessions`: the account's sessions, at most 64.
 struct GetSessions: SyncRead {
-  let api: SyncAPI
+  let host: ProtocolHost
   let pattern = "/v1/sessions"
 
   func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {

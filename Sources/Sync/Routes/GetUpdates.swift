@@ -1,3 +1,4 @@
+internal import Accounts
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
@@ -6,13 +7,13 @@ internal import Storage
 
 /// `GET /v1/updates?since=<cursor>&limit=<n>`: the changes since the cursor.
 struct GetUpdates: SyncRead {
-  let api: SyncAPI
+  let host: ProtocolHost
   let pattern = "/v1/updates"
   let isLong = true
 
   func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> Updates.Page {
     let question = try Updates.Question(request.credentials, query: request.head.query)
-    return try Updates.page(reader, question, limits: api.limits, now: now)
+    return try Updates.page(reader, question, limits: host.limits, now: now)
   }
 
   func respond(_ page: Updates.Page, to request: AccountRequest) -> Response {

@@ -16,6 +16,8 @@ struct PostAccounts: SyncWrite {
   let method = "POST"
   let pattern = "/v1/accounts"
 
+  var host: ProtocolHost { api.host }
+
   struct Body: Sendable {
     let account: NewAccount
     /// The invite's code, if accounts are opened by invites.
@@ -24,7 +26,7 @@ struct PostAccounts: SyncWrite {
 
   func admit(_ head: RequestHead, _ captures: [Substring]) throws -> AccountRequest {
     try api.refuseRegistration(head)
-    return try AccountRequest(head, captures, api.gate)
+    return try AccountRequest(head, captures, host.gate)
   }
 
   /// The key may be unknown.
@@ -60,7 +62,7 @@ struct PostAccounts: SyncWrite {
       do {
         let invite = try body.code.map { try Invite.use(transaction, $0, now: now) }
         account = try body.account.create(
-          transaction, by: invite, catalogue: api.catalogue, now: now)
+          transaction, by: invite, catalogue: host.catalogue, now: now)
       } catch let refusal as AccountRefusal {
         // The caller had no row to lock, so the refusal may be caused by the request's own effect,
         // which another instance wrote meanwhile.
@@ -69,7 +71,7 @@ struct PostAccounts: SyncWrite {
         }
         throw refusal
       }
-      let cap = try Cap(transaction, account.id, catalogue: api.catalogue, now: now)
+      let cap = try Cap(transaction, account.id, catalogue: host.catalogue, now: now)
       return Outcome(201, headers: [("Location", "/v1/account")], account.json(cap))
     }
   }

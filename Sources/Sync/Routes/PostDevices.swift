@@ -12,7 +12,7 @@ internal import Storage
 /// `POST /v1/devices`: authorizes another key for the account. Both that key and the key that signs
 /// the request have signed the statement.
 struct PostDevices: SyncWrite {
-  let api: SyncAPI
+  let host: ProtocolHost
   let method = "POST"
   let pattern = "/v1/devices"
 

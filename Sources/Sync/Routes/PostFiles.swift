@@ -11,7 +11,7 @@ internal import Storage
 ///
 /// The batch is judged in a snapshot, so a refused one locks no rows. `WorkBudget` bounds its cost.
 struct PostFiles: PlannedEndpoint {
-  let api: SyncAPI
+  let host: ProtocolHost
   let method = "POST"
   let pattern = "/v1/files"
   let bodyByteCountMax = Batch.bodyByteCountMax
@@ -24,10 +24,10 @@ struct PostFiles: PlannedEndpoint {
   }
 
   func admit(_ head: RequestHead, _ captures: [Substring]) throws -> AccountRequest {
-    try AccountRequest(head, captures, api.gate)
+    try AccountRequest(head, captures, host.gate)
   }
 
-  func inquire(_ request: AccountRequest) -> Inquiry? { api.gate.inquiry(request.credentials) }
+  func inquire(_ request: AccountRequest) -> Inquiry? { host.gate.inquiry(request.credentials) }
 
   func lane(_ request: AccountRequest) -> Identifier? { request.credentials.lane }
 
@@ -35,24 +35,24 @@ struct PostFiles: PlannedEndpoint {
     let body = try request.checked(body)
     // Charged before the signatures are checked, because those of a refused batch are checked, too.
     request.credentials.meter.charge(Price.json(body.count), for: .json)
-    let batch = try Batch(body, counting: api.signatures)
+    let batch = try Batch(body, counting: host.gate.authenticator.signatures)
     return Input(
       request: request,
       execution: BatchExecution(
-        request.credentials, batch, catalogue: api.catalogue, limits: api.limits))
+        request.credentials, batch, catalogue: host.catalogue, limits: host.limits))
   }
 
   func plan(_ reader: Reader, _ input: Input) throws -> AnswerOrPlan<Outcome, BatchPlan> {
     // A refused batch has cost as much as an accepted one.
     defer { input.meter.charge(Price.rows(reader.work.rowCount), for: .reading) }
-    return try input.execution.plan(reader, now: api.clock.now())
+    return try input.execution.plan(reader, now: host.clock.now())
   }
 
   func transact(
     _ transaction: Transaction, _ input: Input, _ plan: BatchPlan
   ) throws -> Outcome {
     defer { input.meter.charge(Price.rows(transaction.work.rowCount), for: .writing) }
-    return try input.execution.perform(transaction, plan, now: api.clock.now())
+    return try input.execution.perform(transaction, plan, now: host.clock.now())
   }
 
   func respond(_ outcome: Outcome, to input: Input) -> Response { outcome.response }

@@ -10,7 +10,7 @@ internal import Storage
 
 /// `POST /v1/revocations`: revokes a key, as stated by one of the account's keys.
 struct PostRevocations: SyncWrite {
-  let api: SyncAPI
+  let host: ProtocolHost
   let method = "POST"
   let pattern = "/v1/revocations"
 

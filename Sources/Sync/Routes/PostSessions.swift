@@ -8,7 +8,7 @@ internal import Storage
 
 /// `POST /v1/sessions`: a bearer token for an hour. Takes no body. Each request is answered once.
 struct PostSessions: SyncWrite {
-  let api: SyncAPI
+  let host: ProtocolHost
   let method = "POST"
   let pattern = "/v1/sessions"
   let bodyByteCountMax = 0

@@ -11,25 +11,31 @@ internal import Storage
 struct PutContent: Sendable {
   static let pattern = "/v1/files/{id}/content"
 
-  let api: SyncAPI
+  let host: ProtocolHost
+  let uploads = UploadsUnderWay()
+  /// Retries requests that wait for an earlier attempt of their own.
+  let later = Later(after: .milliseconds(100), capacity: Self.waitingCountMax)
+
+  /// The most requests that may wait for an earlier attempt at one time.
+  private static let waitingCountMax = 64
 
   var route: Route {
-    let small = PutSmallContent(api: api)
-    let large = PutLargeContent(api: api)
+    let small = PutSmallContent(host: host)
+    let large = PutLargeContent(host: host, uploads: uploads)
     return Route("PUT", Self.pattern) { head, captures in
       // Without a length the server refuses the body itself (411), so either path works.
       let isSmall = (head.contentLength ?? 0) <= Int64(Contents.inlineByteCountMax)
       return isSmall
-        ? try small.admission(head, captures, on: api.database)
+        ? try small.admission(head, captures, on: host.database)
         : try large.admission(
-          head, captures, on: api.database, pool: api.pool, later: api.later)
+          head, captures, on: host.database, pool: host.pool, later: later)
     }
   }
 }
 
 /// Content that is kept in the database.
 struct PutSmallContent: SyncWrite {
-  let api: SyncAPI
+  let host: ProtocolHost
   let method = "PUT"
   let pattern = PutContent.pattern
   let bodyByteCountMax = Contents.inlineByteCountMax
@@ -47,11 +53,11 @@ struct PutSmallContent: SyncWrite {
     _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Contents.Replaced {
     try Contents.replace(
-      transaction, body.write, with: .inline(body.bytes), catalogue: api.catalogue, now: now)
+      transaction, body.write, with: .inline(body.bytes), catalogue: host.catalogue, now: now)
   }
 
   func respond(_ replaced: Contents.Replaced, to input: AccountInput<Body>) -> Response {
-    api.count(replaced).response
+    host.count(replaced).response
   }
 }
 
@@ -62,7 +68,7 @@ extension Contents.Write {
   }
 }
 
-extension SyncAPI {
+extension ProtocolHost {
   /// Counted once the write is durable, because a transaction may run more than once.
   func count(_ replaced: Contents.Replaced) -> Outcome {
     if let owner = replaced.owner { transfers.received(replaced.byteCount, of: owner) }

@@ -8,18 +8,22 @@ internal import Storage
 
 /// Content that is reserved, streamed to an object and committed; see `PutContent`.
 struct PutLargeContent: Upload {
-  let api: SyncAPI
-  let byteCountMax = SyncAPI.contentByteCountMax
+  let host: ProtocolHost
+  let uploads: UploadsUnderWay
+  let byteCountMax = contentByteCountMax
+
+  /// The longest content of one document.
+  static let contentByteCountMax: Int64 = 1 << 30
 
   func admit(_ head: RequestHead, _ captures: [Substring]) throws -> ContentUpload.Asked {
-    let request = try AccountRequest(head, captures, api.gate)
+    let request = try AccountRequest(head, captures, host.gate)
     return ContentUpload.Asked(
       write: try Contents.Write(request), byteCount: head.contentLength ?? 0,
-      attempt: ContentUpload.Attempt(digest: request.digest, api.uploads))
+      attempt: ContentUpload.Attempt(digest: request.digest, uploads))
   }
 
   func inquire(_ asked: ContentUpload.Asked) -> Inquiry? {
-    api.gate.inquiry(asked.write.credentials)
+    host.gate.inquiry(asked.write.credentials)
   }
 
   func lane(_ asked: ContentUpload.Asked) -> Identifier? { asked.write.credentials.lane }
@@ -28,25 +32,25 @@ struct PutLargeContent: Upload {
     _ transaction: Transaction, _ asked: ContentUpload.Asked, isLast: Bool
   ) throws -> ContentUpload.Reception? {
     try Reservations.reserve(
-      transaction, asked, catalogue: api.catalogue, isLast: isLast, isMoving: isMoving,
-      instance: api.objects.instance, now: api.clock.now())
+      transaction, asked, catalogue: host.catalogue, isLast: isLast, isMoving: isMoving,
+      instance: host.objects.instance, now: host.clock.now())
   }
 
   /// Whether an upload makes progress. Of another process's upload it is only known whether that
   /// process runs.
   private func isMoving(_ object: Identifier, _ instance: Identifier?) -> Bool {
-    guard let instance, instance != api.objects.instance else {
-      return api.uploads.attempt(object)?.isMoving ?? false
+    guard let instance, instance != host.objects.instance else {
+      return uploads.attempt(object)?.isMoving ?? false
     }
-    return api.objects.isRunning(instance)
+    return host.objects.isRunning(instance)
   }
 
   func receive(_ reception: ContentUpload.Reception) throws -> ContentUpload.Attempt {
     let attempt = reception.asked.attempt
     switch reception {
     case .receive(_, let superseded):
-      if let superseded { api.uploads.attempt(superseded)?.supersede() }
-      try attempt.open(in: api.objects)
+      if let superseded { uploads.attempt(superseded)?.supersede() }
+      try attempt.open(in: host.objects)
     case .repeated: attempt.drop()
     }
     return attempt
@@ -67,7 +71,7 @@ struct PutLargeContent: Upload {
       try Contents.replace(
         transaction, asked.write,
         with: .object(asked.attempt.object, byteCount: asked.byteCount),
-        catalogue: api.catalogue, now: api.clock.now())
+        catalogue: host.catalogue, now: host.clock.now())
     case .repeated(_, let outcome):
       Contents.Replaced(outcome: outcome, owner: nil, byteCount: 0)
     }
@@ -79,5 +83,5 @@ struct PutLargeContent: Upload {
       transaction, asked.attempt.object, of: asked.write.file, byteCount: asked.byteCount)
   }
 
-  func respond(_ replaced: Contents.Replaced) -> Response { api.count(replaced).response }
+  func respond(_ replaced: Contents.Replaced) -> Response { host.count(replaced).response }
 }

@@ -9,73 +9,53 @@ package import Requests
 package import Storage
 package import Tiers
 
-/// The document sync API, served by `coffer-sync`.
+/// The sync API, served by `coffer-sync`: the endpoints of accounts, and those of each protocol.
 package struct SyncAPI: Sendable {
-  let database: Database
-  let objects: ObjectStore
-  /// Runs work that may block for long: making large content durable.
-  let pool: WorkPool
-  let uploads = UploadsUnderWay()
-  /// Retries requests that wait for an earlier attempt of their own.
-  let later = Later(after: .milliseconds(100), capacity: Self.waitingCountMax)
-  let gate: RequestGate
-  let catalogue: Catalogue
-  let limits: SyncLimits
+  package let host: ProtocolHost
+  package let protocols: [any ProtocolRoom]
   let registration: SyncConfiguration.Registration
   private let registrations: AddressBudget
-  /// Counts from the first request on. Its owner starts and stops the flushes.
-  package let transfers: TransferCounter
-  let clock: Clock
-
-  /// The most requests that may wait for an earlier attempt at one time.
-  private static let waitingCountMax = 64
-
-  /// The longest content of one document.
-  static let contentByteCountMax: Int64 = 1 << 30
 
   /// `trustsProxies` takes clients' addresses from proxies. `uptime` is the clock of the request limits.
+  /// The owner of the API starts and stops `host.transfers`.
   package init(
     database: Database, objects: ObjectStore, pool: WorkPool, authenticator: Authenticator,
     catalogue: Catalogue, limits: SyncLimits = SyncLimits(),
     registration: SyncConfiguration.Registration = .open, trustsProxies: Bool = false,
-    clock: Clock,
+    clock: Clock, protocols: [any ProtocolRoom.Type],
     uptime: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
   ) {
-    self.database = database
-    self.objects = objects
-    self.pool = pool
-    self.catalogue = catalogue
-    self.limits = limits
-    gate = RequestGate(
-      authenticator: authenticator,
-      limiter: RequestLimiter(
-        burst: limits.requestBurst, perSecond: limits.requestsPerSecond, now: uptime),
-      refusals: .refusals(trustsProxies: trustsProxies, now: uptime), clock: clock)
+    let host = ProtocolHost(
+      database: database, objects: objects, pool: pool,
+      gate: RequestGate(
+        authenticator: authenticator,
+        limiter: RequestLimiter(
+          burst: limits.requestBurst, perSecond: limits.requestsPerSecond, now: uptime),
+        refusals: .refusals(trustsProxies: trustsProxies, now: uptime), clock: clock),
+      catalogue: catalogue, limits: limits, clock: clock)
+    self.host = host
+    self.protocols = protocols.map { $0.init(host) }
     self.registration = registration
     registrations = AddressBudget(
       limits.accountsPerAddress, within: .days(1), addressCountMax: 100_000,
       trustsProxies: trustsProxies, now: uptime)
-    transfers = TransferCounter(database, clock: clock)
-    self.clock = clock
   }
 
   /// The signatures that this instance has checked.
-  package var signatures: SignatureCounter { gate.authenticator.signatures }
+  package var signatures: SignatureCounter { host.gate.authenticator.signatures }
 
   /// All routes. `openapi.json` describes them to programs.
   package var routes: [Route] {
     let endpoints: [any Endpoint] = [
-      PostAccounts(api: self), GetAccount(api: self), GetDirectory(api: self),
-      PostSessions(api: self), GetSessions(api: self), DeleteSession(api: self),
-      PostDevices(api: self), PostRevocations(api: self), GetBlocks(api: self),
-      ChangeBlock(api: self, change: .add), ChangeBlock(api: self, change: .remove),
-      DeleteAccount(api: self), GetDeletion(api: self), CancelDeletion(api: self),
-      PostFiles(api: self), GetFile(api: self), GetContent(api: self), GetUpdates(api: self),
+      PostAccounts(api: self), GetAccount(host: host), GetDirectory(host: host),
+      PostSessions(host: host), GetSessions(host: host), DeleteSession(host: host),
+      PostDevices(host: host), PostRevocations(host: host), GetBlocks(host: host),
+      ChangeBlock(host: host, change: .add), ChangeBlock(host: host, change: .remove),
+      DeleteAccount(host: host), GetDeletion(host: host), CancelDeletion(host: host),
     ]
-    return endpoints.map { $0.route(on: database) } + [
-      PutContent(api: self).route,
+    return endpoints.map { $0.route(on: host.database) } + protocols.flatMap(\.routes) + [
       PublicDocument.route("/openapi.json", OpenAPI.sync, freshSeconds: 3600), Health.alive,
-      Health.ready(database, objects),
+      Health.ready(host.database, host.objects),
     ]
   }
 

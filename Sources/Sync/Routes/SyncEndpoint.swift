@@ -7,20 +7,20 @@ internal import Requests
 
 /// An endpoint of the sync API that only reads.
 protocol SyncRead: AccountRead {
-  var api: SyncAPI { get }
+  var host: ProtocolHost { get }
 }
 
 extension SyncRead {
-  var gate: RequestGate { api.gate }
+  var gate: RequestGate { host.gate }
 }
 
 /// An endpoint of the sync API that changes something, at most once per signed request.
 protocol SyncWrite: AccountWrite {
-  var api: SyncAPI { get }
+  var host: ProtocolHost { get }
 }
 
 extension SyncWrite {
-  var gate: RequestGate { api.gate }
+  var gate: RequestGate { host.gate }
 }
 
 extension SyncWrite where Answer == Outcome {

@@ -84,3 +84,8 @@ enum Deletions {
     return accounts
   }
 }
+
+extension FailingItems.Queue {
+  /// Folders whose children must be marked deleted.
+  static let deletions = Self("deletions")
+}

@@ -46,7 +46,7 @@ enum Pruning {
     try accounts.save(transaction, now: horizon)
   }
 
-  /// Forgets one slice. Returns how many were due.
+  /// Forgets one slice of what left accounts' sight. Returns how many were due.
   static func departures(_ transaction: Transaction, before horizon: Instant) throws -> Int {
     try transaction.execute(
       """
@@ -55,4 +55,9 @@ enum Pruning {
         ORDER BY at_ms LIMIT $2)
       """, .instant(horizon), .integer(Sweeper.sliceCountMax))
   }
+}
+
+extension FailingItems.Queue {
+  /// Deleted files that every client has seen.
+  static let pruning = Self("pruning")
 }

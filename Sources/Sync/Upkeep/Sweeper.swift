@@ -1,10 +1,9 @@
 package import Accounts
-package import Base
-package import Storage
-package import Tiers
+internal import Base
+internal import Storage
 
 /// Removes expired data: nonces, sessions, reservations, unused objects, uploads interrupted by a
-/// crash, everything below deleted folders, and changes too old for any client's cursor.
+/// crash, accounts that are due for erasure, and what each protocol has to clear away.
 ///
 /// It works in slices, each a write of its own, so that a backlog never delays a request for longer
 /// than one slice takes.
@@ -20,32 +19,33 @@ package final class Sweeper: Sendable {
 
   private let database: Database
   private let objects: ObjectStore
-  private let catalogue: Catalogue
   private let limits: SyncLimits
   private let clock: Clock
+  private let queues: QueueWork
+  private let protocols: [any ProtocolRoom]
   private let isStopping = Locked(false)
   private let periods = Locked<[Periodic]>([])
 
-  package init(
-    _ database: Database, _ objects: ObjectStore, catalogue: Catalogue, limits: SyncLimits,
-    clock: Clock
-  ) {
-    self.database = database
-    self.objects = objects
-    self.catalogue = catalogue
-    self.limits = limits
-    self.clock = clock
+  package init(_ host: ProtocolHost, _ protocols: [any ProtocolRoom]) {
+    database = host.database
+    objects = host.objects
+    limits = host.limits
+    clock = host.clock
+    queues = QueueWork(host.database, clock: host.clock)
+    self.protocols = protocols
   }
 
-  /// Sweeps at the given interval. Every second it also looks for deletions and for accounts that
-  /// keep too much, because they free space.
+  /// Sweeps at the given interval. What users wait for, and what frees space, is looked for more often.
   package func start(every seconds: Int64) {
-    let started = [
-      Periodic("sweep", every: seconds) { [self] in try sweep() },
-      Periodic("deletions", every: 1) { [self] in try sweepDeletions() },
-      Periodic("crowds", every: 1) { [self] in try sweepCrowds() },
-      Periodic("erasures", every: 5) { [self] in try sweepErasures() },
-    ]
+    let started =
+      [
+        Periodic("sweep", every: seconds) { [self] in try sweep() },
+        Periodic("crowds", every: 1) { [self] in try sweepCrowds() },
+        Periodic("erasures", every: 5) { [self] in try sweepErasures() },
+      ]
+      + upkeep(isUrgent: true).map { work in
+        Periodic(work.name, every: 1) { [self] in try untilDone(work.slice) }
+      }
     periods.withLock { $0 = started }
   }
 
@@ -55,34 +55,16 @@ package final class Sweeper: Sendable {
     for period in periods.withLock({ $0 }) { period.stop() }
   }
 
-  /// Marks everything below deleted folders. Returns when nothing waits.
+  private func upkeep(isUrgent: Bool) -> [Upkeep] {
+    protocols.flatMap(\.upkeep).filter { $0.isUrgent == isUrgent }
+  }
+
+  /// Does the protocols' work that users wait for. Returns when nothing waits.
   ///
   /// After each slice it pauses for as long as that took, so that it never takes more than half of
   /// the writer's time.
-  package func sweepDeletions() throws { try untilDone { try sweepDeletion() } }
-
-  /// Marks one slice of at most `count` files. Returns false if nothing waits.
-  package func sweepDeletion(count: Int = Deletions.sliceCountMax) throws -> Bool {
-    let (now, fee) = (clock.now(), catalogue.metadataFeeByteCount)
-    let taken = Locked<[DeletionJob]>([])
-    do {
-      return try database.write(for: nil) { transaction in
-        let jobs = try DeletionJob.longestWaiting(transaction, now: now)
-        taken.withLock { $0 = jobs }
-        return try Deletions.sweep(
-          transaction, jobs, metadataFeeByteCount: fee, now: now, count: count)
-      }
-    } catch  where !error.isOfDatabase {
-      for job in taken.withLock({ $0 }) {
-        try alone(.deletions, job.folder, of: job.owner) { transaction in
-          _ = try Deletions.sweep(
-            transaction, [job], metadataFeeByteCount: fee, now: now, count: count)
-        } postpone: { transaction, due in
-          try job.postpone(transaction, until: due)
-        }
-      }
-      return true
-    }
+  package func sweepUrgent() throws {
+    try inTurn(upkeep(isUrgent: true).map { work in { [self] in try untilDone(work.slice) } })
   }
 
   /// Erases the accounts that are due. Returns when none is left.
@@ -93,10 +75,10 @@ package final class Sweeper: Sendable {
         let horizon = clock.now() - limits.deletionHorizon - Pruning.margin
         try untilDone {
           let now = clock.now()
-          return try takeNext(.forgetting) { transaction in
+          return try queues.takeNext(.forgetting) { transaction in
             try AccountErasure.nextForgotten(transaction, before: horizon, now: now)
-          } work: { transaction, account in
-            try AccountErasure.forget(transaction, account, before: horizon)
+          } work: { [protocols] transaction, account in
+            try AccountErasure.forget(transaction, account, of: protocols, before: horizon)
           }
         }
       },
@@ -106,62 +88,10 @@ package final class Sweeper: Sendable {
   /// Runs one slice of an erasure. Returns false if none is due.
   package func sweepErasure() throws -> Bool {
     let now = clock.now()
-    return try takeNext(.erasures) { transaction in
+    return try queues.takeNext(.erasures) { transaction in
       try AccountErasure.next(transaction, now: now)
-    } work: { transaction, account in
-      try AccountErasure.sweep(transaction, account, now: now)
-    }
-  }
-
-  // MARK: items that fail
-
-  /// Works on the next account of a queue in one write. An account that fails waits, and the next
-  /// call skips it. Returns false if none is due.
-  private func takeNext(
-    _ queue: FailingItems.Queue, _ next: @escaping @Sendable (Transaction) throws -> Identifier?,
-    work: @escaping @Sendable (Transaction, Identifier) throws -> Void
-  ) throws -> Bool {
-    let taken = Locked<Identifier?>(nil)
-    do {
-      return try database.write(for: nil) { transaction in
-        guard let account = try next(transaction) else { return false }
-        taken.withLock { $0 = account }
-        try work(transaction, account)
-        try FailingItems.settle(queue, [account], in: transaction)
-        return true
-      }
-    } catch  where !error.isOfDatabase {
-      guard let account = taken.withLock({ $0 }) else { throw error }
-      try fail(queue, account, of: account, error) { _, _ in }
-      return true
-    }
-  }
-
-  /// Does one item of a failed slice in a write of its own. If it fails, it waits.
-  private func alone(
-    _ queue: FailingItems.Queue, _ item: Identifier, of account: Identifier?,
-    _ work: @escaping @Sendable (Transaction) throws -> Void,
-    postpone: @escaping @Sendable (Transaction, Instant) throws -> Void = { _, _ in }
-  ) throws {
-    do {
-      try database.write(for: nil) { transaction in
-        try work(transaction)
-        try FailingItems.settle(queue, [item], in: transaction)
-      }
-    } catch  where !error.isOfDatabase {
-      try fail(queue, item, of: account, error, postpone)
-    }
-  }
-
-  private func fail(
-    _ queue: FailingItems.Queue, _ item: Identifier, of account: Identifier?, _ error: any Error,
-    _ postpone: @escaping @Sendable (Transaction, Instant) throws -> Void = { _, _ in }
-  ) throws {
-    let (now, reason) = (clock.now(), "\(error)")
-    try database.write(for: nil) { transaction in
-      let due = try FailingItems.note(
-        queue, item, of: account, because: reason, now: now, in: transaction)
-      try postpone(transaction, due)
+    } work: { [protocols] transaction, account in
+      try AccountErasure.sweep(transaction, account, of: protocols, now: now)
     }
   }
 
@@ -205,44 +135,44 @@ package final class Sweeper: Sendable {
   /// Runs one pass. Returns when nothing that is due is left.
   package func sweep() throws {
     let now = clock.now()
-    let horizon = now - limits.deletionHorizon - Pruning.margin
-    try inTurn([
-      { [self] in try settleUploads() },
-      { [self] in
-        try inSlices { transaction in
-          try transaction.execute(
-            """
-            DELETE FROM sync.nonces WHERE (public_key, nonce) IN (
-              SELECT public_key, nonce FROM sync.nonces WHERE expires_ms <= $1
-              ORDER BY expires_ms LIMIT $2)
-            """, .instant(now), .integer(Self.sliceCountMax))
-        }
-      },
-      { [self] in
-        try inSlices { transaction in
-          try transaction.execute(
-            """
-            DELETE FROM sync.sessions WHERE token_hash IN (
-              SELECT token_hash FROM sync.sessions WHERE expires_ms <= $1
-              ORDER BY expires_ms LIMIT $2)
-            """, .instant(now), .integer(Self.sliceCountMax))
-        }
-      },
-      { [self] in try expireReservations(now) },
-      { [self] in try pruneFiles(before: horizon) },
-      { [self] in try inSlices { try Pruning.departures($0, before: horizon) } },
-      { [self] in try collect(now) },
-      { [self] in
-        // By the machine's clock, like the times of the file system.
-        for id in try objects.leftovers(before: Clock.system.now() - Reservations.lifetime) {
-          try deleteLeftover(id)
-        }
-      },
-    ])
+    try inTurn(
+      [
+        { [self] in try settleUploads() },
+        { [self] in
+          try inSlices { transaction in
+            try transaction.execute(
+              """
+              DELETE FROM sync.nonces WHERE (public_key, nonce) IN (
+                SELECT public_key, nonce FROM sync.nonces WHERE expires_ms <= $1
+                ORDER BY expires_ms LIMIT $2)
+              """, .instant(now), .integer(Self.sliceCountMax))
+          }
+        },
+        { [self] in
+          try inSlices { transaction in
+            try transaction.execute(
+              """
+              DELETE FROM sync.sessions WHERE token_hash IN (
+                SELECT token_hash FROM sync.sessions WHERE expires_ms <= $1
+                ORDER BY expires_ms LIMIT $2)
+              """, .instant(now), .integer(Self.sliceCountMax))
+          }
+        },
+        { [self] in try expireReservations(now) },
+        { [self] in try collect(now) },
+        { [self] in
+          // By the machine's clock, like the times of the file system.
+          for id in try objects.leftovers(before: Clock.system.now() - Reservations.lifetime) {
+            try deleteLeftover(id)
+          }
+        },
+      ] + upkeep(isUrgent: false).map { work in { [self] in try untilDone(work.slice) } })
   }
 
   private func deleteLeftover(_ id: Identifier) throws {
-    do { try objects.deleteLeftover(id) } catch { return try fail(.leftovers, id, of: nil, error) }
+    do { try objects.deleteLeftover(id) } catch {
+      return try queues.fail(.leftovers, id, of: nil, error)
+    }
     let isNoted = try database.read { try FailingItems.isNoted(.leftovers, id, reading: $0) }
     guard isNoted else { return }
     try database.write(for: nil) { try FailingItems.settle(.leftovers, [id], in: $0) }
@@ -285,35 +215,12 @@ package final class Sweeper: Sendable {
       }
     } catch  where !error.isOfDatabase {
       for upload in taken {
-        try alone(.reservations, upload.object, of: upload.owner) { transaction in
+        try queues.alone(.reservations, upload.object, of: upload.owner) { transaction in
           try Reservations.release(transaction, upload.object)
         }
       }
     }
     return taken.map(\.object)
-  }
-
-  private func pruneFiles(before horizon: Instant) throws {
-    var count = Self.sliceCountMax
-    while count == Self.sliceCountMax, !isStopping.withLock({ $0 }) {
-      let now = clock.now()
-      let taken = Locked<[Identifier]>([])
-      do {
-        try database.write(for: nil) { transaction in
-          let due = try Pruning.dueFiles(transaction, before: horizon, now: now)
-          taken.withLock { $0 = due }
-          try Pruning.files(transaction, due, before: horizon)
-          try FailingItems.settle(.pruning, due, in: transaction)
-        }
-      } catch  where !error.isOfDatabase {
-        for file in taken.withLock({ $0 }) {
-          try alone(.pruning, file, of: nil) { transaction in
-            try Pruning.files(transaction, [file], before: horizon)
-          }
-        }
-      }
-      count = Int64(taken.withLock { $0.count })
-    }
   }
 
   /// Deletes the unused objects of accounts that keep much, without waiting for minutes.
@@ -352,7 +259,7 @@ package final class Sweeper: Sendable {
           try objects.deleteLeftover(one.object)
           deleted.append(one)
         } catch {
-          try fail(.garbage, one.object, of: one.owner, error) { transaction, again in
+          try queues.fail(.garbage, one.object, of: one.owner, error) { transaction, again in
             try Self.postpone(one.object, until: again - age, transaction)
           }
         }
@@ -364,7 +271,7 @@ package final class Sweeper: Sendable {
         }
       } catch  where !error.isOfDatabase {
         for one in gone {
-          try alone(.garbage, one.object, of: one.owner) { transaction in
+          try queues.alone(.garbage, one.object, of: one.owner) { transaction in
             try Self.forget([one.object], transaction)
           } postpone: { transaction, again in
             try Self.postpone(one.object, until: again - age, transaction)
@@ -394,4 +301,17 @@ package final class Sweeper: Sendable {
     }
     try FailingItems.settle(.garbage, objects, in: transaction)
   }
+}
+
+extension FailingItems.Queue {
+  /// Accounts to erase.
+  static let erasures = Self("erasures")
+  /// Erased accounts of which nothing needs to be known any more.
+  static let forgetting = Self("forgetting")
+  /// Objects that nothing refers to.
+  fileprivate static let garbage = Self("garbage")
+  /// Reservations of uploads that ended, by object.
+  fileprivate static let reservations = Self("reservations")
+  /// Files of uploads that a crash interrupted, by object.
+  fileprivate static let leftovers = Self("leftovers")
 }

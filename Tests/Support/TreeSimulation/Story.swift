@@ -236,7 +236,7 @@ package final class Story {
 
   private func sweepSlice() throws {
     let count = number(1...8)
-    let isWaiting = try server.sweeper.sweepDeletion(count: count)
+    let isWaiting = try server.trees.markDeleted(count: count)
     let marked = try books.marked(since: model)
     let wrong = marked.filter { id, folder in
       folder == nil || folder != model.deletion(above: id)
@@ -308,7 +308,7 @@ package final class Story {
 
   private func end() throws {
     for index in people.indices { try people[index].replica.pullPage(limit: pageLimit) }
-    while try server.sweeper.sweepDeletion(count: number(1...8)) {}
+    while try server.trees.markDeleted(count: number(1...8)) {}
     model.mark(try books.marked(since: model))
     try settleBooks()
     let unswept = model.order.filter { model.isDeleted($0) && model.files[$0]?.isMarked == false }

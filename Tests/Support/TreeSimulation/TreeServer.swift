@@ -28,6 +28,7 @@ package final class TreeServer: Sendable {
   private struct Running {
     let database: Database
     let sweeper: Sweeper
+    let trees: TreeUpkeep
     let pool: WorkPool
     let server: DirectServer
 
@@ -72,10 +73,9 @@ package final class TreeServer: Sendable {
       database: database, objects: objects, pool: pool,
       authenticator: Authenticator(
         policy: SignaturePolicy(authorities: [authority]), clock: clock),
-      catalogue: catalogue, limits: limits, clock: clock)
+      catalogue: catalogue, limits: limits, clock: clock, protocols: [FileTrees.self])
     return Running(
-      database: database,
-      sweeper: Sweeper(database, objects, catalogue: catalogue, limits: limits, clock: clock),
+      database: database, sweeper: Sweeper(api.host, api.protocols), trees: TreeUpkeep(api.host),
       pool: pool,
       server: DirectServer(api.routes, authority: authority) { error, head in
         Endpoints.problem(for: error, head)
@@ -89,6 +89,7 @@ package final class TreeServer: Sendable {
 
   package var database: Database { running.withLock { $0.database } }
   package var sweeper: Sweeper { running.withLock { $0.sweeper } }
+  package var trees: TreeUpkeep { running.withLock { $0.trees } }
 
   /// Crashes the process: committed data stays, everything else is gone.
   package func crash() throws {

@@ -99,7 +99,7 @@ import TreeSimulation
     let (moved, _) = try device.create("folder")
     let (inner, _) = try device.create("folder", parent: moved)
     #expect(try device.delete(chain(beneath: inner, levels: 100)[0]).status == 200)
-    while try server.sweeper.sweepDeletion() {}
+    while try server.trees.markDeleted() {}
     let deep = try chain(beneath: device.root, levels: 100)
     #expect(try device.move(moved, to: deep[39]).status == 200)
     _ = try chain(beneath: inner, levels: 80)

@@ -139,7 +139,7 @@ import TreeSimulation
     #expect(try device.move(document, to: device.root).status == 200)
     #expect(try device.share(folder, with: server.register()) != folder)
     #expect(try device.delete(folder).status == 200)
-    while try server.sweeper.sweepDeletion() {}
+    while try server.trees.markDeleted() {}
     var replica = Replica(device)
     try replica.pull(limit: 3)
     #expect(replica.tree[document]?.parent == device.root)

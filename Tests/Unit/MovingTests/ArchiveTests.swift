@@ -16,7 +16,7 @@ struct ArchiveTests {
   }
 
   @Test func `parts are numbered so that their order is that of their names`() {
-    let names = [1, 2, 10, 999].map { AccountArchive.numbered(AccountArchive.files, $0) }
+    let names = [1, 2, 10, 999].map { ArchiveWriter.numbered(TreeExport.files, $0) }
     #expect(names == names.sorted())
     #expect(names[0].hasPrefix("files/") && names[0].hasSuffix(".json"))
   }

@@ -26,7 +26,7 @@ extension APIStories {
     let many = [FileChange](repeating: try device.creation(), count: 501)
     _ = try device.batch(files: many)
     _ = try device.delete(folder)
-    try server.sweeper().sweepDeletions()
+    try server.sweeper().sweepUrgent()
     _ = try device.record(document)
     _ = try device.updates()
     _ = try device.rename(document)

@@ -176,7 +176,7 @@ import Testing
     let (id, _) = try device.create(parent: folder)
     _ = try device.put(id, Random.bytes(20_000), ifMatch: "*")
     #expect(try device.delete(folder).status == 200)
-    try server.sweeper().sweepDeletions()
+    try server.sweeper().sweepUrgent()
     func objects() throws -> [Identifier] {
       try server.database.read { reader in
         try reader.rows("SELECT object_id FROM sync.garbage") { row in try row.id(0) }

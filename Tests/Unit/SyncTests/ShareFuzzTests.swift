@@ -148,11 +148,11 @@ import Testing
       let index = Int.random(in: 0..<3, using: &scene.random)
       if Bool.random(using: &scene.random) { try replicas[index].pullPage(limit: 2) }
       guard round.isMultiple(of: 12) else { continue }
-      try sweeper.sweepDeletions()
+      try sweeper.sweepUrgent()
       try replicas[index].pull(limit: Int.random(in: 1...5, using: &scene.random))
       try expectFresh(replicas[index], "seed \(seed), round \(round)")
     }
-    try sweeper.sweepDeletions()
+    try sweeper.sweepUrgent()
     for var replica in replicas {
       try replica.pull(limit: 3)
       try expectFresh(replica, "seed \(seed), at the end")

@@ -112,5 +112,5 @@ extension TestServer {
   }
 
   /// Marks everything below deleted folders.
-  func sweepDeletions() throws { try sweeper().sweepDeletions() }
+  func sweepUrgent() throws { try sweeper().sweepUrgent() }
 }

@@ -38,6 +38,7 @@ final class TestServer: Sendable {
     limits: SyncLimits = SyncLimits(), requestBurst: Int64 = 1_000_000,
     registration: SyncConfiguration.Registration = .open, trustedProxies: [AddressRange] = [],
     options: DatabaseOptions = DatabaseOptions(),
+    protocols: [any ProtocolRoom.Type] = [FileTrees.self],
     uptime: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now,
     observe: (@Sendable (TestDevice.Signed, Answer) -> Void)? = nil
   ) throws {
@@ -63,7 +64,7 @@ final class TestServer: Sendable {
       authenticator: Authenticator(
         policy: SignaturePolicy(authorities: [Self.authority]), clock: reader),
       catalogue: catalogue, limits: limits, registration: registration,
-      trustsProxies: !trustedProxies.isEmpty, clock: reader, uptime: uptime)
+      trustsProxies: !trustedProxies.isEmpty, clock: reader, protocols: protocols, uptime: uptime)
     let api = api
     // Tests send many requests, so no answer is delayed.
     var edge = ServerLimits()
@@ -87,8 +88,11 @@ final class TestServer: Sendable {
   var objectsDirectory: String { scratch.directory.path + "/objects" }
 
   /// A sweeper that runs only when called.
-  func sweeper() -> Sweeper {
-    Sweeper(database, objects, catalogue: catalogue, limits: limits, clock: clock.clock)
+  func sweeper() -> Sweeper { Sweeper(api.host, api.protocols) }
+
+  /// Marks one slice of at most `count` files below deleted folders. Returns false if nothing waits.
+  func markDeleted(count: Int) throws -> Bool {
+    try TreeUpkeep(api.host).markDeleted(count: count)
   }
 
   /// A device with a fresh key that no account knows yet.

@@ -13,7 +13,7 @@ import Testing
 @Suite struct TransferTests {
   /// The account's transfers after a flush: month, sent, received.
   private func told(_ device: TestDevice, _ server: TestServer) throws -> [String] {
-    try server.api.transfers.flush()
+    try server.api.host.transfers.flush()
     return try device.get("/v1/account").json["transfer"].requireArray().map { month in
       let sent = try month["sent"].requireInteger()
       let received = try month["received"].requireInteger()

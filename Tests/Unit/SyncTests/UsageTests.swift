@@ -63,7 +63,7 @@ import Testing
         if let document, try device.get("/v1/files/\(document)").status == 200 {
           _ = try device.delete(document)
         }
-      case 5: _ = try server.sweeper().sweepDeletion(count: 2)
+      case 5: _ = try server.markDeleted(count: 2)
       default:
         let count = Int.random(in: 0...40_000, using: &random)
         if let document { _ = try device.put(document, Random.bytes(count), ifMatch: "*") }
@@ -107,9 +107,9 @@ import Testing
     #expect(try usage(device) == 2000 + 5 * 1500)
     #expect(try device.delete(folder).status == 200)
     #expect(try usage(device) == 1000 + 5 * 1500)
-    #expect(try server.sweeper().sweepDeletion(count: 2))
+    #expect(try server.markDeleted(count: 2))
     #expect(try usage(device) == 1000 + 3 * 1500)
-    try server.sweeper().sweepDeletions()
+    try server.sweeper().sweepUrgent()
     #expect(try usage(device) == 1000)
     #expect(try audit(server, device.account).isRight)
   }

@@ -52,3 +52,16 @@ import Testing
     }
   }
 }
+
+/// A protocol of coffer-sync is known by one list.
+@Suite struct ProtocolListTests {
+  @Test func `every protocol stands in the list`() throws {
+    let list = try #require(SourceFile("Sources/KnownProtocols/KnownProtocols.swift")).text
+    let rooms = SourceFile.all(under: "Sources").flatMap(\.codeLines).compactMap { line in
+      line.hasSuffix(": ProtocolRoom {")
+        ? line.split(whereSeparator: { " :".contains($0) }).dropLast(2).last : nil
+    }
+    #expect(!rooms.isEmpty)
+    for room in rooms { #expect(list.contains("\(room).self"), "\(room)") }
+  }
+}

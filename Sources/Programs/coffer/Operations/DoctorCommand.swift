@@ -14,7 +14,7 @@ extension Command {
     "--objects",
     text: "check every object, and find unreferenced ones, not a sample")
   private static let deep = Parameter<Bool>.flag(
-    "--deep", text: "run SQLite's full integrity check")
+    "--deep", text: "run SQLite's full integrity check, and check the rows of accounts")
   private static let online = Parameter<Bool>.flag(
     "--online", text: "send a test request to each store")
   private static let fix = Parameter<Bool>.flag(

@@ -1,28 +1,17 @@
-internal import Base
-internal import Storage
+package import Base
+package import Storage
 
 /// Keeps one failing item from stopping its queue.
 ///
 /// A failed item waits, twice as long after each failure, and the other items go on. It is retried
 /// for ever, because only success completes it; meanwhile `coffer attention` lists it. A failure of
 /// the database or its disk is not the item's: it is thrown, and the whole queue waits.
-enum FailingItems {
-  /// The names are stored in the database.
-  enum Queue: String, Sendable, CaseIterable {
-    /// Folders whose children must be marked deleted.
-    case deletions
-    /// Accounts to erase.
-    case erasures
-    /// Erased accounts of which nothing needs to be known any more.
-    case forgetting
-    /// Objects that nothing refers to.
-    case garbage
-    /// Reservations of uploads that ended, by object.
-    case reservations
-    /// Files of uploads that a crash interrupted, by object.
-    case leftovers
-    /// Deleted files that every client has seen.
-    case pruning
+package enum FailingItems {
+  /// A queue. Its name is stored in the database.
+  package struct Queue: Sendable {
+    let name: String
+
+    package init(_ name: String) { self.name = name }
   }
 
   static let pauseMax = Instant.Span.hours(1)
@@ -30,14 +19,14 @@ enum FailingItems {
 
   /// Counts one more failure. Returns when the item is to be tried again.
   @discardableResult
-  static func note(
+  package static func note(
     _ queue: Queue, _ item: Identifier, of account: Identifier?, because reason: String,
     now: Instant, in transaction: Transaction
   ) throws -> Instant {
     let before =
       try transaction.first(
         "SELECT failure_count FROM sync.failing_items WHERE queue = $1 AND item = $2",
-        .text(queue.rawValue), .id(item)
+        .text(queue.name), .id(item)
       ) { row in try row.integer(0) } ?? 0
     let due = now + pause(after: before)
     let reason = String(reason.prefix(reasonLengthMax))
@@ -48,12 +37,12 @@ enum FailingItems {
       VALUES ($1, $2, $3, 1, $4, $5, $6)
       ON CONFLICT (queue, item) DO UPDATE SET failure_count = failing_items.failure_count + 1,
         due_ms = excluded.due_ms, reason = excluded.reason
-      """, .text(queue.rawValue), .id(item), account.map { .id($0) } ?? .null, .instant(now),
+      """, .text(queue.name), .id(item), account.map { .id($0) } ?? .null, .instant(now),
       .instant(due), .text(reason))
     Log.warning(
       "sync.item_failed",
       [
-        "queue": queue.rawValue, "item": item.description, "failures": String(before + 1),
+        "queue": queue.name, "item": item.description, "failures": String(before + 1),
         "reason": reason,
       ])
     return due
@@ -64,31 +53,31 @@ enum FailingItems {
   }
 
   /// Whether the item failed and has not succeeded since.
-  static func isNoted(
+  package static func isNoted(
     _ queue: Queue, _ item: Identifier, reading database: some Queryable
   ) throws -> Bool {
     try database.first(
       "SELECT due_ms FROM sync.failing_items WHERE queue = $1 AND item = $2",
-      .text(queue.rawValue), .id(item)
+      .text(queue.name), .id(item)
     ) { row in try row.instant(0) } != nil
   }
 
   /// Removes items that are done.
-  static func settle(
+  package static func settle(
     _ queue: Queue, _ items: some Sequence<Identifier>, in transaction: Transaction
   ) throws {
     for list in SQLList.slices(of: items.map { .id($0) }, after: 1) {
       try transaction.execute(
         "DELETE FROM sync.failing_items WHERE queue = $1 AND item IN (\(list.parameters))",
-        values: [.text(queue.rawValue)] + list.values)
+        values: [.text(queue.name)] + list.values)
     }
   }
 
   /// A condition that leaves out waiting items. `item` is a column with its table, `moment` the
   /// statement's parameter for now.
-  static func isDue(_ queue: Queue, _ item: String, at moment: String) -> String {
+  package static func isDue(_ queue: Queue, _ item: String, at moment: String) -> String {
     """
-    NOT EXISTS (SELECT 1 FROM sync.failing_items AS w WHERE w.queue = '\(queue.rawValue)'
+    NOT EXISTS (SELECT 1 FROM sync.failing_items AS w WHERE w.queue = '\(queue.name)'
       AND w.item = \(item) AND w.due_ms > \(moment))
     """
   }

@@ -1,0 +1,31 @@
+package import Base
+package import Requests
+package import Storage
+package import Tiers
+
+/// What coffer-sync lends to its protocols.
+package struct ProtocolHost: Sendable {
+  package let database: Database
+  package let objects: ObjectStore
+  /// Runs work that may block for long: making large content durable.
+  package let pool: WorkPool
+  package let gate: RequestGate
+  package let catalogue: Catalogue
+  package let limits: SyncLimits
+  package let transfers: TransferCounter
+  package let clock: Clock
+
+  package init(
+    database: Database, objects: ObjectStore, pool: WorkPool, gate: RequestGate,
+    catalogue: Catalogue, limits: SyncLimits, clock: Clock
+  ) {
+    self.database = database
+    self.objects = objects
+    self.pool = pool
+    self.gate = gate
+    self.catalogue = catalogue
+    self.limits = limits
+    transfers = TransferCounter(database, clock: clock)
+    self.clock = clock
+  }
+}

@@ -1,0 +1,84 @@
+package import Archive
+package import Base
+package import HTTPServer
+package import Storage
+
+/// What one protocol of coffer-sync brings: file trees, message logs, documents.
+///
+/// A protocol keeps its own rows. It meets the other protocols only in what they all use: accounts, usage and
+/// objects. `KnownProtocols` is the only list of them, so a protocol is added by its folder, its tables and its
+/// line there.
+package protocol ProtocolRoom: Sendable {
+  /// Names the protocol's check in `coffer doctor`.
+  static var name: String { get }
+  /// The command that repairs what that check finds.
+  static var remedy: String { get }
+
+  init(_ host: ProtocolHost)
+
+  /// The endpoints, besides those of accounts.
+  var routes: [Route] { get }
+
+  /// The work that coffer-sync repeats for the protocol.
+  var upkeep: [Upkeep] { get }
+
+  /// Erases one slice of what an account keeps, and ends what it shares with others. Returns false if nothing was left.
+  static func erase(
+    _ account: Identifier, in transaction: Transaction, now: Instant
+  ) throws -> Bool
+
+  /// Deletes one slice of what stayed of an erased account so that others see its end. Returns false if nothing
+  /// was left.
+  static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool
+
+  /// Writes an account's records to an archive, from one snapshot. Large contents follow later.
+  static func export(
+    _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
+    progress: (_ byteCount: Int64) -> Void
+  ) throws -> ProtocolExport
+
+  /// Faults among an account's rows, one line each. It reads in slices while writers continue, and stops after the
+  /// slice with the first fault.
+  static func faults(of account: Identifier, in database: Database) throws -> [String]
+}
+
+/// What an archive holds of one protocol.
+package struct ProtocolExport: Sendable {
+  /// A content that is too large for the snapshot's time.
+  package struct Object: Sendable {
+    package let file: String
+    package let key: Identifier
+    package let byteCount: Int64
+
+    package init(file: String, key: Identifier, byteCount: Int64) {
+      self.file = file
+      self.key = key
+      self.byteCount = byteCount
+    }
+  }
+
+  /// By the names of the members that report them.
+  package var counts: [(name: String, count: Int64)]
+  package var objects: [Object]
+
+  package init(counts: [(name: String, count: Int64)] = [], objects: [Object] = []) {
+    self.counts = counts
+    self.objects = objects
+  }
+}
+
+/// Work that is repeated, one slice after another.
+package struct Upkeep: Sendable {
+  /// Names the work in the log when it fails.
+  package let name: String
+  /// Whether users wait for it: then coffer-sync looks every second, else with each sweep.
+  package let isUrgent: Bool
+  /// Does a slice of work. Returns false if nothing was left.
+  package let slice: @Sendable () throws -> Bool
+
+  package init(_ name: String, isUrgent: Bool, _ slice: @escaping @Sendable () throws -> Bool) {
+    self.name = name
+    self.isUrgent = isUrgent
+    self.slice = slice
+  }
+}

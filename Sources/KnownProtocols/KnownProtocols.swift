@@ -1,0 +1,8 @@
+package import Accounts
+internal import Sync
+
+/// The protocols that coffer-sync serves.
+package enum KnownProtocols {
+  /// The only list of protocols. A protocol is added by its line here.
+  package static let all: [any ProtocolRoom.Type] = [FileTrees.self]
+}

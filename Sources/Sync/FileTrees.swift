@@ -1,0 +1,55 @@
+package import Accounts
+package import Archive
+package import Base
+internal import Endpoints
+package import HTTPServer
+package import Storage
+
+/// The protocol of file trees: files, their contents, shares and updates.
+package struct FileTrees: ProtocolRoom {
+  package static let name = "files"
+  package static let remedy = "coffer tree validate --all --repair"
+
+  private let host: ProtocolHost
+  private let content: PutContent
+
+  package init(_ host: ProtocolHost) {
+    self.host = host
+    content = PutContent(host: host)
+  }
+
+  package var routes: [Route] {
+    let endpoints: [any Endpoint] = [
+      PostFiles(host: host), GetFile(host: host), GetContent(host: host), GetUpdates(host: host),
+    ]
+    return endpoints.map { $0.route(on: host.database) } + [content.route]
+  }
+
+  package var upkeep: [Upkeep] { TreeUpkeep(host).upkeep }
+
+  package static func erase(
+    _ account: Identifier, in transaction: Transaction, now: Instant
+  ) throws -> Bool {
+    try TreeErasure.sweep(transaction, account, now: now)
+  }
+
+  package static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool {
+    try TreeErasure.forget(transaction, account)
+  }
+
+  package static func export(
+    _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
+    progress: (Int64) -> Void
+  ) throws -> ProtocolExport {
+    try TreeExport.write(account, from: reader, to: archive, progress: progress)
+  }
+
+  package static func faults(of account: Identifier, in database: Database) throws -> [String] {
+    var audit = TreeAudit(account, objects: nil)
+    var findings: [TreeFinding] = []
+    while !audit.isRead, findings.isEmpty {
+      findings = try database.read { try audit.readSlice($0) }
+    }
+    return findings.map { "\($0.subject) breaks the rule \($0.law.rawValue): \($0.law.text)" }
+  }
+}
