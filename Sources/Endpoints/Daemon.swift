@@ -16,11 +16,10 @@ package struct Daemon: Sendable {
   }
 
   /// Call this first in the program. Threads started later inherit the blocked signals, so only `run`
-  /// receives them. Writing to a closed connection becomes an error instead of ending the program.
+  /// receives them.
   package static func takeSignals() {
     var signals = stopSignals()
     _ = unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
-    _ = signal(SIGPIPE, SIG_IGN)
   }
 
   /// Serves until SIGTERM or SIGINT; a second signal ends the program at once.

@@ -40,6 +40,9 @@ package final class HTTPServer: Sendable {
   package func start(
     inheriting sockets: InheritedSockets = .none
   ) throws(HTTPServerError) {
+    // A write to a closed connection becomes an error. libmicrohttpd is told so, or it would not use sendfile, which
+    // has no flag for that.
+    _ = signal(SIGPIPE, SIG_IGN)
     let acceptor = try Acceptor(listen, inherited: sockets.descriptor(at: listen))
     let count = core.limits.workerCount ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     var workers: [Worker] = []

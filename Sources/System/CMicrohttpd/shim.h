@@ -21,6 +21,8 @@ coffer_mhd_start(MHD_AccessHandlerCallback handler,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory_byte_count,
       MHD_OPTION_CONNECTION_TIMEOUT, 0u,
       MHD_OPTION_STRICT_FOR_CLIENT, 1,
+      // Else files are read and sent 4096 bytes at a time, not by sendfile.
+      MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
       MHD_OPTION_END);
 }
 

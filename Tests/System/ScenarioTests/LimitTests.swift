@@ -53,6 +53,26 @@ import Testing
     #expect(server.stop() == .exited(0), "\(server.lastWords)")
   }
 
+  @Test func `a large content goes from its file to the socket within the kernel`() throws {
+    let installation = try Installation()
+    let server = try installation.start(.sync)
+    let device = try installation.device(of: server)
+    let content = Random.bytes(900_000)
+    let id = try device.create().id
+    #expect(try device.put(id, content, ifMatch: "*").status == 200)
+    let before = try Self.readCount(server.process.id)
+    for _ in 0..<5 { #expect(try device.get("/v1/files/\(id)/content").body == content) }
+    // Read by 4096 bytes at a time, they would take 1100 calls.
+    #expect(try Self.readCount(server.process.id) - before < 400)
+  }
+
+  /// The calls by which a process has read from files and pipes, but not from sockets.
+  private static func readCount(_ process: Int32) throws -> Int {
+    let counts = try #require(Files.text("/proc/\(process)/io"))
+    let line = try #require(counts.split(separator: "\n").first { $0.hasPrefix("syscr: ") })
+    return try #require(Int(line.dropFirst("syscr: ".count)))
+  }
+
   @Test func `no cache may keep what coffer-billing answers`() throws {
     let installation = try Installation(settings: [
       "COFFER_BILLING_AUTHORITIES": "billing.coffer.test"
