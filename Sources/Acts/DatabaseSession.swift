@@ -106,8 +106,8 @@ package enum DatabaseSession {
     return (try livingAccount(transaction, id.description), deletion)
   }
 
-  /// The account that an operator named by its id or its username. A text with digits may be a
-  /// store's number.
+  /// The account that an operator named by its id, a short form of it, or its username. A text with digits may be
+  /// a store's number.
   package static func account(_ queryable: some Queryable, _ text: String) throws -> Account {
     if let id = Identifier(text) {
       guard let account = try Account.find(queryable, id) else {
@@ -115,15 +115,29 @@ package enum DatabaseSession {
       }
       return account
     }
+    let username = Username(text)
+    let named = try username.flatMap { try Account.find(queryable, $0) }
+    let matching = try ShortIdentifier(text).map {
+      try Account.find(queryable, $0, limit: shortCountMax)
+    }
+    // A user may choose the beginning of another account's id as a username.
+    let found = [named].compactMap { $0 } + (matching ?? []).filter { $0.id != named?.id }
+    if found.count == 1 { return found[0] }
+    guard found.isEmpty else {
+      let ids = found.map(\.id.description).joined(separator: ", ")
+      throw CommandFailure(.refused, "\(text) stands for more than one account: name one of \(ids)")
+    }
     let isCode = text.contains { $0.isNumber }
     let advice = isCode ? "; if it is a number of a store, see coffer find \(text)" : ""
-    guard let username = Username(text) else {
-      throw CommandFailure(.refused, "\(text) is neither an account's id nor a username\(advice)")
+    guard let username else {
+      let reason =
+        matching == nil ? "is neither an account's id nor a username" : "is no account's id"
+      throw CommandFailure(.refused, "\(text) \(reason)\(advice)")
     }
-    guard let account = try Account.find(queryable, username) else {
-      throw CommandFailure(
-        .refused, "there is no account with the username \(username.shown)\(advice)")
-    }
-    return account
+    throw CommandFailure(
+      .refused, "there is no account with the username \(username.shown)\(advice)")
   }
+
+  /// The most accounts that are named if a short id stands for several.
+  private static let shortCountMax = 5
 }

@@ -56,6 +56,18 @@ package struct Account: Sendable {
     ) { row in try Account(row: row) }
   }
 
+  /// The first accounts, at most `limit`, for whose ids a short one may stand. Of the ids in its range it reads at
+  /// most a thousand.
+  package static func find(
+    _ queryable: some Queryable, _ short: ShortIdentifier, limit: Int
+  ) throws -> [Account] {
+    let accounts = try queryable.rows(
+      "SELECT \(columns) FROM sync.accounts WHERE id >= $1 AND id <= $2 ORDER BY id LIMIT 1000",
+      .id(short.first), .id(short.last)
+    ) { row in try Account(row: row) }
+    return Array(accounts.lazy.filter { short.standsFor($0.id) }.prefix(limit))
+  }
+
   /// The total size of all contents that owners are charged for.
   package static func contentByteCount(_ database: Database, fee: Int64) throws -> Int64 {
     try database.read { reader in

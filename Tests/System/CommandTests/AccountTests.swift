@@ -42,6 +42,35 @@ struct AccountTests: CommandSuite {
     #expect(byID.out.contains("\"reason\":\"never_subscribed\""))
   }
 
+  @Test func `an account is found by the beginning of its id, and as a table shows it`() throws {
+    let ids = ["0b5c0a2e-0000-4000-8000-000000000001", "0b5c0a2e-0000-4000-8000-00000000abcd"]
+    for (index, id) in ids.enumerated() {
+      let created = try coffer("account", "create", "--id", id, "--key-file", keyFile + "\(index)")
+      #expect(created.code == 0, "\(created.errors)")
+    }
+    for text in ["0b5c0a2e…0001", "0B5C0A2E-0000-4000-8000-00000000000"] {
+      let shown = try coffer("account", "show", text, "--json")
+      #expect(shown.out.contains(ids[0]), "\(shown.errors)")
+    }
+    let both = try coffer("account", "show", "0b5c0a")
+    #expect(both.code == 1)
+    #expect(
+      both.errors == "coffer: 0b5c0a stands for more than one account: name one of "
+        + ids.joined(separator: ", ") + "\n")
+    #expect(try coffer("account", "show", "0b5c0a2e…9").code == 1)
+    #expect(try coffer("account", "show", "0b5c0").code == 1)
+  }
+
+  @Test func `a username that is the beginning of another account's id names neither`() throws {
+    let id = "0b5c0a2e-0000-4000-8000-000000000001"
+    _ = try coffer("account", "create", "--id", id, "--key-file", keyFile)
+    _ = try coffer("account", "create", "--username", "0b5c0a2e", "--key-file", keyFile + "2")
+    let shown = try coffer("account", "show", "0b5c0a2e")
+    #expect(shown.code == 1)
+    #expect(shown.errors.contains("stands for more than one account"))
+    #expect(shown.errors.contains(id))
+  }
+
   @Test func `the table of accounts shows what its JSON shows`() throws {
     _ = try coffer("account", "create", "--username", "ada", "--key-file", keyFile)
     let table = try coffer("account", "list").out.split(separator: "\n")
