@@ -87,8 +87,9 @@ let package = Package(
       resources: [.embedInCode("sync"), .embedInCode("billing")], swiftSettings: settings),
     module("Storage/SQLite", ["Base", "CSQLite"]),
     module("Storage/Postgres", ["Base", "CPostgres"]),
+    module("Storage/Objects", ["Base"]),
     module("Storage/Storage", ["Base", "Crypto", "Migrations", "SQLite", "Postgres"]),
-    module("Storage/Backup", ["Base", "Crypto", "Migrations", "Storage"]),
+    module("Storage/Backup", ["Objects", "Base", "Crypto", "Migrations", "Storage"]),
     module("Storage/Archive", ["Base", "Crypto"]),
     module("Audit", ["Base", "Crypto", "JSON", "Storage"]),
 
@@ -96,7 +97,8 @@ let package = Package(
     module(
       "Configuration",
       ["Base", "Crypto", "JSON", "HTTPServer", "HTTPClient", "Storage", "Tiers"]),
-    module("Endpoints", ["Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage"]),
+    module(
+      "Endpoints", ["Objects", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage"]),
 
     module(
       "Requests",
@@ -193,12 +195,14 @@ let package = Package(
     module(
       "Accounts",
       [
+        "Objects",
         "Archive", "Base", "Configuration", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer",
         "HTTPSignatures", "JSON", "Requests", "Storage", "Tiers",
       ]),
     module(
       "Sync",
       [
+        "Objects",
         "Accounts", "Archive", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
         "HTTPServer", "Storage", "Endpoints", "Tiers", "Configuration", "OpenAPI", "Requests",
       ]),
@@ -208,6 +212,7 @@ let package = Package(
     module(
       "Acts",
       [
+        "Objects", "Requests",
         "Accounts", "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine", "Compression",
         "Configuration", "Crypto", "HTTPClient", "HTTPMessages", "HTTPServer", "JSON",
         "KnownStores", "Ledger", "Orders", "ProviderAPI", "Repair", "Report", "Storage", "Stores",
@@ -216,6 +221,7 @@ let package = Package(
     module(
       "Moving",
       [
+        "Objects",
         "Accounts", "Acts", "Answers", "Archive", "Base", "CommandLine", "Configuration",
         "Crypto", "JSON", "KnownProtocols", "KnownStores", "Ledger", "Repair", "Storage", "Stores",
         "Subscriptions", "Sync", "Tiers",
@@ -223,6 +229,7 @@ let package = Package(
     module(
       "Doctor",
       [
+        "Objects",
         "Accounts", "Acts", "Answers", "Audit", "Backup", "Base", "CommandLine", "Configuration",
         "Crypto", "JSON", "KnownProtocols", "KnownStores", "Ledger", "ProviderAPI", "Repair",
         "Storage", "Stores",
@@ -238,6 +245,7 @@ let package = Package(
     program(
       "Sources/Programs/coffer",
       [
+        "Objects",
         "Accounts", "Acts", "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine",
         "Configuration", "Crypto", "Doctor", "Flows", "HTTPMessages", "HTTPSignatures",
         "Importing", "JSON", "JWS", "Jobs", "KnownStores", "Ledger", "Moving", "Orders",
@@ -312,6 +320,7 @@ let package = Package(
     support(
       "Support/TreeSimulation",
       [
+        "Objects",
         "Endpoints", "Accounts", "Base", "Crypto", "HTTPMessages", "HTTPServer", "HTTPSignatures",
         "JSON", "SeededRandom", "Requests", "Simulation", "Storage", "Sync", "TestDevices",
         "TestEngines", "Tiers",
@@ -342,6 +351,7 @@ let package = Package(
     tests(
       "Unit/Storage/StorageTests",
       [
+        "Objects",
         "Base", "Crypto", "Migrations", "SQLite", "Postgres", "Storage", "TestEngines",
         "TestFiles", "SeededRandom",
       ]),
@@ -415,6 +425,7 @@ let package = Package(
     tests(
       "Unit/SyncTests",
       [
+        "Objects",
         "Accounts", "Archive", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
         "HTTPServer", "HTTPClient", "Endpoints", "Storage", "Tiers", "Configuration", "Requests",
         "Sync", "TestDevices", "TestEngines", "TestFiles", "Goldens", "LocalServer", "SeededRandom",
@@ -426,6 +437,7 @@ let package = Package(
     tests(
       "System/CommandTests",
       [
+        "Objects",
         "Base", "Compression", "Crypto", "Goldens", "HTTPServer", "JSON", "Jobs", "LocalServer",
         "ProviderFakes", "RecordedStories", "Storage", "Stripe", "TestEngines", "TestFiles",
       ], exclude: ["Goldens"]),
@@ -462,6 +474,7 @@ let package = Package(
     program(
       "Benchmarks/bench",
       [
+        "Objects",
         "Base", "Crypto", "JSON", "JWS", "HTTPMessages", "HTTPServer", "HTTPSignatures", "Storage",
         "Tiers", "Subscriptions", "Billing", "LocalServer", "SeededRandom", "TestCertificates",
         "TestDevices", "TestFiles", "Stripe", "Apple", "Google", "Ledger", "Stores", "KnownStores",

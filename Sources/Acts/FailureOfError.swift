@@ -6,6 +6,7 @@ internal import Configuration
 internal import Crypto
 internal import HTTPClient
 internal import HTTPMessages
+internal import Objects
 internal import Orders
 internal import Storage
 internal import Sync

@@ -3,6 +3,7 @@ package import Backup
 package import Base
 internal import CommandLine
 package import Configuration
+internal import Objects
 package import Storage
 internal import Sync
 

@@ -7,6 +7,7 @@ package import Configuration
 internal import Crypto
 internal import JSON
 internal import Ledger
+package import Objects
 package import Storage
 internal import Sync
 

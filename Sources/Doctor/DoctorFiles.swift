@@ -3,6 +3,7 @@ internal import Base
 internal import CommandLine
 internal import Configuration
 internal import Glibc
+internal import Objects
 internal import Storage
 internal import Sync
 

@@ -3,6 +3,7 @@ internal import Base
 internal import CommandLine
 package import Configuration
 package import JSON
+internal import Objects
 package import Storage
 internal import Tiers
 

@@ -1,6 +1,7 @@
 internal import Acts
 package import Base
 internal import CommandLine
+package import Objects
 package import Storage
 package import Sync
 

@@ -3,6 +3,7 @@ internal import Crypto
 internal import HTTPMessages
 package import HTTPServer
 internal import JSON
+package import Objects
 package import Storage
 
 /// The endpoints of a program for an operator's tools.

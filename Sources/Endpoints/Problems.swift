@@ -1,5 +1,6 @@
 internal import Base
 package import HTTPMessages
+internal import Objects
 internal import Storage
 
 /// An error that defines its own response.

@@ -1,4 +1,5 @@
 package import Base
+package import Objects
 package import Storage
 
 /// Whether the database takes writes and the objects' disk is there. It is checked once a second at

@@ -8,6 +8,7 @@ internal import Crypto
 internal import JSON
 internal import KnownStores
 internal import Ledger
+internal import Objects
 internal import Repair
 package import Storage
 internal import Stores

@@ -10,6 +10,7 @@ internal import JSON
 internal import KnownProtocols
 internal import KnownStores
 internal import Ledger
+internal import Objects
 internal import Repair
 package import Storage
 internal import Stores

@@ -4,6 +4,7 @@ package import Configuration
 internal import Endpoints
 internal import HTTPServer
 internal import HTTPSignatures
+internal import Objects
 internal import Requests
 internal import Storage
 

@@ -3,6 +3,7 @@ internal import Configuration
 internal import Crypto
 internal import KnownStores
 internal import Ledger
+import Objects
 internal import Storage
 internal import TestFiles
 internal import Tiers

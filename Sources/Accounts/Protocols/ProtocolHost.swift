@@ -1,4 +1,5 @@
 package import Base
+package import Objects
 package import Requests
 package import Storage
 package import Tiers

@@ -1,5 +1,6 @@
 package import Base
 internal import Glibc
+package import Objects
 package import Storage
 
 /// One backup of a database and an object store that are in use.

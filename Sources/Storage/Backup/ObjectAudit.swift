@@ -1,4 +1,5 @@
 package import Base
+package import Objects
 package import Storage
 
 /// Compares rows with the object store, while servers continue to run.

@@ -1,6 +1,7 @@
 package import Base
 internal import Glibc
 internal import Migrations
+internal import Objects
 package import Storage
 
 /// Restores a backup into an empty directory: first `objects`, last `database`.

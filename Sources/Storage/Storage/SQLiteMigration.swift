@@ -17,7 +17,10 @@ struct SQLiteMigration: MigrationSite {
       try files.refuseHalf()
       try files.create()
       try body()
-      try synchronizeDirectory(files.directory)
+      guard synchronizeDirectory(files.directory) else {
+        throw DatabaseError.unavailable(
+          reason: "cannot synchronize the directory \(files.directory): \(systemError())")
+      }
     }
   }
 

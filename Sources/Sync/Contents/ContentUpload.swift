@@ -5,6 +5,7 @@ internal import Endpoints
 internal import HTTPMessages
 internal import HTTPServer
 internal import HTTPSignatures
+internal import Objects
 internal import Requests
 internal import Storage
 

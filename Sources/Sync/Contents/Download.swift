@@ -1,5 +1,6 @@
 internal import Base
 internal import HTTPMessages
+internal import Objects
 internal import Storage
 
 /// Sends all or a part of a document's content, without copying large content through memory.

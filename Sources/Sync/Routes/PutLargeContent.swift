@@ -3,6 +3,7 @@ internal import Base
 internal import Endpoints
 internal import HTTPMessages
 internal import HTTPServer
+internal import Objects
 internal import Requests
 internal import Storage
 

@@ -4,6 +4,7 @@ package import Configuration
 internal import Endpoints
 internal import HTTPMessages
 package import HTTPServer
+package import Objects
 internal import OpenAPI
 package import Requests
 package import Storage

@@ -1,5 +1,6 @@
 package import Accounts
 internal import Base
+internal import Objects
 internal import Storage
 
 /// Removes expired data: nonces, sessions, reservations, unused objects, uploads interrupted by a
@@ -59,14 +60,6 @@ package final class Sweeper: Sendable {
     protocols.flatMap(\.upkeep).filter { $0.isUrgent == isUrgent }
   }
 
-  /// Does the protocols' work that users wait for. Returns when nothing waits.
-  ///
-  /// After each slice it pauses for as long as that took, so that it never takes more than half of
-  /// the writer's time.
-  package func sweepUrgent() throws {
-    try inTurn(upkeep(isUrgent: true).map { work in { [self] in try untilDone(work.slice) } })
-  }
-
   /// Erases the accounts that are due. Returns when none is left.
   package func sweepErasures() throws {
     try inTurn([
@@ -104,7 +97,8 @@ package final class Sweeper: Sendable {
     if let first { throw first }
   }
 
-  /// Runs slices, each followed by a pause of the same length, until none is left.
+  /// Runs slices until none is left. After each it pauses for as long as that took, so that it never takes more than
+  /// half of the writer's time.
   private func untilDone(_ slice: () throws -> Bool) throws {
     var isWaiting = true
     while isWaiting, !isStopping.withLock({ $0 }) {
@@ -255,8 +249,9 @@ package final class Sweeper: Sendable {
       var deleted: [(object: Identifier, owner: Identifier?)] = []
       for one in due {
         do {
-          try objects.delete(one.object)
+          // In this order: an upload that is published in between is deleted by the second.
           try objects.deleteLeftover(one.object)
+          try objects.delete(one.object)
           deleted.append(one)
         } catch {
           try queues.fail(.garbage, one.object, of: one.owner, error) { transaction, again in

@@ -1,5 +1,6 @@
 package import Base
 internal import Crypto
+package import Objects
 package import Storage
 
 /// Checks whether the rows of an account's tree fit together while writers continue.

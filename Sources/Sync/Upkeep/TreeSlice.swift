@@ -1,5 +1,6 @@
 internal import Base
 internal import Crypto
+internal import Objects
 internal import Storage
 
 /// Some files of one account in one snapshot, with everything that the rules of trees need.

@@ -6,6 +6,7 @@ internal import HTTPMessages
 internal import HTTPServer
 internal import HTTPSignatures
 internal import JSON
+import Objects
 internal import Requests
 internal import Simulation
 package import Storage

@@ -1,6 +1,7 @@
 import Base
 import Glibc
 import JSON
+import Objects
 import RecordedStories
 import Storage
 import TestEngines

@@ -2,6 +2,7 @@ import Base
 import Crypto
 import Glibc
 import Goldens
+import Objects
 import Storage
 import TestEngines
 import TestFiles

@@ -1,4 +1,5 @@
 import LocalServer
+import Objects
 import RecordedStories
 import Storage
 import TestEngines

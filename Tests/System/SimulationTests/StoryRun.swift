@@ -2,6 +2,7 @@ import Base
 import BillingSimulation
 import ProviderAPI
 import ProviderFakes
+import Stores
 import Stripe
 import Subscriptions
 import Tiers

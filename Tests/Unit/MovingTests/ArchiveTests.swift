@@ -1,5 +1,6 @@
 import Archive
 import Base
+import Sync
 import TestEngines
 import Testing
 

@@ -2,6 +2,7 @@ import Accounts
 import Base
 import Crypto
 import JSON
+import Objects
 import Storage
 import Sync
 import TestDevices
@@ -26,7 +27,7 @@ extension APIStories {
     let many = [FileChange](repeating: try device.creation(), count: 501)
     _ = try device.batch(files: many)
     _ = try device.delete(folder)
-    try server.sweeper().sweepUrgent()
+    try server.sweepDeletions()
     _ = try device.record(document)
     _ = try device.updates()
     _ = try device.rename(document)

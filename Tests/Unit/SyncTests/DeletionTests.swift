@@ -46,7 +46,7 @@ import Testing
     let elsewhere = try device.add()
     let (inner, document) = (try device.record(nest.inner), try device.record(nest.document))
     try device.delete(nest.outer).requireSuccess()
-    if isSwept { try server.sweepUrgent() }
+    if isSwept { try server.sweepDeletions() }
     let before = try server.state()
     for change in [
       document.change { $0.name = .init() }, document.change { $0.parent = device.root },
@@ -70,7 +70,7 @@ import Testing
     let nest = try Nest(device)
     try device.move(nest.document, to: device.root).requireSuccess()
     try device.delete(nest.outer).requireSuccess()
-    try server.sweepUrgent()
+    try server.sweepDeletions()
     #expect(try device.pulled().ids == [device.root, nest.document])
     #expect(try device.get("/v1/files/\(nest.document)/content").status == 200)
     #expect(try device.usage() == 2100)
@@ -87,7 +87,7 @@ import Testing
     ]
     if isMovedFirst { changes.reverse() }
     try device.batch(files: changes).requireSuccess()
-    try server.sweepUrgent()
+    try server.sweepDeletions()
     #expect(try device.pulled().ids == [device.root, nest.inner, nest.document])
     #expect(try device.usage() == 3100)
   }
@@ -169,9 +169,9 @@ import Testing
     #expect(try device.usage() == 24_000)
     try device.delete(nest.outer).requireSuccess()
     #expect(try device.usage() == 23_000)
-    try server.sweepUrgent()
+    try server.sweepDeletions()
     #expect(try device.usage() == 1000)
-    try server.sweepUrgent()
+    try server.sweepDeletions()
     #expect(try device.usage() == 1000)
   }
 
@@ -183,7 +183,7 @@ import Testing
     let device = try server.register()
     let nest = try Nest(device)
     try device.delete(nest.outer).requireSuccess()
-    try server.sweepUrgent()
+    try server.sweepDeletions()
     let replica = try device.pulled()
     #expect(replica.troubles.isEmpty)
     for id in [nest.inner, nest.document] {
@@ -252,7 +252,7 @@ import Testing
     let nest = try Nest(device)
     try device.delete(nest.inner).requireSuccess()
     try device.delete(nest.outer).requireSuccess()
-    try server.sweepUrgent()
+    try server.sweepDeletions()
     #expect(try device.usage() == 1000)
     let count = try server.database.read { reader in
       try reader.first("SELECT record_count FROM sync.accounts") { try $0.integer(0) }
@@ -270,7 +270,7 @@ import Testing
     }
     try device.batch(files: changes).requireSuccess()
     #expect(try device.usage() == 1000)
-    try server.sweepUrgent()
+    try server.sweepDeletions()
     #expect(try device.usage() == 1000)
   }
 
@@ -285,7 +285,7 @@ import Testing
       try device.put(device.add(in: folder), Random.bytes(count), ifMatch: "*").requireSuccess()
     }
     try device.delete(folder).requireSuccess()
-    try server.sweepUrgent()
+    try server.sweepDeletions()
     server.clock.advance(.minutes(11))
     try server.sweeper().sweep()
     let left = try server.database.read { reader in
@@ -307,7 +307,7 @@ import Testing
     try bob.accept(file, parent: folder).answer.requireSuccess()
     #expect(try bob.share(of: file)?.state == "accepted")
     try bob.delete(folder).requireSuccess()
-    try server.sweepUrgent()
+    try server.sweepDeletions()
     #expect(try bob.share(of: file)?.state == "pending")
     #expect(try alice.share(of: file, for: bob.account)?.state == "pending")
     #expect(try bob.accept(file).answer.status == 200)

@@ -90,7 +90,7 @@ import Testing
       let answer = try scene.put(id, content)
       if answer.status != 200 { refusals.insert(try answer.problem) }
       try scene.device.delete(round % 2 == 0 ? id : folder).requireSuccess()
-      try scene.server.sweepUrgent()
+      try scene.server.sweepDeletions()
       #expect(scene.objectByteCount <= scene.bound)
     }
     #expect(refusals == ["too_much_replaced"])

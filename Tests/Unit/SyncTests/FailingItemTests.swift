@@ -78,19 +78,19 @@ import Testing
     }
     let usage = try ada.usage()
     try setUsage(server, ada.account, 0)
-    try server.sweepUrgent()
+    try server.sweepDeletions()
     #expect(try count(server, "deletions WHERE owner_id = $1", bob.account) == 0)
     #expect(try failing(server) == [Failing(queue: "deletions", item: folders[0], count: 1)])
     server.clock.advance(.seconds(2))
-    try server.sweepUrgent()
+    try server.sweepDeletions()
     #expect(try failing(server).map(\.count) == [2])
     try setUsage(server, ada.account, usage)
     // The item now waits longer.
     server.clock.advance(.seconds(1))
-    try server.sweepUrgent()
+    try server.sweepDeletions()
     #expect(try failing(server).map(\.count) == [2])
     server.clock.advance(.seconds(1))
-    try server.sweepUrgent()
+    try server.sweepDeletions()
     #expect(try failing(server) == [])
     #expect(try count(server, "deletions WHERE owner_id = $1", ada.account) == 0)
   }
@@ -111,7 +111,7 @@ import Testing
           + "SELECT object_id, 0 FROM sync.files WHERE id = $1", .id(documents[1]))
     }
     for folder in folders { try device.delete(folder).requireSuccess() }
-    try server.sweepUrgent()
+    try server.sweepDeletions()
     #expect(try failing(server) == [Failing(queue: "deletions", item: folders[1], count: 1)])
     let left = try documents.map { try count(server, "files WHERE id = $1 AND deleted = 0", $0) }
     #expect(left == [0, 1, 0])

@@ -1,6 +1,7 @@
 import Base
 import Crypto
 import JSON
+import Objects
 import Storage
 import Sync
 import TestDevices
@@ -176,7 +177,7 @@ import Testing
     let (id, _) = try device.create(parent: folder)
     _ = try device.put(id, Random.bytes(20_000), ifMatch: "*")
     #expect(try device.delete(folder).status == 200)
-    try server.sweeper().sweepUrgent()
+    try server.sweepDeletions()
     func objects() throws -> [Identifier] {
       try server.database.read { reader in
         try reader.rows("SELECT object_id FROM sync.garbage") { row in try row.id(0) }

@@ -61,7 +61,7 @@ import Testing
     try alice.delete(folder).requireSuccess()
     // The sweep is late, so that the folder's content was marked a day after the folder.
     server.clock.advance(.days(1))
-    try server.sweepUrgent()
+    try server.sweepDeletions()
     server.clock.advance(.days(90))
     try server.sweeper().sweep()
     #expect(try mallory.create("folder", id: folder).answer.rules == ["id_taken"])

@@ -95,7 +95,7 @@ struct PermissionReaders {
     try world.succeed(world[.owner].put(world.document, [1], ifMatch: "*"))
     try world.succeed(
       world[.owner].batch(files: [world.change(world.innerFolder) { $0.deleted = true }]))
-    try world.server.sweeper().sweepUrgent()
+    try world.server.sweepDeletions()
     for role in Role.allCases {
       for file in [world.folder, world.document, world.innerDocument] {
         try read(file, as: role, by: world[role])

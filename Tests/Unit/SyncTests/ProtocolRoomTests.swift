@@ -11,7 +11,7 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// A protocol takes part in coffer-sync by standing in the list: here with one that keeps nothing, and one that
+/// A protocol takes part in coffer-sync by its line in the list: here with one that keeps nothing, and one that
 /// keeps a row for each account.
 @Suite struct ProtocolRoomTests {
   @Test func `beside a protocol that is empty, file trees work as alone`() throws {
@@ -22,7 +22,7 @@ import Testing
     let folder = try device.add("folder")
     _ = try device.add(in: folder)
     try device.delete(folder).requireSuccess()
-    try server.sweeper().sweepUrgent()
+    try server.sweepDeletions()
     try server.sweeper().sweep()
     let account = try device.account
     try erase(device, server)
@@ -37,7 +37,7 @@ import Testing
     let account = try ada.account
     #expect(try ada.get("/v1/probe").status == 204)
     for device in [ada, bob] { try server.probe(of: device.account, ProbeRoom.countAtOnce * 2 + 1) }
-    try server.sweeper().sweepUrgent()
+    try server.sweepDeletions()
     #expect(try server.count("transfers", of: ada.account) == ProbeRoom.countAtOnce * 2)
     try erase(ada, server)
     #expect(try server.count("transfers", of: account) == 0)
@@ -51,7 +51,7 @@ import Testing
     let ada = try server.register()
     try server.probe(of: ada.account, ProbeRoom.countAtOnce * 3)
     let account = try ada.account
-    try ada.send(ada.sign("DELETE", "/v1/account")).requireSuccess()
+    #expect(try ada.send(ada.sign("DELETE", "/v1/account")).status == 202)
     server.clock.advance(.days(8))
     var left: [Int64?] = []
     while try server.isErasing(account) {
@@ -60,11 +60,11 @@ import Testing
       try #require(left.count < 20)
     }
     let once = ProbeRoom.countAtOnce
-    #expect(left.filter { $0 != once * 3 } == [once * 2, once, 0, 0])
+    #expect(left.filter { $0 != once * 3 }.prefix(3) == [once * 2, once, 0])
   }
 
   private func erase(_ device: TestDevice, _ server: TestServer) throws {
-    try device.send(device.sign("DELETE", "/v1/account")).requireSuccess()
+    #expect(try device.send(device.sign("DELETE", "/v1/account")).status == 202)
     server.clock.advance(.days(8))
     try server.sweeper().sweepErasures()
   }

@@ -142,17 +142,16 @@ import Testing
     let seed = SeededGenerator.seed(of: "shares at random")
     var scene = try Scene(engine, seed: seed)
     var replicas = scene.devices.map { Replica($0) }
-    let sweeper = scene.server.sweeper()
     for round in 1...Self.roundCount {
       try scene.act()
       let index = Int.random(in: 0..<3, using: &scene.random)
       if Bool.random(using: &scene.random) { try replicas[index].pullPage(limit: 2) }
       guard round.isMultiple(of: 12) else { continue }
-      try sweeper.sweepUrgent()
+      try scene.server.sweepDeletions()
       try replicas[index].pull(limit: Int.random(in: 1...5, using: &scene.random))
       try expectFresh(replicas[index], "seed \(seed), round \(round)")
     }
-    try sweeper.sweepUrgent()
+    try scene.server.sweepDeletions()
     for var replica in replicas {
       try replica.pull(limit: 3)
       try expectFresh(replica, "seed \(seed), at the end")

@@ -311,7 +311,7 @@ import Testing
     var replica = try bob.pulled()
     try alice.delete(folder).requireSuccess()
     #expect(try bob.accept(file).answer.rules == ["link_target_not_found"])
-    try server.sweepUrgent()
+    try server.sweepDeletions()
     try replica.pull()
     #expect(replica.records[file]?.deleted == true)
     #expect(replica.ids == [bob.root])

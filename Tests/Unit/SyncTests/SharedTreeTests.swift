@@ -55,7 +55,7 @@ import Testing
     #expect(try alice.usage() == before + 2000)
     #expect(try bob.usage() == 2000)
     try bob.delete(folder).requireSuccess()
-    try scene.server.sweepUrgent()
+    try scene.server.sweepDeletions()
     #expect(try alice.usage() == before)
     #expect(try alice.pulled().ids == [alice.root, scene.folder])
   }
@@ -334,7 +334,7 @@ import Testing
     #expect(
       try bob.create(parent: scene.folder, owner: alice.account).answer.rules
         == ["parent_deleted"])
-    try scene.server.sweepUrgent()
+    try scene.server.sweepDeletions()
     try scene.replica.pull()
     #expect(scene.replica.records[child]?.deleted == true)
     #expect(try bob.delete(scene.link).status == 200)
@@ -353,7 +353,7 @@ import Testing
     try alice.delete(chain[0]).requireSuccess()
     #expect(try bob.record(child).deleted)
     #expect(try bob.rename(child).rules == ["file_deleted"])
-    try server.sweepUrgent()
+    try server.sweepDeletions()
     try replica.pull()
     #expect(replica.ids == [bob.root, link])
     #expect(replica.records[child]?.deleted == true)

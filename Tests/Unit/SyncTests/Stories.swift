@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import JSON
@@ -112,5 +113,7 @@ extension TestServer {
   }
 
   /// Marks everything below deleted folders.
-  func sweepUrgent() throws { try sweeper().sweepUrgent() }
+  func sweepDeletions() throws {
+    for work in api.protocols.flatMap(\.upkeep) where work.isUrgent { while try work.slice() {} }
+  }
 }

@@ -7,6 +7,7 @@ import HTTPServer
 import HTTPSignatures
 import JSON
 import LocalServer
+import Objects
 import Requests
 import Storage
 import Sync

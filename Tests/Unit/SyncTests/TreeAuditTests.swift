@@ -2,6 +2,7 @@ import Accounts
 import Base
 import Crypto
 import JSON
+import Objects
 import Requests
 import Storage
 import Sync

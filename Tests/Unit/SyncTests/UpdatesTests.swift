@@ -98,7 +98,7 @@ import Testing
     let (folder, _) = try device.create("folder")
     let (document, _) = try device.create(parent: folder)
     _ = try device.delete(folder)
-    try server.sweeper().sweepUrgent()
+    try server.sweepDeletions()
     var before = Replica(device)
     try before.pull()
     #expect(before.records[folder]?.deletedWith == nil)
@@ -128,7 +128,7 @@ import Testing
     var replica = try bob.pulled()
     #expect(replica.ids.isSuperset(of: [folder, document, inner, child]))
     for file in [document, inner] { try alice.delete(file).requireSuccess() }
-    if isSwept { try server.sweepUrgent() }
+    if isSwept { try server.sweepDeletions() }
     try alice.move(folder, to: alice.root).requireSuccess()
     // Past the deletions, and up to the first file that left.
     try replica.pullPage(limit: 1)

@@ -2,6 +2,7 @@ import Base
 import Crypto
 import Glibc
 import JSON
+import Objects
 import RawClient
 import Storage
 import Sync

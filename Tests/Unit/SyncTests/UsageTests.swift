@@ -109,7 +109,7 @@ import Testing
     #expect(try usage(device) == 1000 + 5 * 1500)
     #expect(try server.markDeleted(count: 2))
     #expect(try usage(device) == 1000 + 3 * 1500)
-    try server.sweeper().sweepUrgent()
+    try server.sweepDeletions()
     #expect(try usage(device) == 1000)
     #expect(try audit(server, device.account).isRight)
   }

@@ -5,6 +5,7 @@ internal import Base
 internal import CommandLine
 internal import Configuration
 internal import JSON
+internal import Objects
 internal import Storage
 internal import Sync
 internal import Tiers

@@ -6,6 +6,7 @@ internal import CommandLine
 internal import Configuration
 internal import Doctor
 internal import JSON
+internal import Objects
 internal import Storage
 internal import Sync
 

@@ -4,6 +4,7 @@ internal import CommandLine
 internal import Configuration
 internal import Doctor
 internal import JSON
+internal import Objects
 internal import Storage
 internal import Tiers
 

@@ -1,4 +1,5 @@
 import Base
+import Objects
 import SQLite
 import Storage
 import TestEngines

@@ -1,5 +1,6 @@
 import Base
 import Glibc
+import Objects
 import SeededRandom
 import Storage
 import TestEngines

@@ -279,11 +279,7 @@ package final class ObjectStore: Sendable {
   }
 
   private static func synchronize(_ path: String) throws(ObjectStoreError) {
-    do {
-      try synchronizeDirectory(path)
-    } catch {
-      throw .unavailable(reason: "cannot synchronize the object store")
-    }
+    guard synchronizeDirectory(path) else { throw failure("synchronize a directory") }
   }
 
   /// The text contains no path, because a key in an error would end up in a log.
