@@ -89,7 +89,7 @@ let package = Package(
     module("Storage/Postgres", ["Base", "CPostgres"]),
     module("Storage/Objects", ["Base"]),
     module("Storage/Storage", ["Base", "Crypto", "Migrations", "SQLite", "Postgres"]),
-    module("Storage/Backup", ["Objects", "Base", "Crypto", "Migrations", "Storage"]),
+    module("Storage/Backup", ["Base", "Crypto", "Migrations", "Objects", "Storage"]),
     module("Storage/Archive", ["Base", "Crypto"]),
     module("Audit", ["Base", "Crypto", "JSON", "Storage"]),
 
@@ -98,7 +98,7 @@ let package = Package(
       "Configuration",
       ["Base", "Crypto", "JSON", "HTTPServer", "HTTPClient", "Storage", "Tiers"]),
     module(
-      "Endpoints", ["Objects", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPServer", "Storage"]),
+      "Endpoints", ["Base", "Crypto", "HTTPMessages", "HTTPServer", "JSON", "Objects", "Storage"]),
 
     module(
       "Requests",

@@ -13,12 +13,6 @@ package func systemError(_ code: Int32 = errno) -> String {
 package func synchronizeDirectory(_ path: String) -> Bool {
   let directory = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
   guard directory >= 0 else { return false }
-  guard fsync(directory) != 0 else {
-    close(directory)
-    return true
-  }
-  let code = errno
-  close(directory)
-  errno = code
-  return false
+  defer { close(directory) }
+  return fsync(directory) == 0
 }

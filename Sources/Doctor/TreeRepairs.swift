@@ -30,22 +30,19 @@ package struct TreeRepairs {
   /// Repairs in its own transaction, with an entry in the audit log.
   func repair(_ finding: TreeFinding, of account: Identifier) throws -> Word {
     let (act, now, does) = (act, clock.now(), does)
-    do {
-      return try database.write(for: account) { transaction in
-        let outcome = try TreeRepair.repair(finding, of: account, at: now, in: transaction)
-        guard case .repaired(let before, let after) = outcome else {
-          return outcome == .right ? .settled : .impossible
-        }
-        guard does else { throw Rehearsal() }
-        try act.note(
-          Act.Effect(
-            subject: finding.subject.description, account: account, before: before, after: after,
-            step: finding.law.rawValue), at: now, in: transaction)
-        return .done
+    let attempt: @Sendable (Transaction) throws -> Word = { transaction in
+      let outcome = try TreeRepair.repair(finding, of: account, at: now, in: transaction)
+      guard case .repaired(let before, let after) = outcome else {
+        return outcome == .right ? .settled : .impossible
       }
-    } catch is Rehearsal {
-      return .possible
+      guard does else { return .possible }
+      try act.note(
+        Act.Effect(
+          subject: finding.subject.description, account: account, before: before, after: after,
+          step: finding.law.rawValue), at: now, in: transaction)
+      return .done
     }
+    return does ? try database.write(for: account, attempt) : try database.rehearse(attempt)
   }
 
   /// Corrects what is charged, as `usage recount` does.
@@ -54,6 +51,4 @@ package struct TreeRepairs {
     _ = try recount.correct(account, noting: act, at: clock.now())
     return .done
   }
-
-  private struct Rehearsal: Error {}
 }

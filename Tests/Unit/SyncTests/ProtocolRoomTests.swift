@@ -70,18 +70,11 @@ import Testing
   }
 }
 
-/// Brings nothing.
-private struct EmptyRoom: ProtocolRoom {
-  static let name = "empty"
-  static let remedy = ""
-  let routes: [Route] = []
-  let upkeep: [Upkeep] = []
+/// A protocol that has nothing to forget, to export or to check.
+private protocol BareRoom: ProtocolRoom {}
 
-  init(_ host: ProtocolHost) {}
-
-  static func erase(
-    _ account: Identifier, in transaction: Transaction, now: Instant
-  ) throws -> Bool { false }
+extension BareRoom {
+  static var remedy: String { "" }
 
   static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool { false }
 
@@ -93,10 +86,22 @@ private struct EmptyRoom: ProtocolRoom {
   static func faults(of account: Identifier, in database: Database) throws -> [String] { [] }
 }
 
+/// Brings nothing.
+private struct EmptyRoom: BareRoom {
+  static let name = "empty"
+  let routes: [Route] = []
+  let upkeep: [Upkeep] = []
+
+  init(_ host: ProtocolHost) {}
+
+  static func erase(
+    _ account: Identifier, in transaction: Transaction, now: Instant
+  ) throws -> Bool { false }
+}
+
 /// Brings a route, and keeps rows for an account, of which upkeep removes those of month 0.
-private struct ProbeRoom: ProtocolRoom {
+private struct ProbeRoom: BareRoom {
   static let name = "probe"
-  static let remedy = ""
   static let countAtOnce: Int64 = 3
   let host: ProtocolHost
 
@@ -123,15 +128,6 @@ private struct ProbeRoom: ProtocolRoom {
         SELECT month FROM sync.transfers WHERE owner_id = $1 LIMIT $2)
       """, .id(account), .integer(countAtOnce)) > 0
   }
-
-  static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool { false }
-
-  static func export(
-    _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
-    progress: (Int64) -> Void
-  ) throws -> ProtocolExport { ProtocolExport() }
-
-  static func faults(of account: Identifier, in database: Database) throws -> [String] { [] }
 }
 
 private struct GetProbe: AccountRead {
