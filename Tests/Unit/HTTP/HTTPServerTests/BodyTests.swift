@@ -142,7 +142,7 @@ private func put(_ byteCount: Int) -> String {
   }
 
   @Test func `a refused body that never comes costs only the discard span`() throws {
-    let server = try startServer([.echo])
+    let server = try startServer([.echo], limits: quickLimits)
     let client = RawClient(server)
     let start = MonotonicTime.now()
     client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 500000\r\n\r\n")

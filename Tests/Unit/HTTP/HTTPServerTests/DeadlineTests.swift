@@ -22,24 +22,24 @@ import Testing
   private static let slowLines = String(repeating: "X: y\r\n", count: 50)
 
   @Test func `a client that sends nothing is closed`() throws {
-    let client = RawClient(try startServer([.hello]))
+    let client = RawClient(try startServer([.hello], limits: quickLimits))
     #expect(client.receiveAll() == [])
   }
 
   @Test func `a header that drips in is cut off`() throws {
-    let server = try startServer([.hello])
+    let server = try startServer([.hello], limits: quickLimits)
     let seconds = Self.drip("GET /hello HTTP/1.1\r\n" + Self.slowLines, to: RawClient(server))
     #expect(try #require(seconds) < 2)
   }
 
   @Test func `a request line that drips in is cut off`() throws {
-    let server = try startServer([.hello])
+    let server = try startServer([.hello], limits: quickLimits)
     let line = "GET /" + String(repeating: "a", count: 100)
     #expect(try #require(Self.drip(line, to: RawClient(server))) < 2)
   }
 
   @Test func `a second request's header that drips in is cut off`() throws {
-    let server = try startServer([.hello])
+    let server = try startServer([.hello], limits: quickLimits)
     let client = RawClient(server)
     _ = client.exchange(getHello)
     let seconds = Self.drip("GET /hello HTTP/1.1\r\n" + Self.slowLines, to: client)
@@ -48,7 +48,7 @@ import Testing
 
   @Test func `a body that drips in is cut off and its admission abandoned once`() throws {
     let witness = Witness()
-    let server = try startServer([witness.route()])
+    let server = try startServer([witness.route()], limits: quickLimits)
     let client = RawClient(server)
     client.send("PUT /content HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n")
     let seconds = Self.drip(String(repeating: "b", count: 99), to: client)
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test func `a connection that idles is closed`() throws {
-    let server = try startServer([.hello])
+    let server = try startServer([.hello], limits: quickLimits)
     let client = RawClient(server)
     let start = MonotonicTime.now()
     _ = client.exchange(getHello)
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test func `a connection in use outlives every span`() throws {
-    let server = try startServer([.hello])
+    let server = try startServer([.hello], limits: quickLimits)
     let client = RawClient(server)
     for _ in 0..<12 {
       #expect(client.exchange(getHello)?.status == 200)

@@ -165,7 +165,7 @@ private let post = "POST /work HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n"
 
   @Test func `an answer that never comes is a 503 in time, and too late it is dropped`() throws {
     let desk = Desk<Response>()
-    let server = try startServer([Self.answering(desk), .hello])
+    let server = try startServer([Self.answering(desk), .hello], limits: quickLimits)
     let client = RawClient(server)
     client.send(post + "\r\nabc")
     let complete = try #require(desk.next())
@@ -179,7 +179,7 @@ private let post = "POST /work HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n"
   @Test func `an admission that comes too late is abandoned`() throws {
     let witness = Witness()
     let desk = Desk<Admission>()
-    let server = try startServer([Self.admitting(desk)])
+    let server = try startServer([Self.admitting(desk)], limits: quickLimits)
     let client = RawClient(server)
     client.send(post + "\r\nabc")
     let complete = try #require(desk.next())

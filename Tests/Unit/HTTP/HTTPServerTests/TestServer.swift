@@ -5,24 +5,30 @@ import HTTPServer
 import LocalServer
 import RawClient
 
-/// A server that does not wait long for its clients.
+/// A server that waits for its clients as long as usual. Under the thread sanitizer a test takes seconds between two
+/// requests.
 func startServer(
-  _ routes: [Route], limits: ServerLimits = quickLimits, proxies: [AddressRange] = [],
+  _ routes: [Route], limits: ServerLimits = usualLimits, proxies: [AddressRange] = [],
   problem: @escaping @Sendable (any Error, RequestHead) -> Problem? = { _, _ in nil }
 ) throws -> HTTPServer {
   try LocalServer.startServer(routes, limits: limits, proxies: proxies, problem: problem)
 }
 
+let usualLimits: ServerLimits = {
+  var limits = ServerLimits()
+  limits.workerCount = 2
+  return limits
+}()
+
 /// Limits short enough to wait for.
 let quickLimits: ServerLimits = {
-  var limits = ServerLimits()
+  var limits = usualLimits
   limits.headSpan = .milliseconds(400)
   limits.bodySpan = .milliseconds(400)
   limits.answerSpan = .milliseconds(800)
   limits.sendSpan = .milliseconds(800)
   limits.idleSpan = .milliseconds(800)
   limits.discardSpan = .milliseconds(500)
-  limits.workerCount = 2
   return limits
 }()
 
