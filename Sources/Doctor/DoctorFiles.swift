@@ -193,14 +193,18 @@ extension Doctor {
       return Check("orphans", .skipped, "--objects looks for unreferenced objects")
     }
     guard let objects else { return Check("orphans", .skipped, unseen) }
-    let audit = ObjectAudit(database, objects)
+    let audit = OrphanAudit(database, objects)
     let stranger = try stranger(to: objects)
-    let used = try audit.usedCount()
     let progress = Progress("walking the object store", .count(of: "parts"), of: 256)
-    let (deleted, left) = try audit.orphans(
-      usedCount: used, at: Clock.system.now(), deletes: extent.fixes && stranger == nil
-    ) { progress.done = $0 }
-    func text(_ found: ObjectAudit.Found) -> String {
+    var (deleted, left) = (OrphanAudit.Found(), OrphanAudit.Found())
+    for byte in UInt8.min...UInt8.max {
+      let found = try audit.orphans(
+        beginningWith: byte, at: Clock.system.now(), deletes: extent.fixes && stranger == nil)
+      deleted += found.deleted
+      left += found.left
+      progress.done = Int64(byte) + 1
+    }
+    func text(_ found: OrphanAudit.Found) -> String {
       "\(counted(found.count, "object")) (\(ByteCount.text(found.byteCount)))"
     }
     guard deleted.count + left.count > 0 else {
@@ -237,7 +241,7 @@ extension Doctor {
         "set COFFER_DATABASE and COFFER_OBJECTS as for coffer-sync"
       )
     }
-    return owner.since < Clock.system.now() - ObjectAudit.grace
+    return owner.since < Clock.system.now() - OrphanAudit.grace
       ? nil
       : (
         .warning, "coffer-sync of this database started on this store less than a day ago",
@@ -247,7 +251,7 @@ extension Doctor {
 
   package func leftovers() throws -> Check {
     guard let objects else { return Check("leftovers", .skipped, unseen) }
-    let old = try objects.leftovers(before: Clock.system.now() - ObjectAudit.grace)
+    let old = try objects.leftovers(before: Clock.system.now() - OrphanAudit.grace)
     if extent.fixes { for key in old { try objects.deleteLeftover(key) } }
     if old.isEmpty { return Check("leftovers", .ok, "no upload was left half way") }
     let text = "interrupted more than a day ago: \(counted(old.count, "upload"))"

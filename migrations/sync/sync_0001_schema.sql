@@ -166,6 +166,9 @@ CREATE INDEX files_by_deletion ON files (deleted_ms) WHERE deleted = 1;
 -- The links to a file of any account: its id is not given again while one is left.
 CREATE INDEX files_by_link_target ON files (target_id) WHERE deleted = 0 AND target_id IS NOT NULL;
 
+-- Whether an object that the store lists is in use.
+CREATE INDEX files_by_object ON files (object_id) WHERE object_id IS NOT NULL;
+
 -- The content of a small document. Larger ones are in the object store under files.object_id.
 CREATE TABLE inline_contents (
   file_id BLOB NOT NULL UNIQUE,

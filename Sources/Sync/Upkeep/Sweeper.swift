@@ -15,6 +15,9 @@ package final class Sweeper: Sendable {
   /// The same for an account that keeps much. A download opens the object right after reading its row.
   private static let crowdedGarbageAge = Instant.Span.seconds(5)
 
+  /// One part of 256 each time, so that the whole store is looked at once a day.
+  private static let orphanSeconds: Int64 = 86_400 / 256
+
   private static let isReservationDue = FailingItems.isDue(
     .reservations, "reservations.object_id", at: "$1")
 
@@ -25,6 +28,8 @@ package final class Sweeper: Sendable {
   private let queues: QueueWork
   private let protocols: [any ProtocolRoom]
   private let isStopping = Locked(false)
+  /// Where in the store orphans are looked for next. Instances and starts begin at different places.
+  private let nextByte = Locked(UInt8.random(in: .min ... .max))
   private let periods = Locked<[Periodic]>([])
 
   package init(_ host: ProtocolHost, _ protocols: [any ProtocolRoom]) {
@@ -43,6 +48,7 @@ package final class Sweeper: Sendable {
         Periodic("sweep", every: seconds) { [self] in try sweep() },
         Periodic("crowds", every: 1) { [self] in try sweepCrowds() },
         Periodic("erasures", every: 5) { [self] in try sweepErasures() },
+        Periodic("orphans", every: Self.orphanSeconds) { [self] in try sweepOrphans() },
       ]
       + upkeep(isUrgent: true).map { work in
         Periodic(work.name, every: 1) { [self] in try untilDone(work.slice) }
@@ -233,6 +239,25 @@ package final class Sweeper: Sendable {
       """
       SELECT object_id, owner_id FROM sync.garbage WHERE since_ms <= $1 ORDER BY since_ms LIMIT $2
       """, at: now, age: Self.garbageAge)
+  }
+
+  /// Deletes the objects of one part of the store that no row names.
+  ///
+  /// Not in the first day after the store was assigned to this state of the database: a restored backup may
+  /// lack the rows of objects that are needed again if the restore was a mistake.
+  package func sweepOrphans() throws {
+    let now = Clock.system.now()  // times of objects are the machine's
+    guard let owner = try objects.owner(), owner.since < now - OrphanAudit.grace else { return }
+    let byte = nextByte.withLock { byte in
+      defer { byte &+= 1 }
+      return byte
+    }
+    let deleted = try OrphanAudit(database, objects)
+      .orphans(beginningWith: byte, at: now, deletes: true).deleted
+    guard deleted.count > 0 else { return }
+    Log.warning(
+      "objects.orphans",
+      ["deleted": "\(deleted.count)", "bytes": "\(deleted.byteCount)"])
   }
 
   /// Deletes objects first and their rows after, so that a crash in between repeats the deletion.

@@ -366,8 +366,7 @@ struct DoctorTests: CommandSuite {
   }
 
   private func age(_ name: String) throws {
-    let times = [timespec](repeating: timespec(tv_sec: 1_700_000_000, tv_nsec: 0), count: 2)
-    try #require(unsafe utimensat(AT_FDCWD, "\(scratch.path)/objects/\(name)", times, 0) == 0)
+    try #require(Files.age("\(scratch.path)/objects/\(name)"))
   }
 
   @Test func `rows that are yet to come fail the clock`() throws {

@@ -1,0 +1,79 @@
+package import Base
+package import Objects
+package import Storage
+
+/// Finds objects in the store that no row names, and deletes them, while servers continue to run.
+///
+/// A crash between two steps, or a write that arrives after its upload was given up, leaves such objects.
+/// The row of an object is committed before its first byte. So the store is listed first, and the rows are
+/// read after: an object without a row then has lost it and gets none again.
+package struct OrphanAudit {
+  /// No object younger than this is deleted: an import writes the objects of an account before its rows, and
+  /// a replica that took over may have lost the last rows.
+  package static let grace = Instant.Span.days(1)
+  /// The columns that name objects.
+  private static let columns = [
+    ("files", "object_id"), ("garbage", "object_id"), ("reservations", "object_id"),
+  ]
+
+  private let database: Database
+  private let objects: ObjectStore
+
+  /// What was found: the number of objects and their size.
+  package struct Found: Sendable {
+    package private(set) var count: Int64 = 0
+    package private(set) var byteCount: Int64 = 0
+
+    package init() {}
+
+    fileprivate mutating func add(_ object: ObjectStore.Listed) {
+      count += 1
+      byteCount += object.byteCount
+    }
+
+    package static func += (sum: inout Found, more: Found) {
+      sum.count += more.count
+      sum.byteCount += more.byteCount
+    }
+  }
+
+  package init(_ database: Database, _ objects: ObjectStore) {
+    self.database = database
+    self.objects = objects
+  }
+
+  /// Looks at the objects whose keys begin with `byte`: one in 256. With `deletes`, the orphans among them
+  /// are deleted, but only while no backup runs. `left` are those that remain.
+  package func orphans(
+    beginningWith byte: UInt8, at now: Instant, deletes: Bool
+  ) throws -> (deleted: Found, left: Found) {
+    var (deleted, left) = (Found(), Found())
+    let old = try objects.list(beginningWith: byte).filter { $0.written < now - Self.grace }
+    for object in try unnamed(old) {
+      if try deletes && !objects.isHeld() {
+        try objects.delete(object.key)
+        deleted.add(object)
+      } else {
+        left.add(object)
+      }
+    }
+    return (deleted, left)
+  }
+
+  private func unnamed(_ objects: [ObjectStore.Listed]) throws -> [ObjectStore.Listed] {
+    var named: Set<Identifier> = []
+    for list in SQLList.slices(of: objects.map { .id($0.key) }, after: 0) {
+      // One snapshot, because a commit moves a key from one table to another.
+      let found = try database.read { reader in
+        try Self.columns.flatMap { table, column in
+          try reader.rows(
+            "SELECT \(column) FROM sync.\(table) WHERE \(column) IN (\(list.parameters))",
+            values: list.values
+          ) { row in try row.id(0) }
+        }
+      }
+      named.formUnion(found)
+    }
+    return objects.filter { !named.contains($0.key) }
+  }
+}
