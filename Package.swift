@@ -247,9 +247,9 @@ let package = Package(
       [
         "Objects",
         "Accounts", "Acts", "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine",
-        "Configuration", "Crypto", "Doctor", "Flows", "HTTPMessages", "HTTPSignatures",
-        "Importing", "JSON", "JWS", "Jobs", "KnownStores", "Ledger", "Moving", "Orders",
-        "ProviderAPI", "Repair", "Report", "Requests", "Storage", "Stores", "Stripe",
+        "Configuration", "Crypto", "Doctor", "Flows", "HTTPClient", "HTTPMessages",
+        "HTTPSignatures", "Importing", "JSON", "JWS", "Jobs", "KnownStores", "Ledger", "Moving",
+        "Orders", "ProviderAPI", "Repair", "Report", "Requests", "Storage", "Stores", "Stripe",
         "Subscriptions", "Sync", "Tiers",
       ]),
 

@@ -1,14 +1,14 @@
 internal import Base
 package import CommandLine
 package import Configuration
-internal import HTTPClient
+package import HTTPClient
 internal import HTTPMessages
 package import HTTPServer
 internal import JSON
 
 /// One request to a running program and its answer.
 package struct Exchange {
-  private let status: Int
+  package let status: Int
   private let headers: Headers
   package let body: [UInt8]
 
@@ -17,13 +17,16 @@ package struct Exchange {
 
   package init(
     method: String, url: String, headers: [(String, String)], body: [UInt8]?
-  ) throws {
+  ) throws(HTTPClientError) {
     let reply = try HTTPClient(bodyByteCountMax: Self.bodyByteCountMax).send(
       method, url, headers: headers, body: body, timeout: Self.timeout)
     status = reply.status
     self.headers = reply.headers
     self.body = reply.body
   }
+
+  /// A header of the answer, by its name in lower case.
+  package func header(_ name: String) -> String? { headers.text(name) }
 
   /// The URL of a program's API at its listening address; "every address" becomes loopback.
   package static func baseURL(_ listen: SocketAddress) -> String {

@@ -41,6 +41,7 @@ package struct SyncConfiguration: Sendable {
     package let invitationsPerDay: Int64
     package let receivedInvitationCountMax: Int64
     package let accountsPerAddress: Int64
+    package let contentByteCountMax: Int64
   }
 
   package init(_ settings: Settings) throws(ConfigurationError) {
@@ -84,11 +85,13 @@ extension SyncConfiguration.Limits {
     let invitationsPerDay = reader.value(SyncSettings.dailyInvitations)
     let receivedInvitationCountMax = reader.value(SyncSettings.receivedInvitations)
     let accountsPerAddress = reader.value(SyncSettings.accountsPerAddress)
+    let contentByteCountMax = reader.value(SyncSettings.contentBytesMax)
     guard let instanceCount, let recordCountMax, let requestBurst, let requestsPerSecond,
       let deletedDays,
       let deletionDelayDays,
       let youngDays, let openInvitationCountMax, let invitationsPerDay,
-      let receivedInvitationCountMax, let accountsPerAddress
+      let receivedInvitationCountMax, let accountsPerAddress,
+      let contentByteCountMax
     else { return nil }
     self.init(
       recordCountMax: recordCountMax, requestBurst: max(1, requestBurst / instanceCount),
@@ -96,6 +99,7 @@ extension SyncConfiguration.Limits {
       deletionDelayDays: deletionDelayDays, youngDays: youngDays,
       openInvitationCountMax: openInvitationCountMax, invitationsPerDay: invitationsPerDay,
       receivedInvitationCountMax: receivedInvitationCountMax,
-      accountsPerAddress: max(1, accountsPerAddress / instanceCount))
+      accountsPerAddress: max(1, accountsPerAddress / instanceCount),
+      contentByteCountMax: contentByteCountMax)
   }
 }

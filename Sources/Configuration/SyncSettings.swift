@@ -6,7 +6,7 @@ package enum SyncSettings {
     objects, listen, authorities, origins, registration, accountsPerAddress, recordsMax,
     requestsBurst, requestsPerSecond, deletedDays, deletionDelayDays, youngDays, openInvitations,
     dailyInvitations,
-    receivedInvitations,
+    receivedInvitations, contentBytesMax,
   ]
 
   /// The directory of a `file:///…` URL.
@@ -114,4 +114,11 @@ package enum SyncSettings {
       "The number of invitations from such accounts that a stranger may have unanswered, and "
       + "may receive in a day (UTC).",
     example: "30", parser: .number(in: 0...1_000_000))
+
+  package static let contentBytesMax = Setting<Int64>(
+    "COFFER_CONTENT_BYTES_MAX", for: [.sync], .value("5000000000"),
+    text:
+      "The largest content of one document, in bytes. Content above 1 GiB needs a resumable "
+      + "upload. A plan's file_bytes can only be lower.",
+    example: "5000000000", parser: .number(in: 65_536...1_000_000_000_000))
 }

@@ -1,4 +1,4 @@
-internal import HTTPServer
+package import HTTPServer
 package import Storage
 
 /// A check of a request in the database before its body is read; it throws to refuse the request.
@@ -7,7 +7,7 @@ package typealias Inquiry = @Sendable (Reader) throws -> Void
 extension Database {
   /// Makes the inquiry, if there is one, and continues if it refuses nothing: on the calling thread
   /// if reads cannot block, otherwise with the connection suspended.
-  func step<Value: Sendable>(
+  package func step<Value: Sendable>(
     after inquiry: Inquiry?, _ next: @escaping @Sendable () throws -> Step<Value>
   ) throws -> Step<Value> {
     guard let inquiry else { return try next() }

@@ -42,7 +42,7 @@ package protocol Upload: Sendable {
 }
 
 /// How long a request waits for another one: shorter than clients wait for a response.
-private let patience = Instant.Span.seconds(5)
+package let uploadPatience = Instant.Span.seconds(5)
 
 extension Upload {
   /// `pool` runs work that may block; `later` repeats the reservation for requests that wait.
@@ -54,7 +54,7 @@ extension Upload {
     return try database.step(after: inquire(request)) {
       .pending { done in
         ask(
-          request, until: .now() + patience, on: database, later: later,
+          request, until: .now() + uploadPatience, on: database, later: later,
           done: { result in
             done(
               result.flatMap { reservation in

@@ -26,6 +26,7 @@ package struct Caller: Sendable {
     switch proof {
     case .signed(let signature):
       self = try Self.ofKey(queryable, signature.keyID.bytes, unknown: .unknownKey)
+    case .key(let publicKey): self = try Self.ofKey(queryable, publicKey, unknown: .unknownKey)
     case .session(let tokenHash):
       let key = try queryable.first(
         "SELECT public_key FROM sync.sessions WHERE token_hash = $1 AND expires_ms > $2",

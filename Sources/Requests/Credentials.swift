@@ -11,6 +11,8 @@ package struct Credentials: Sendable {
     case signed(VerifiedSignature)
     /// The hash of a bearer token. Only the hash is ever stored.
     case session(tokenHash: [UInt8])
+    /// The key that signed an earlier request, which this one continues.
+    case key([UInt8])
 
     /// Nil for a request that is signed itself.
     package var tokenHash: [UInt8]? {
@@ -23,12 +25,18 @@ package struct Credentials: Sendable {
       switch self {
       case .signed(let signature): signature.keyID.bytes
       case .session(let tokenHash): tokenHash
+      case .key(let publicKey): publicKey
       }
     }
   }
 
   package let proof: Proof
   package let meter: RequestMeter
+
+  package init(proof: Proof, meter: RequestMeter) {
+    self.proof = proof
+    self.meter = meter
+  }
 
   /// The hash by which the database identifies a session.
   package static func hash(token: [UInt8]) -> [UInt8] { SHA256.hash(token) }

@@ -40,6 +40,19 @@ package struct RequestGate: Sendable {
     RequestMeter(limiter, key: key, head.answerFields) { refusals.spend(head.remoteAddress) }
   }
 
+  /// The meter of a request that is allowed by a secret in its path, with the hash of that secret.
+  package func meter(
+    ofSecret hash: [UInt8], _ head: RequestHead
+  ) throws(RequestRefusal) -> RequestMeter {
+    head.answerFields.set("Cache-Control", "private, no-store")
+    if !limiter.knows(hash), let seconds = refusals.secondsToWait(head.remoteAddress) {
+      throw .addressRefused(retryAfterSeconds: seconds)
+    }
+    let meter = meter(hash, head)
+    try meter.begin()
+    return meter
+  }
+
   /// Looks up the owner of a request's key or session; nil if the owner is remembered. The inquiry
   /// comes before the body is read, because strangers send bodies, too. The transaction asks again.
   package func inquiry(_ credentials: Credentials) -> Inquiry? {
@@ -72,7 +85,7 @@ package struct AccountRequest: Sendable {
       digest =
         switch proof {
         case .signed(let signature): signature.contentDigest
-        case .session: try Self.announcedDigest(head)
+        case .session, .key: try Self.announcedDigest(head)
         }
     } catch {
       gate.note(error, head)

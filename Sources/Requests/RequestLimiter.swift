@@ -129,7 +129,7 @@ package final class RequestMeter: Sendable {
   }
 
   /// Records that the database found no account for the key, so that none is charged for it again.
-  func reject() {
+  package func reject() {
     limiter.forget(key)
     let isFirst = state.withLock { state in
       defer { state.isRejected = true }

@@ -12,20 +12,22 @@ package struct FileTrees: ProtocolRoom {
 
   private let host: ProtocolHost
   private let content: PutContent
+  private let uploads: ResumableUploads
 
   package init(_ host: ProtocolHost) {
     self.host = host
-    content = PutContent(host: host)
+    uploads = ResumableUploads(host: host)
+    content = PutContent(host: host, resumable: uploads)
   }
 
   package var routes: [Route] {
     let endpoints: [any Endpoint] = [
       PostFiles(host: host), GetFile(host: host), GetContent(host: host), GetUpdates(host: host),
     ]
-    return endpoints.map { $0.route(on: host.database) } + [content.route]
+    return endpoints.map { $0.route(on: host.database) } + [content.route] + uploads.routes
   }
 
-  package var upkeep: [Upkeep] { TreeUpkeep(host).upkeep }
+  package var upkeep: [Upkeep] { TreeUpkeep(host).upkeep + uploads.upkeep }
 
   package static func erase(
     _ account: Identifier, in transaction: Transaction, now: Instant

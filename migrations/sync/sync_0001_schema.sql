@@ -278,6 +278,34 @@ CREATE INDEX reservations_by_expiry ON reservations (expires_ms);
 
 CREATE INDEX reservations_by_request ON reservations (actor_key, nonce);
 
+-- A resumable upload: what its creating request asked for, and what is durable of its content. The secret in
+-- its URL is stored as a hash. `hash_state` is SHA-256 after `durable_bytes`; `store_state` belongs to the
+-- object store. Each request takes the next `epoch`, and an older one writes no more. While it is open
+-- (`status` is NULL), a reservation protects its object. `status`, `headers` and `body` are its final answer.
+CREATE TABLE uploads (
+  secret_hash BLOB NOT NULL PRIMARY KEY CHECK (length(secret_hash) = 32),
+  object_id BLOB NOT NULL UNIQUE,
+  owner_id BLOB NOT NULL REFERENCES accounts (id),
+  file_id BLOB NOT NULL,
+  actor_key BLOB NOT NULL,
+  session_hash BLOB,
+  if_match TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  bytes INTEGER NOT NULL,
+  durable_bytes INTEGER NOT NULL CHECK (durable_bytes BETWEEN 0 AND bytes),
+  hash_state BLOB NOT NULL,
+  store_state BLOB NOT NULL,
+  epoch INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  status INTEGER,
+  headers TEXT,
+  body BLOB
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX uploads_by_owner ON uploads (owner_id);
+
+CREATE INDEX uploads_by_expiry ON uploads (expires_ms);
+
 -- An object that nothing refers to any more. It is deleted once no download can still use it.
 CREATE TABLE garbage (
   object_id BLOB NOT NULL PRIMARY KEY,

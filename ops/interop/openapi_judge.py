@@ -21,6 +21,11 @@ from referencing.jsonschema import DRAFT202012
 BASE = "urn:coffer:openapi"
 # Headers that any answer may have.
 USUAL_HEADERS = {"connection", "content-length", "content-type", "date", "x-request-id"}
+UPLOAD_HEADERS = (
+    "RateLimit", "RateLimit-Policy", "Cache-Control", "Tus-Resumable", "Upload-Complete",
+    "Upload-Draft-Interop-Version", "Upload-Expires", "Upload-Incomplete", "Upload-Length",
+    "Upload-Limit", "Upload-Offset",
+)
 
 # Problem codes of requests that are well-formed but refused.
 UNDERSTOOD = {
@@ -83,7 +88,7 @@ class Judge:
         if not matches:
             return None, {}, None
         _, template, item = min(matches, key=lambda match: match[0])
-        name = "get" if method == "HEAD" else method.lower()
+        name = "get" if method == "HEAD" and "head" not in item else method.lower()
         return template, item, item.get(name)
 
     def judge(self, exchange):
@@ -135,6 +140,10 @@ class Judge:
         if operation and operation.get("security", self.document["security"]):
             # These are on every answer to an authenticated caller, so the document declares them once.
             for name in ("RateLimit", "RateLimit-Policy", "Cache-Control"):
+                declared[name] = self.document["components"]["headers"][name]
+        if operation and "Uploads" in operation.get("tags", []):
+            # The tag declares these for every answer.
+            for name in UPLOAD_HEADERS:
                 declared[name] = self.document["components"]["headers"][name]
         declared = {name.lower(): self.resolve(header) for name, header in declared.items()}
         for name in headers.keys() - declared.keys() - USUAL_HEADERS:

@@ -52,7 +52,7 @@ package enum Nonces {
       (
         fingerprint: try row.blob(0),
         outcome: Outcome(
-          status: Int(try row.integer(1)), headers: parse(try row.text(2)), body: try row.blob(3))
+          status: try row.integer(1), headerText: try row.text(2), body: try row.blob(3))
       )
     }
     guard let found else { return nil }
@@ -74,15 +74,7 @@ package enum Nonces {
       """,
       .blob(signature.keyID.bytes), .blob(nonce), .blob(signature.fingerprint),
       .instant(signature.expires), .integer(Int64(outcome.status)),
-      .text(outcome.headers.map { "\($0.name): \($0.value)\n" }.joined()), .blob(outcome.body))
+      .text(outcome.headerText), .blob(outcome.body))
     guard count == 1 else { throw RequestRefusal.replayed }
-  }
-
-  private static func parse(_ text: String) -> [(String, String)] {
-    text.split(separator: "\n").compactMap { line in
-      line.firstIndex(of: ":").map { colon in
-        (String(line[..<colon]), String(line[colon...].dropFirst(2)))
-      }
-    }
   }
 }

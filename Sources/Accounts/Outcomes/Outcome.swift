@@ -22,6 +22,19 @@ package struct Outcome: Sendable, Equatable {
     self.init(status: status, headers: headers, body: value.encoded())
   }
 
+  /// An outcome as it was recorded.
+  package init(status: Int64, headerText: String, body: [UInt8]) {
+    let headers = headerText.split(separator: "\n").compactMap { line in
+      line.firstIndex(of: ":").map { colon in
+        (String(line[..<colon]), String(line[colon...].dropFirst(2)))
+      }
+    }
+    self.init(status: Int(status), headers: headers, body: body)
+  }
+
+  /// The headers in the form in which they are recorded.
+  package var headerText: String { headers.map { "\($0.name): \($0.value)\n" }.joined() }
+
   package var response: Response {
     var fields = headers.map { (name: $0.name, value: $0.value) }
     if !body.isEmpty { fields.append(("Content-Type", "application/json")) }

@@ -21,6 +21,8 @@ package struct SyncLimits: Sendable, Equatable {
   package var receivedInvitationCountMax: Int64 = 30
   /// Accounts that one address may open at once on one instance, and then each day.
   package var accountsPerAddress: Int64 = 30
+  /// The longest content of one document. One request carries at most 1 GiB of it.
+  package var contentByteCountMax: Int64 = 5_000_000_000
 
   /// The defaults.
   package init() {}
@@ -36,5 +38,6 @@ package struct SyncLimits: Sendable, Equatable {
     invitationsPerDay = configured.invitationsPerDay
     receivedInvitationCountMax = configured.receivedInvitationCountMax
     accountsPerAddress = configured.accountsPerAddress
+    contentByteCountMax = configured.contentByteCountMax
   }
 }

@@ -361,7 +361,7 @@ final class Exchange {
       "http.request",
       [
         "request": requestID, "status": "\(status)", "method": head?.method ?? "-",
-        "path": head.map { String($0.path) } ?? "-", "problem": problemCode ?? "-",
+        "path": head.map { core.router.shown($0.path) } ?? "-", "problem": problemCode ?? "-",
         "ms": "\(Int(seconds * 1000))", "trace": trace?.id ?? "-",
       ])
   }

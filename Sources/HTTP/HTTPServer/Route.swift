@@ -2,9 +2,10 @@ package import HTTPMessages
 
 /// One endpoint: a method, a path pattern, and the function that admits requests to it.
 package struct Route: Sendable {
-  /// `GET` also serves HEAD; the head still shows which of the two it is.
+  /// `GET` also serves HEAD unless there is a route for HEAD; the head still shows which of the two it is.
   package let method: String
-  /// Segments are literal or, in braces, captured: `/v1/files/{id}/content`.
+  /// Segments are literal or, in braces, captured: `/v1/files/{id}/content`. A segment
+  /// `{secret}` never appears in a log.
   package let pattern: String
   /// Checks a request by its head alone, on the connection's worker, before any body byte is read.
   ///

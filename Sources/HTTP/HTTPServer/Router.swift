@@ -27,8 +27,15 @@ package struct Router: Sendable {
   }
 
   private var entries: [Int: [Entry]] = [:]
+  /// The literal beginnings of patterns that go on with `{secret}`.
+  private let secretPrefixes: [String]
 
   package init(_ routes: [Route]) {
+    secretPrefixes = Set(routes.map(\.pattern)).compactMap { pattern in
+      pattern.firstIndex(of: "{").flatMap { place in
+        pattern[place...].hasPrefix("{secret}") ? String(pattern[..<place]) : nil
+      }
+    }
     for route in routes {
       let segments = Self.segments(route.pattern[...]).map { segment in
         segment.hasPrefix("{") ? nil : segment
@@ -40,14 +47,20 @@ package struct Router: Sendable {
 
   package func match(_ method: String, _ path: Substring) -> Match {
     let segments = Self.segments(path)
-    let wanted = method == "HEAD" ? "GET" : method
+    let wanted = method == "HEAD" ? ["HEAD", "GET"] : [method]
     var others: [String] = []
     for entry in entries[segments.count] ?? [] {
       guard let captures = entry.captures(segments) else { continue }
-      if entry.route.method == wanted { return .route(entry.route, captures) }
+      if wanted.contains(entry.route.method) { return .route(entry.route, captures) }
       others.append(entry.route.method)
     }
     return others.isEmpty ? .unknown : .otherMethods(others)
+  }
+
+  /// The path as a log may show it: what follows the beginning of a path with a secret is left out.
+  func shown(_ path: Substring) -> String {
+    guard let prefix = secretPrefixes.first(where: path.hasPrefix) else { return String(path) }
+    return prefix + "{secret}"
   }
 
   /// The parts between the slashes; the path's first character is a slash.

@@ -42,15 +42,18 @@ package struct WebPages: Sendable {
     !origins.isEmpty && head.target.hasPrefix("/v1/")
   }
 
-  private static let methods = "DELETE, GET, HEAD, POST, PUT"
+  private static let methods = "DELETE, GET, HEAD, PATCH, POST, PUT"
   /// The headers that clients send, besides those that pages may always send.
   private static let sent =
     "Authorization, Content-Digest, Content-Type, If-Match, If-None-Match, If-Range, Range, "
-    + "Signature, Signature-Input, Traceparent"
+    + "Repr-Digest, Signature, Signature-Input, Traceparent, Tus-Resumable, Upload-Complete, "
+    + "Upload-Draft-Interop-Version, Upload-Incomplete, Upload-Length, Upload-Metadata, Upload-Offset"
   /// The headers that clients read, besides those that pages may always read.
   private static let exposed =
     "Accept-Ranges, Content-Digest, Content-Range, ETag, Location, RateLimit, RateLimit-Policy, "
-    + "Retry-After, WWW-Authenticate, X-Request-Id"
+    + "Retry-After, Tus-Extension, Tus-Max-Size, Tus-Resumable, Tus-Version, Upload-Complete, "
+    + "Upload-Draft-Interop-Version, Upload-Expires, Upload-Incomplete, Upload-Length, Upload-Limit, "
+    + "Upload-Offset, WWW-Authenticate, X-Request-Id"
   /// The longest time for which Chromium keeps the permission.
   private static let seconds = "7200"
 

@@ -18,10 +18,11 @@ package struct RequestSigner: Sendable {
   /// The headers to add to a request, including Content-Digest if the body is not empty.
   ///
   /// The nonce has 6 to 48 bytes and is sent as base64url text. It may be nil only for safe methods. Method,
-  /// target and authority are printable ASCII, because a request can hold nothing else.
+  /// target and authority are printable ASCII, because a request can hold nothing else. `fields` are the other
+  /// headers of the request that the signature covers.
   package func headers(
     method: String, target: String, body: [UInt8]?, created: Instant, nonce: [UInt8]?,
-    lifetimeSeconds: Int64 = 300
+    covering fields: [(String, String)] = [], lifetimeSeconds: Int64 = 300
   ) -> [(String, String)] {
     var added: [(String, String)] = []
     var components = ["@method", "@authority", "@path", "@query"]
@@ -29,6 +30,7 @@ package struct RequestSigner: Sendable {
       added.append(("Content-Digest", ContentDigest.header(for: body)))
       components.append("content-digest")
     }
+    components += fields.map { $0.0.lowercased() }
     var parameters: [StructuredField.Parameter] = [
       .init("created", .integer(created.seconds)),
       .init("expires", .integer(created.seconds + lifetimeSeconds)),
@@ -39,7 +41,7 @@ package struct RequestSigner: Sendable {
     let input = StructuredField.InnerList(
       components.map { StructuredField.Item(.string($0)) }, parameters)
     let head = RequestHead(
-      method: method, target: target, headers: Headers(added), authority: authority,
+      method: method, target: target, headers: Headers(added + fields), authority: authority,
       scheme: scheme)
     guard let base = try? SignatureBase(covering: input, of: head) else {
       preconditionFailure("a request to sign is not printable ASCII")

@@ -62,7 +62,7 @@ struct SignatureInput {
     }
   }
 
-  private static func covers(_ name: String, _ list: StructuredField.InnerList) -> Bool {
+  static func covers(_ name: String, _ list: StructuredField.InnerList) -> Bool {
     list.items.contains { item in
       item.value.string == name && !item.parameters.contains { $0.name == "key" }
     }

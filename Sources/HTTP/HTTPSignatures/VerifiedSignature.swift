@@ -19,6 +19,7 @@ package struct VerifiedSignature: Sendable {
   package let fingerprint: [UInt8]
   /// The digest that the body must match; nil if there is no body.
   package let contentDigest: ContentDigest?
+  private let covered: StructuredField.InnerList
 
   fileprivate init(
     _ input: SignatureInput, fingerprint: [UInt8], contentDigest: ContentDigest?
@@ -29,6 +30,13 @@ package struct VerifiedSignature: Sendable {
     expires = input.expires
     self.fingerprint = fingerprint
     self.contentDigest = contentDigest
+    covered = input.list
+  }
+
+  /// Refuses a signature that leaves open one of the fields, each in lower case.
+  package func require(_ fields: [String]) throws(SignatureRefusal) {
+    let missing = fields.filter { !SignatureInput.covers($0, covered) }
+    guard missing.isEmpty else { throw .componentsMissing(missing) }
   }
 }
 

@@ -151,6 +151,59 @@ package final class ObjectStore: Sendable {
     return ObjectWriter(store: self, key: key, descriptor: file)
   }
 
+  /// Continues an upload at a checkpoint; the bytes behind it are dropped. At byte 0 it begins one.
+  ///
+  /// An upload that was finished needs nothing but `finish` again. The writer's drop or failure keeps what
+  /// is durable.
+  ///
+  /// - Throws: `.busy` while another writer, perhaps another process's, has the upload open; `.incomplete` if the
+  ///   store has less than the checkpoint counts.
+  package func resume(
+    _ key: Identifier, at checkpoint: ObjectCheckpoint
+  ) throws(ObjectStoreError) -> ObjectWriter {
+    let flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (checkpoint.byteCount == 0 ? O_CREAT : 0)
+    let file = unsafe Glibc.open(temporaryPath(key), flags, 0o600)
+    guard file >= 0 else {
+      guard errno == ENOENT else { throw Self.failure("open") }
+      return try finished(key, checkpoint)
+    }
+    do throws(ObjectStoreError) {
+      guard FileOwnership.handOver(file, at: temporaryPath(key)) else {
+        throw Self.failure("give a file away")
+      }
+      // The lock is the fence between writers; the kernel drops it with the last descriptor of this opening.
+      guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+        throw errno == EWOULDBLOCK ? .busy : Self.failure("lock")
+      }
+      var status = stat()
+      guard unsafe fstat(file, &status) == 0 else { throw Self.failure("measure") }
+      // The writer before may have finished: then the file has its final name, and this one may be gone.
+      guard status.st_nlink == 1 else {
+        close(file)
+        return try finished(key, checkpoint)
+      }
+      guard status.st_size >= checkpoint.byteCount else { throw .incomplete }
+      guard ftruncate(file, off_t(checkpoint.byteCount)) == 0,
+        lseek(file, 0, SEEK_END) == checkpoint.byteCount
+      else { throw Self.failure("truncate") }
+    } catch {
+      close(file)
+      throw error
+    }
+    return ObjectWriter(resuming: key, in: self, descriptor: file, at: checkpoint)
+  }
+
+  /// The writer of an upload that has been finished.
+  private func finished(
+    _ key: Identifier, _ checkpoint: ObjectCheckpoint
+  ) throws(ObjectStoreError) -> ObjectWriter {
+    guard let object = try open(key), object.byteCount == checkpoint.byteCount else {
+      throw .incomplete
+    }
+    try deleteLeftover(key)
+    return ObjectWriter(resuming: key, in: self, descriptor: nil, at: checkpoint)
+  }
+
   /// The object's file; nil if there is none.
   package func open(_ key: Identifier) throws(ObjectStoreError) -> OpenFile? {
     let file = unsafe Glibc.open(path(key), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
@@ -233,6 +286,11 @@ package final class ObjectStore: Sendable {
     guard unsafe unlink(temporaryPath(key)) == 0 || errno == ENOENT else {
       throw Self.failure("delete")
     }
+  }
+
+  /// Makes the names of unfinished uploads durable.
+  func synchronizeUnfinished() throws(ObjectStoreError) {
+    try Self.synchronize("\(directory)/tmp")
   }
 
   /// Gives a complete, synchronized upload its final name, durably, and never replaces another.

@@ -4,6 +4,10 @@ package enum ObjectStoreError: Error, Equatable, Sendable {
   case unavailable(reason: String)
   /// An object or an upload with this key exists already: keys are random and used once.
   case alreadyExists
+  /// Another writer has the unfinished object open.
+  case busy
+  /// The store does not have the bytes that a checkpoint counts.
+  case incomplete
 }
 
 extension ObjectStoreError: CustomStringConvertible {
@@ -11,6 +15,8 @@ extension ObjectStoreError: CustomStringConvertible {
     switch self {
     case .unavailable(let reason): reason
     case .alreadyExists: "there is an object of that key already"
+    case .busy: "another writer has the object open"
+    case .incomplete: "stored bytes of an unfinished object are missing"
     }
   }
 }

@@ -1,13 +1,28 @@
 package import Base
 internal import Glibc
 
-/// One upload. If it is dropped before `finish`, it leaves nothing behind.
+/// How far an unfinished object is durable.
+package struct ObjectCheckpoint: Sendable, Equatable {
+  package let byteCount: Int64
+  /// What the store needs to continue, for the store alone; empty for a directory.
+  package let state: [UInt8]
+
+  package init(byteCount: Int64, state: [UInt8]) {
+    self.byteCount = byteCount
+    self.state = state
+  }
+}
+
+/// One upload. If it is dropped before `finish`, it leaves nothing behind, unless it was resumed.
 ///
-/// Any thread may call it, one at a time. It ends with the first failure, `finish` or `abandon`.
+/// Any thread may call it, one at a time; `checkpoint` may run beside `write`. It ends with the first failure,
+/// `finish`, `suspend` or `abandon`.
 package final class ObjectWriter: Sendable {
   package let key: Identifier
 
   private let store: ObjectStore
+  /// Whether the unfinished object stays if the writer fails or is dropped.
+  private let isResumable: Bool
   private let state: Locked<State>
 
   private struct State {
@@ -15,16 +30,35 @@ package final class ObjectWriter: Sendable {
     var descriptor: Int32
     var byteCount: Int64 = 0
     var failure: ObjectStoreError?
+    /// Whether an earlier writer finished the object.
+    var isFinished = false
+    /// Whether the name of the unfinished object is durable.
+    var isNamed = false
   }
 
   /// Takes over `descriptor`.
   init(store: ObjectStore, key: Identifier, descriptor: Int32) {
     self.store = store
     self.key = key
+    isResumable = false
     state = Locked(State(descriptor: descriptor))
   }
 
-  deinit { abandon() }
+  /// Takes over `descriptor`, which stands behind the checkpoint. Nil: the object is finished.
+  init(
+    resuming key: Identifier, in store: ObjectStore, descriptor: Int32?,
+    at checkpoint: ObjectCheckpoint
+  ) {
+    self.store = store
+    self.key = key
+    isResumable = true
+    state = Locked(
+      State(
+        descriptor: descriptor ?? -1, byteCount: checkpoint.byteCount,
+        isFinished: descriptor == nil))
+  }
+
+  deinit { state.withLock { end(&$0, keeping: isResumable) } }
 
   package var byteCount: Int64 { state.withLock { $0.byteCount } }
 
@@ -44,9 +78,29 @@ package final class ObjectWriter: Sendable {
     }
   }
 
+  /// Makes the bytes durable that were written before the call. Blocks as long as the disk does; `write` may
+  /// run meanwhile.
+  package func checkpoint() throws(ObjectStoreError) -> ObjectCheckpoint {
+    var (descriptor, byteCount, isNamed): (Int32, Int64, Bool) = (-1, 0, true)
+    try step(allowingFinished: true) { state throws(ObjectStoreError) in
+      // A descriptor of its own, so that `write` need not wait for the disk and `suspend` can close its own.
+      descriptor = dup(state.descriptor)
+      guard descriptor >= 0 else { throw ObjectStore.failure("synchronize") }
+      (byteCount, isNamed) = (state.byteCount, state.isNamed)
+    }
+    guard descriptor >= 0 else { return ObjectCheckpoint(byteCount: self.byteCount, state: []) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw ObjectStore.failure("synchronize") }
+    if !isNamed {
+      try store.synchronizeUnfinished()
+      state.withLock { $0.isNamed = true }
+    }
+    return ObjectCheckpoint(byteCount: byteCount, state: [])
+  }
+
   /// Makes the object durable and visible under its key.
   package func finish() throws(ObjectStoreError) {
-    try step { state throws(ObjectStoreError) in
+    try step(allowingFinished: true) { state throws(ObjectStoreError) in
       guard fsync(state.descriptor) == 0 else { throw ObjectStore.failure("synchronize") }
       try store.publish(key)
       close(state.descriptor)
@@ -54,15 +108,19 @@ package final class ObjectWriter: Sendable {
     }
   }
 
-  /// Removes the upload. Does nothing once it has ended.
-  package func abandon() { state.withLock { end(&$0) } }
+  /// Lets go of the upload and keeps the unfinished object, for `ObjectStore.resume`.
+  package func suspend() { state.withLock { end(&$0, keeping: true) } }
 
-  /// Runs one step of an upload that has not ended; a failure ends it and frees its space.
+  /// Removes the upload. Does nothing once it has ended.
+  package func abandon() { state.withLock { end(&$0, keeping: false) } }
+
+  /// Runs one step of an upload that has not ended; a failure ends it.
   private func step(
-    _ body: (inout State) throws(ObjectStoreError) -> Void
+    allowingFinished: Bool = false, _ body: (inout State) throws(ObjectStoreError) -> Void
   ) throws(ObjectStoreError) {
     try state.withLock { state throws(ObjectStoreError) in
       if let failure = state.failure { throw failure }
+      if state.isFinished, allowingFinished { return }
       guard state.descriptor >= 0 else {
         throw .unavailable(reason: "the upload has ended already")
       }
@@ -70,16 +128,17 @@ package final class ObjectWriter: Sendable {
         try body(&state)
       } catch {
         state.failure = error
-        end(&state)
+        end(&state, keeping: isResumable)
         throw error
       }
     }
   }
 
-  private func end(_ state: inout State) {
+  private func end(_ state: inout State, keeping isKept: Bool) {
     guard state.descriptor >= 0 else { return }
     close(state.descriptor)
     state.descriptor = -1
+    guard !isKept else { return }
     do {
       try store.deleteLeftover(key)
     } catch {

@@ -38,7 +38,7 @@ struct ContentUpload: Sendable {
   final class Attempt: BodySink {
     /// The object that the upload will become.
     let object = Random.identifier()
-    private let uploads: UploadsUnderWay
+    private let uploads: UploadsUnderWay<Attempt>
     /// Used by several threads, one at a time.
     private let state: Locked<State>
 
@@ -55,10 +55,10 @@ struct ContentUpload: Sendable {
     /// How long a connection may be silent before no one waits for it.
     private static let stillSpan = Instant.Span.seconds(2)
 
-    init(digest: ContentDigest?, _ uploads: UploadsUnderWay) {
+    init(digest: ContentDigest?, _ uploads: UploadsUnderWay<Attempt>) {
       self.uploads = uploads
       state = Locked(State(check: digest?.makeCheck()))
-      uploads.add(self)
+      uploads.add(self, for: object)
     }
 
     deinit { uploads.remove(object) }
@@ -107,26 +107,5 @@ struct ContentUpload: Sendable {
         if !state.isComplete { state.writer?.abandon() }
       }
     }
-  }
-}
-
-/// This process's uploads under way, by the objects that they will become.
-final class UploadsUnderWay: Sendable {
-  private struct Place {
-    weak var attempt: ContentUpload.Attempt?
-  }
-
-  private let places = Locked<[Identifier: Place]>([:])
-
-  fileprivate func add(_ attempt: ContentUpload.Attempt) {
-    places.withLock { $0[attempt.object] = Place(attempt: attempt) }
-  }
-
-  fileprivate func remove(_ object: Identifier) {
-    places.withLock { _ = $0.removeValue(forKey: object) }
-  }
-
-  func attempt(_ object: Identifier) -> ContentUpload.Attempt? {
-    places.withLock { $0[object]?.attempt }
   }
 }

@@ -10,6 +10,8 @@ internal import Tiers
 
 /// Reads and replaces the content of documents.
 enum Contents {
+  static let pattern = "/v1/files/{id}/content"
+
   /// The largest content that is kept in the database. Larger content goes to the object store.
   static let inlineByteCountMax = 16 * 1024
 
@@ -49,6 +51,7 @@ enum Contents {
       guard preconditions.ifMatch != nil else { throw Refusal.preconditionRequired }
       switch credentials.proof {
       case .signed(let signature): identity = signature.nonce
+      case .key: identity = nil
       case .session:
         identity = digest.map { digest in
           let conditions = ["if-match", "if-none-match"].map { headers.combined($0) ?? [] }

@@ -38,6 +38,19 @@ enum Reservations {
       if !isLast, isMoving(earlier.object, earlier.instance) { return nil }
       try release(transaction, earlier.object)
     }
+    try reserve(
+      transaction, locked, write, asked.attempt.object, byteCount: asked.byteCount,
+      instance: instance, until: now + lifetime, catalogue: catalogue, now: now)
+    return .receive(asked, superseded: earlier?.object)
+  }
+
+  /// Returns the owner whose room it is.
+  @discardableResult
+  static func reserve(
+    _ transaction: Transaction, _ locked: LockedDocument, _ write: Contents.Write,
+    _ object: Identifier, byteCount: Int64, instance: Identifier?, until expires: Instant,
+    catalogue: Catalogue, now: Instant
+  ) throws -> Identifier {
     let file = try locked.document(transaction)
     let live = try transaction.rows(
       "SELECT bytes FROM sync.reservations WHERE owner_id = $1 AND expires_ms > $2",
@@ -46,26 +59,26 @@ enum Reservations {
     guard live.count < countMax else { throw Refusal.tooManyUploads(max: countMax) }
     let (owner, reserved) = (try locked.owners.require(file.owner), live.reduce(0, +))
     try owner.requireSize(
-      asked.byteCount, insteadOf: file.contentByteCount, transaction, catalogue: catalogue, now: now
+      byteCount, insteadOf: file.contentByteCount, transaction, catalogue: catalogue, now: now
     )
     try owner.requireRoom(
-      for: asked.byteCount - file.contentByteCount, reserved: reserved,
+      for: byteCount - file.contentByteCount, reserved: reserved,
       askedBy: locked.caller.account, transaction, catalogue: catalogue, now: now)
     try Allowance.require(
-      asked.byteCount, reserved: reserved, of: owner, transaction, catalogue: catalogue, now: now)
+      byteCount, reserved: reserved, of: owner, transaction, catalogue: catalogue, now: now)
     try transaction.execute(
       """
       INSERT INTO sync.reservations
         (object_id, owner_id, actor_key, bytes, expires_ms, instance_id, nonce)
       VALUES ($1, $2, $3, $4, $5, $6, $7)
       """,
-      .id(asked.attempt.object), .id(file.owner), .blob(locked.caller.publicKey),
-      .integer(asked.byteCount), .instant(now + lifetime), .id(instance), .blob(write.identity))
-    return .receive(asked, superseded: earlier?.object)
+      .id(object), .id(file.owner), .blob(locked.caller.publicKey),
+      .integer(byteCount), .instant(expires), .id(instance), .blob(write.identity))
+    return file.owner
   }
 
   /// The attempt at the same upload that holds a reservation.
-  private static func earlier(
+  static func earlier(
     _ transaction: Transaction, _ caller: Caller, _ identity: [UInt8]?
   ) throws -> (object: Identifier, instance: Identifier?)? {
     guard let identity else { return nil }
@@ -74,6 +87,12 @@ enum Reservations {
       SELECT object_id, instance_id FROM sync.reservations WHERE actor_key = $1 AND nonce = $2
       """, .blob(caller.publicKey), .blob(identity)
     ) { row in (try row.id(0), try row.optionalID(1)) }
+  }
+
+  /// Whether a reservation protects the object.
+  static func exists(_ reader: Reader, _ id: Identifier) throws -> Bool {
+    try reader.first("SELECT 1 FROM sync.reservations WHERE object_id = $1", .id(id)) { _ in true }
+      ?? false
   }
 
   /// Ends a reservation whose object becomes visible in this transaction.

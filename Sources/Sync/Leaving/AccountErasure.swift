@@ -86,6 +86,8 @@ enum AccountErasure {
       .integer(Transaction.erasedCountMax)
     ) { row in try row.id(0) }
     for upload in uploads { try Reservations.release(transaction, upload) }
+    let resumable = try transaction.eraseSlice(
+      of: "uploads", by: "secret_hash", where: "owner_id", is: account)
     let nonces = try transaction.execute(
       """
       DELETE FROM sync.nonces WHERE (public_key, nonce) IN (
@@ -93,7 +95,7 @@ enum AccountErasure {
         JOIN sync.device_keys AS k ON k.public_key = n.public_key
         WHERE k.account_id = $1 LIMIT $2)
       """, .id(account), .integer(Transaction.erasedCountMax))
-    guard uploads.isEmpty, nonces == 0 else { return true }
+    guard uploads.isEmpty, !resumable, nonces == 0 else { return true }
     let sessions = try transaction.eraseSlice(
       of: "sessions", by: "token_hash", where: "account_id", is: account)
     let keys = try transaction.eraseSlice(

@@ -21,6 +21,18 @@ package enum Refusal: AnswerableError, Equatable {
   case tooManyUploads(max: Int)
   case reservationExpired
   case uploadSuperseded
+  case uploadNotFound
+  case uploadLost
+  case uploadBusy
+  case uploadVersionUnsupported
+  case tusVersionUnsupported
+  case uploadFieldInvalid(_ name: String, _ rule: String)
+  case uploadMediaTypeInvalid(String)
+  case uploadTooLarge(max: Int64)
+  case uploadOffsetWrong(current: Int64)
+  case uploadTooLong(max: Int64)
+  case uploadTooShort(byteCount: Int64)
+  case uploadDigestWrong
   case cursorInvalid
   case historyChanged
   case cursorExpired
@@ -85,6 +97,10 @@ package enum Refusal: AnswerableError, Equatable {
         409, "upload_superseded", "Sent again meanwhile",
         "The same upload was sent again, and that attempt continues. Nothing was stored by this one."
       )
+    case .uploadNotFound, .uploadLost, .uploadBusy, .uploadVersionUnsupported,
+      .tusVersionUnsupported, .uploadFieldInvalid, .uploadMediaTypeInvalid, .uploadTooLarge,
+      .uploadOffsetWrong, .uploadTooLong, .uploadTooShort, .uploadDigestWrong:
+      uploadProblem
     case .cursorInvalid:
       Problem(
         400, "cursor_invalid", "Cursor invalid",

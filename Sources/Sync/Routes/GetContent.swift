@@ -8,7 +8,7 @@ internal import Storage
 /// `GET /v1/files/{id}/content`: the content or a range of it, with its version as entity tag.
 struct GetContent: SyncRead {
   let host: ProtocolHost
-  let pattern = PutContent.pattern
+  let pattern = Contents.pattern
   let isLong = true
 
   func answer(

@@ -9,10 +9,9 @@ internal import Storage
 /// `PUT /v1/files/{id}/content`: replaces a document's content if it is at the version in If-Match.
 /// Small content stays in memory; large content goes through an object.
 struct PutContent: Sendable {
-  static let pattern = "/v1/files/{id}/content"
-
   let host: ProtocolHost
-  let uploads = UploadsUnderWay()
+  let resumable: ResumableUploads
+  let uploads = UploadsUnderWay<ContentUpload.Attempt>()
   /// Retries requests that wait for an earlier attempt of their own.
   let later = Later(after: .milliseconds(100), capacity: Self.waitingCountMax)
 
@@ -22,7 +21,10 @@ struct PutContent: Sendable {
   var route: Route {
     let small = PutSmallContent(host: host)
     let large = PutLargeContent(host: host, uploads: uploads)
-    return Route("PUT", Self.pattern) { head, captures in
+    return Route("PUT", Contents.pattern) { head, captures in
+      if let dialect = try UploadDialect.creating(head) {
+        return try resumable.create(AccountRequest(head, captures, host.gate), dialect)
+      }
       // Without a length the server refuses the body itself (411), so either path works.
       let isSmall = (head.contentLength ?? 0) <= Int64(Contents.inlineByteCountMax)
       return isSmall
@@ -37,7 +39,7 @@ struct PutContent: Sendable {
 struct PutSmallContent: SyncWrite {
   let host: ProtocolHost
   let method = "PUT"
-  let pattern = PutContent.pattern
+  let pattern = Contents.pattern
   let bodyByteCountMax = Contents.inlineByteCountMax
 
   struct Body: Sendable {

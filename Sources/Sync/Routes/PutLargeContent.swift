@@ -10,11 +10,12 @@ internal import Storage
 /// Content that is reserved, streamed to an object and committed; see `PutContent`.
 struct PutLargeContent: Upload {
   let host: ProtocolHost
-  let uploads: UploadsUnderWay
-  let byteCountMax = contentByteCountMax
+  let uploads: UploadsUnderWay<ContentUpload.Attempt>
 
-  /// The longest content of one document.
-  static let contentByteCountMax: Int64 = 1 << 30
+  /// The longest content that one request may carry.
+  static let requestByteCountMax: Int64 = 1 << 30
+
+  var byteCountMax: Int64 { min(Self.requestByteCountMax, host.limits.contentByteCountMax) }
 
   func admit(_ head: RequestHead, _ captures: [Substring]) throws -> ContentUpload.Asked {
     let request = try AccountRequest(head, captures, host.gate)

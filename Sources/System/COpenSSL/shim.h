@@ -7,6 +7,7 @@
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/rsa.h>
+#include <openssl/sha.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
@@ -37,3 +38,15 @@ static inline X509 *coffer_certificates_at(const STACK_OF(X509) *stack, int inde
   return sk_X509_value(stack, index);
 }
 static inline void coffer_certificates_release(STACK_OF(X509) *stack) { sk_X509_free(stack); }
+
+// OpenSSL 3 saves no digest that is under way, except by these functions, which it deprecates.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static inline int coffer_sha256_begin(SHA256_CTX *state) { return SHA256_Init(state); }
+static inline int coffer_sha256_update(SHA256_CTX *state, const void *bytes, size_t count) {
+  return SHA256_Update(state, bytes, count);
+}
+static inline int coffer_sha256_end(unsigned char *digest, SHA256_CTX *state) {
+  return SHA256_Final(digest, state);
+}
+#pragma GCC diagnostic pop

@@ -63,14 +63,16 @@ package final class TestDevice: Sendable {
 
   package func sign(
     _ method: String, _ target: String, body: [UInt8]? = nil, headers: [(String, String)] = [],
+    covering fields: [(String, String)] = [],
     nonce: [UInt8] = Array(Hex.encode(Random.bytes(16)).utf8), authority: String? = nil
   ) -> Signed {
     let signer = RequestSigner(key: key, authority: authority ?? self.authority)
     let signature = signer.headers(
-      method: method, target: target, body: body, created: now(), nonce: nonce)
+      method: method, target: target, body: body, created: now(), nonce: nonce,
+      covering: fields)
     return Signed(
       method: method, target: target,
-      headers: [("Host", self.authority)] + signature + headers, body: body ?? [])
+      headers: [("Host", self.authority)] + signature + fields + headers, body: body ?? [])
   }
 
   package func send(_ request: Signed) throws -> Answer {

@@ -214,6 +214,7 @@ struct SettingsTests {
       "COFFER_REQUESTS_PER_SECOND": "12", "COFFER_DELETED_DAYS": "13", "COFFER_YOUNG_DAYS": "14",
       "COFFER_OPEN_INVITATIONS": "15", "COFFER_DAILY_INVITATIONS": "16",
       "COFFER_RECEIVED_INVITATIONS": "17", "COFFER_ACCOUNTS_PER_ADDRESS": "18",
+      "COFFER_CONTENT_BYTES_MAX": "190000",
     ]) { $1 }
     let limits = try SyncConfiguration(Settings(.coffer, environment: environment)).limits
     #expect(
@@ -221,7 +222,8 @@ struct SettingsTests {
         limits.recordCountMax, limits.requestBurst, limits.requestsPerSecond, limits.deletedDays,
         limits.youngDays, limits.openInvitationCountMax, limits.invitationsPerDay,
         limits.receivedInvitationCountMax, limits.accountsPerAddress,
-      ] == [10, 11, 12, 13, 14, 15, 16, 17, 18])
+        limits.contentByteCountMax,
+      ] == [10, 11, 12, 13, 14, 15, 16, 17, 18, 190_000])
   }
 
   @Test func `what one may ask of all instances is divided among them, and never nothing`() throws {

@@ -26,6 +26,8 @@ struct APIStories {
     try share()
     try readAndWriteContent()
     try loseContent()
+    try uploadInParts()
+    try failToUpload()
     try pull()
   }
 

@@ -13,7 +13,8 @@ import Testing
     "timeout",
     "too_many_connections",
     "too_many_refusals", "too_many_shares", "too_much_held", "too_much_replaced",
-    "upload_superseded",
+    // An upload of another program that does not let go, for five seconds.
+    "upload_busy", "upload_superseded",
   ]
 
   @Test func `every success and every problem is described, and so is what they say`() throws {

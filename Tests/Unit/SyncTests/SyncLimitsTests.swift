@@ -29,11 +29,12 @@ import Testing
     expected.invitationsPerDay = 7
     expected.receivedInvitationCountMax = 8
     expected.accountsPerAddress = 9
+    expected.contentByteCountMax = 100_000
     let settings = [
       "COFFER_RECORDS_MAX": "1", "COFFER_REQUESTS_BURST": "2", "COFFER_REQUESTS_PER_SECOND": "3",
       "COFFER_DELETED_DAYS": "4", "COFFER_YOUNG_DAYS": "5", "COFFER_OPEN_INVITATIONS": "6",
       "COFFER_DAILY_INVITATIONS": "7", "COFFER_RECEIVED_INVITATIONS": "8",
-      "COFFER_ACCOUNTS_PER_ADDRESS": "9",
+      "COFFER_ACCOUNTS_PER_ADDRESS": "9", "COFFER_CONTENT_BYTES_MAX": "100000",
     ]
     #expect(try limits(settings) == expected)
   }

@@ -29,22 +29,41 @@ extension Command {
   private static let output = Parameter<String?>.optional(
     "--output", "path", text: "new file for the response body", .path)
 
+  private static let resumable = Parameter<Bool>.flag(
+    "--resumable", text: "send the file of --body in parts; the same command continues")
+
   static let request = Command(
     words: ["request"],
     abstract: "Send one signed request to coffer-sync, as a device does",
     discussion: """
       Use it to see what a client sees. coffer account create writes the key file. The response body goes to stdout, the status to stderr. For coffer-billing give --url and --authority, one of COFFER_BILLING_AUTHORITIES: \
-      it accepts no signature for another host.
+      it accepts no signature for another host. With --resumable the file's upload survives a broken connection. \
+      Its URL is kept in <file>.upload until it has ended.
       """,
-    examples: ["coffer request GET /v1/account --key-file ada.key"],
+    examples: [
+      "coffer request GET /v1/account --key-file ada.key",
+      "coffer request PUT /v1/files/$id/content --key-file ada.key --header 'If-Match: \"0\"' --body film.mp4 --resumable",
+    ],
     arguments: [method, target],
-    options: [keyFile, body, signChanges, header, authority, url, output],
+    options: [keyFile, body, signChanges, header, authority, url, output, resumable],
     answers: Exchange.listing.item,
     run: { invocation in
       let configuration = try PeerConfiguration(invocation.settings)
       let (method, target) = (invocation[method].uppercased(), invocation[target])
       let authority = try chosenAuthority(invocation, configuration)
       let key = try KeyFile.read(invocation[keyFile])
+      let base = invocation[url] ?? Exchange.baseURL(configuration.syncListen)
+      if invocation[resumable] {
+        guard method == "PUT", let path = invocation[body], path != "-", !invocation[signChanges]
+        else {
+          throw CommandFailure(.usage, "--resumable needs PUT and --body with a file")
+        }
+        return try ResumableRequest(
+          path, to: target, at: base, authority: authority, key: key,
+          headers: invocation[header].map { ($0.name, $0.value) },
+          now: { configuration.clock.now() }
+        ).send().answer()
+      }
       let body = try bodyBytes(invocation, key)
       let signer = RequestSigner(key: key, authority: authority)
       var headers = invocation[header].map { ($0.name, $0.value) }
@@ -52,7 +71,6 @@ extension Command {
         method: method, target: target, body: body, created: configuration.clock.now(),
         nonce: Random.bytes(16))
       headers.append(("Host", authority))
-      let base = invocation[url] ?? Exchange.baseURL(configuration.syncListen)
       let exchange = try Exchange(method: method, url: base + target, headers: headers, body: body)
       if exchange.code == .ok, let path = invocation[output] {
         try OutputFile.write(exchange.body, to: path)

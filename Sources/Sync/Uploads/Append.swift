@@ -1,0 +1,151 @@
+internal import Accounts
+internal import Base
+internal import Crypto
+internal import HTTPServer
+internal import HTTPSignatures
+internal import Objects
+internal import Requests
+internal import Storage
+
+/// One request's bytes on their way into a resumable upload.
+///
+/// About every 8 MiB what has arrived is made durable and recorded, so that a crash costs at most that much. It
+/// ends as soon as a newer request takes over the upload.
+final class Append: BodySink {
+  /// Also the part size of an object store that takes parts of one size only.
+  static let partByteCount: Int64 = 8 << 20
+
+  let upload: ResumableUpload
+  private let writer: ObjectWriter
+  private let host: ProtocolHost
+  private let underWay: UploadsUnderWay<Append>
+  private let saving = Locked(())
+  /// Used by several threads.
+  private let state: Locked<State>
+
+  fileprivate struct State {
+    var hash: ResumableSHA256
+    var offset: Int64
+    /// States of the digest since the last recorded progress, at the ends of parts.
+    var marks: [(offset: Int64, hash: ResumableSHA256)] = []
+    var isSaving = false
+    var isSuperseded = false
+    var check: ContentDigestCheck?
+  }
+
+  /// `digest` is what the request announces for its own body.
+  init(
+    _ upload: ResumableUpload, _ writer: ObjectWriter, _ host: ProtocolHost,
+    _ underWay: UploadsUnderWay<Append>, digest: ContentDigest? = nil
+  ) {
+    self.upload = upload
+    self.writer = writer
+    self.host = host
+    self.underWay = underWay
+    state = Locked(
+      State(hash: upload.progress.hash, offset: upload.offset, check: digest?.makeCheck()))
+    underWay.add(self, for: upload.key, epoch: upload.epoch)
+  }
+
+  deinit { underWay.remove(upload.key, epoch: upload.epoch) }
+
+  /// The position behind the last byte received.
+  var offset: Int64 { state.withLock { $0.offset } }
+
+  func write(_ bytes: RawSpan) throws {
+    let isDue = try state.withLock { state in
+      guard !state.isSuperseded else { throw Refusal.uploadSuperseded }
+      state.check?.update(bytes)
+      try writer.write(bytes)
+      let markCount = state.marks.count
+      state.add(bytes)
+      guard state.marks.count > markCount, !state.isSaving else { return false }
+      state.isSaving = true
+      return true
+    }
+    guard isDue else { return }
+    let accepted = host.pool.submit(for: upload.owner) { [self] in
+      // A failure shows again at the end of the request.
+      try? save()
+      state.withLock { $0.isSaving = false }
+    }
+    if !accepted { state.withLock { $0.isSaving = false } }
+  }
+
+  /// Makes durable and records what has arrived. Blocks.
+  func save(isLast: Bool = false) throws {
+    if isLast { state.withLock { $0.marks.append(($0.offset, $0.hash)) } }
+    // One after the other: a later row never holds less than an earlier one.
+    try saving.withLock { _ in try saveMark() }
+  }
+
+  private func saveMark() throws {
+    let checkpoint = try writer.checkpoint()
+    let mark = state.withLock { state in
+      defer { state.marks.removeAll { $0.offset <= checkpoint.byteCount } }
+      return state.marks.last { $0.offset <= checkpoint.byteCount }
+    }
+    guard let mark else { return }
+    let progress = ResumableUpload.Progress(
+      checkpoint: ObjectCheckpoint(byteCount: mark.offset, state: checkpoint.state), hash: mark.hash
+    )
+    let (upload, now) = (upload, host.clock.now())
+    do {
+      try host.database.write(for: upload.owner) { transaction in
+        try upload.save(transaction, progress, now: now)
+      }
+    } catch Refusal.uploadSuperseded {
+      supersede()
+      throw Refusal.uploadSuperseded
+    }
+  }
+
+  /// Whether the request's body is the one that it announced.
+  func checkBody() throws {
+    let matches = state.withLock { $0.check?.matches() ?? true }
+    guard matches else { throw RequestRefusal.digestMismatch }
+  }
+
+  /// SHA-256 of everything from the upload's first byte on.
+  var digest: [UInt8] { state.withLock { $0.hash.digest } }
+
+  /// Makes the complete object visible under its key. Blocks.
+  func finish() throws { try writer.finish() }
+
+  /// Records what has arrived and lets the upload wait for another request. Blocks.
+  func suspend() {
+    try? save(isLast: true)
+    close()
+  }
+
+  /// Lets the upload wait for another request.
+  func close() { writer.suspend() }
+
+  /// Ends the request, because a newer one is about to take over the upload, which then continues behind the last
+  /// byte that arrived. Blocks.
+  func yield() {
+    state.withLock { $0.isSuperseded = true }
+    suspend()
+  }
+
+  /// Ends the request, because a newer one has taken over the upload.
+  func supersede() {
+    state.withLock { $0.isSuperseded = true }
+    writer.suspend()
+  }
+}
+
+extension Append.State {
+  /// Adds bytes to the digest, and notes it at the end of each part.
+  fileprivate mutating func add(_ bytes: RawSpan) {
+    var start = 0
+    while start < bytes.byteCount {
+      let room = Int(Append.partByteCount - offset % Append.partByteCount)
+      let end = min(bytes.byteCount, start + room)
+      hash.update(bytes.extracting(start..<end))
+      offset += Int64(end - start)
+      start = end
+      if offset % Append.partByteCount == 0 { marks.append((offset, hash)) }
+    }
+  }
+}

@@ -1,0 +1,155 @@
+internal import Accounts
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+internal import HTTPSignatures
+internal import Objects
+internal import Requests
+internal import Storage
+
+/// Uploads of content that survive a broken connection, and the program.
+///
+/// A request of the account creates an upload and gets an unguessable URL. That URL alone allows appending, asking
+/// and cancelling. The last append commits the content as a PUT would, judged as of that moment.
+struct ResumableUploads: Sendable {
+  static let pattern = "/v1/uploads/{secret}"
+
+  let host: ProtocolHost
+  let underWay = UploadsUnderWay<Append>()
+  /// Repeats the opening of an upload that an older request has not let go of.
+  let later = Later(after: .milliseconds(100), capacity: 64)
+
+  var routes: [Route] {
+    [
+      Route("POST", Contents.pattern) { head, captures in
+        let request = try AccountRequest(head, captures, host.gate)
+        return try create(request, UploadDialect.tus(spokenIn: head))
+      },
+      Route("OPTIONS", Contents.pattern) { _, _ in .ready(answer(options)) },
+      Route("PATCH", Self.pattern) { head, captures in try proceed(head, captures) },
+      Route("HEAD", Self.pattern) { head, captures in try proceed(head, captures) },
+      Route("DELETE", Self.pattern) { head, captures in try cancel(head, captures) },
+    ]
+  }
+
+  var upkeep: [Upkeep] {
+    [
+      Upkeep("uploads", isUrgent: true) {
+        try endOlder()
+        return false
+      },
+      Upkeep("expired uploads", isUrgent: false) {
+        let now = host.clock.now()
+        return try host.database.write(for: nil) { transaction in
+          try ResumableUpload.expire(transaction, now: now)
+        } == Int(ResumableUpload.expiredCountMax)
+      },
+    ]
+  }
+
+  /// Ends the requests whose upload was taken over by a request to another instance, or is gone.
+  private func endOlder() throws {
+    let mine = underWay.attempts
+    guard !mine.isEmpty else { return }
+    let current = try host.database.read {
+      try ResumableUpload.epochs($0, of: mine.map(\.upload.secretHash))
+    }
+    for append in mine where current[append.upload.secretHash] != append.upload.epoch {
+      append.supersede()
+    }
+  }
+
+  /// Ends this instance's older request on an upload that a newer request has taken over.
+  func endOlder(than upload: ResumableUpload) {
+    guard let append = underWay.attempt(upload.key), append.upload.epoch < upload.epoch else {
+      return
+    }
+    append.supersede()
+  }
+
+  // MARK: Responses
+
+  private var options: Response {
+    Response(
+      status: 204,
+      headers: [
+        ("Tus-Resumable", UploadDialect.tusVersion), ("Tus-Version", UploadDialect.tusVersion),
+        ("Tus-Extension", "creation,expiration,termination"),
+        ("Tus-Max-Size", "\(host.limits.contentByteCountMax)"),
+        ("Upload-Limit", "max-size=\(host.limits.contentByteCountMax)"),
+      ], body: .bytes([]))
+  }
+
+  /// The fields that describe an upload in the client's dialect.
+  func fields(
+    _ upload: ResumableUpload, offset: Int64, isComplete: Bool = false, in dialect: UploadDialect
+  ) -> [(name: String, value: String)] {
+    var fields = [
+      (name: "Upload-Offset", value: "\(offset)"), ("Upload-Length", "\(upload.byteCount)"),
+    ]
+    guard let completion = dialect.completion else {
+      return fields + [("Upload-Expires", upload.expires.httpDate)]
+    }
+    let life = max(0, (upload.expires - host.clock.now()).milliseconds / 1000)
+    fields.append(completion.field(isComplete))
+    fields.append(
+      (
+        "Upload-Limit",
+        "max-size=\(host.limits.contentByteCountMax), \(dialect.lifeName)=\(life)"
+      ))
+    return fields
+  }
+
+  /// An admission that answers without looking at the body, which is read and dropped.
+  func answer(_ response: Response, bodyByteCount: Int64 = 0) -> Admission {
+    Admission(
+      body: bodyByteCount == 0 ? .none : .stream(byteCountMax: bodyByteCount, Dropped()),
+      finish: { _ in .ready(response) })
+  }
+
+  private final class Dropped: BodySink {
+    func write(_ bytes: RawSpan) {}
+  }
+
+  // MARK: Opening
+
+  /// Opens an upload that the request has taken over. The request before may need a moment to let go.
+  func open(
+    _ upload: ResumableUpload, digest: ContentDigest? = nil,
+    until end: MonotonicTime = .now() + uploadPatience,
+    _ done: @escaping @Sendable (Result<Append, any Error>) -> Void
+  ) {
+    endOlder(than: upload)
+    do throws(ObjectStoreError) {
+      let writer = try host.objects.resume(upload.object, at: upload.progress.checkpoint)
+      done(.success(Append(upload, writer, host, underWay, digest: digest)))
+    } catch .busy {
+      let accepted =
+        MonotonicTime.now() < end
+        && later.submit { open(upload, digest: digest, until: end, done) }
+      if !accepted { done(.failure(Refusal.uploadBusy)) }
+    } catch .incomplete {
+      Log.error("upload.lost", ["object": upload.object.description])
+      forget(upload)
+      done(.failure(Refusal.uploadLost))
+    } catch {
+      done(.failure(error))
+    }
+  }
+}
+
+extension Instant {
+  /// `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section 5.6.7).
+  fileprivate var httpDate: String {
+    let text = Instant(seconds: seconds).description
+    let parts = text.split { "-T:Z".contains($0) }
+    let months = [
+      "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+    let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+    let weekday = weekdays[Int(seconds / 86_400 % 7)]
+    let month = months[(Int(parts[1]) ?? 1) - 1]
+    return "\(weekday), \(parts[2]) \(month) \(parts[0]) \(parts[3]):\(parts[4]):\(parts[5]) GMT"
+  }
+}

@@ -1,0 +1,191 @@
+internal import Accounts
+internal import Base
+internal import Crypto
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+internal import HTTPSignatures
+internal import Requests
+internal import Storage
+internal import Tiers
+
+/// What a request that creates an upload announces of the whole content.
+private struct AnnouncedContent: Sendable {
+  let write: Contents.Write
+  let ifMatch: String
+  let digest: [UInt8]
+  let byteCount: Int64
+
+  /// A signature must cover all of it, because the appends are not signed.
+  init(_ request: AccountRequest, byteCountMax: Int64) throws {
+    let headers = request.head.headers
+    if case .signed(let signature) = request.credentials.proof {
+      do { try signature.require(["if-match", "repr-digest", "upload-length"]) } catch {
+        throw RequestRefusal.signature(error)
+      }
+    }
+    guard headers.combined("if-none-match") == nil else {
+      throw Refusal.uploadFieldInvalid("If-None-Match", "cannot be combined with an upload")
+    }
+    guard let field = headers.combined("repr-digest"), let parsed = try? ContentDigest.parse(field),
+      let digest = parsed.values.first(where: { $0.algorithm == .sha256 })
+    else {
+      throw Refusal.uploadFieldInvalid("Repr-Digest", "must be sha-256 of the whole content")
+    }
+    byteCount = try headers.uploadNumber("Upload-Length")
+    guard byteCount > 0 else {
+      throw Refusal.uploadFieldInvalid("Upload-Length", "must be above 0: send no bytes by PUT")
+    }
+    guard byteCount <= byteCountMax else { throw Refusal.uploadTooLarge(max: byteCountMax) }
+    write = try Contents.Write(
+      request.credentials, request.identifier(0), headers, digest: parsed)
+    ifMatch = headers.text("if-match") ?? ""
+    self.digest = digest.bytes
+  }
+}
+
+extension Headers {
+  /// The number of a field that an upload needs.
+  func uploadNumber(_ name: String) throws(Refusal) -> Int64 {
+    guard let text = text(name.lowercased()), text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }),
+      text.utf8.count <= 15, let number = Int64(text)
+    else { throw .uploadFieldInvalid(name, "must be a number of bytes") }
+    return number
+  }
+}
+
+extension ResumableUploads {
+  /// Creates an upload. The body may hold its first bytes.
+  ///
+  /// The URL is only in the answer. So a request that breaks off leaves nothing behind.
+  ///
+  /// A stranger is refused before anything else, like at any endpoint; then `dialect` may refuse.
+  func create(
+    _ request: AccountRequest,
+    _ dialect: @autoclosure @escaping @Sendable () throws -> UploadDialect
+  ) throws -> Step<Admission> {
+    try host.database.step(after: host.gate.inquiry(request.credentials)) {
+      let dialect = try dialect()
+      let announced = try AnnouncedContent(request, byteCountMax: host.limits.contentByteCountMax)
+      let hasBody = (request.head.contentLength ?? 0) > 0
+      if !hasBody { _ = try request.checked([]) }
+      let secret = Base64.url.encode(Random.bytes(32))
+      let object = Random.identifier()
+      return .pending { done in
+        host.database.submitWrite(for: request.credentials.lane) { transaction in
+          try insert(transaction, announced, secret: secret, object)
+        } completion: { (result: Result<ResumableUpload, any Error>) in
+          switch result {
+          case .failure(let error): done(.failure(error))
+          case .success(let upload):
+            guard hasBody else {
+              return done(.success(answer(created(upload, secret, offset: 0, dialect))))
+            }
+            open(upload, digest: request.digest) { result in
+              if case .failure = result { forget(upload) }
+              done(
+                result.map { append in
+                  Admission(
+                    body: .stream(byteCountMax: upload.byteCount, append),
+                    finish: { _ in
+                      begin(append) {
+                        created(upload, secret, offset: append.offset, dialect)
+                      }
+                    }, abandon: { forget(upload) })
+                })
+            }
+          }
+        }
+      }
+    }
+  }
+
+  private func insert(
+    _ transaction: Transaction, _ announced: AnnouncedContent, secret: String, _ object: Identifier
+  ) throws -> ResumableUpload {
+    let now = host.clock.now()
+    let (owner, caller) = try Reservations.reserve(
+      transaction, resumable: announced.write, object, byteCount: announced.byteCount,
+      catalogue: host.catalogue, now: now)
+    let upload = ResumableUpload(
+      secretHash: ResumableUpload.hash(secret: secret), object: object, owner: owner,
+      file: announced.write.file, actorKey: caller.publicKey,
+      sessionHash: announced.write.credentials.proof.tokenHash, ifMatch: announced.ifMatch,
+      digest: announced.digest, byteCount: announced.byteCount, progress: .none, epoch: 1,
+      expires: now + ResumableUpload.lifetime, outcome: nil)
+    try upload.insert(transaction)
+    return upload
+  }
+
+  /// Ends the first bytes of an upload, if they are the announced ones.
+  private func begin(
+    _ append: Append, _ answer: @escaping @Sendable () -> Response
+  ) -> Step<Response> {
+    .pending { done in
+      let accepted = host.pool.submit(for: append.upload.owner) {
+        let result = Result {
+          try append.checkBody()
+          try append.save(isLast: true)
+          append.close()
+          return answer()
+        }
+        if case .failure = result {
+          append.supersede()
+          try? host.database.write(for: append.upload.key) { transaction in
+            try forget(transaction, append.upload)
+          }
+        }
+        done(result)
+      }
+      guard !accepted else { return }
+      forget(append.upload)
+      done(.failure(DatabaseError.busy(retryAfterSeconds: 1)))
+    }
+  }
+
+  /// Ends an upload whose URL no client knows, or whose bytes are lost.
+  func forget(_ upload: ResumableUpload) {
+    underWay.attempt(upload.key)?.supersede()
+    host.database.submitWrite(for: upload.key) { transaction in
+      try forget(transaction, upload)
+    } completion: { _ in
+      // Failing that, it expires by itself.
+    }
+  }
+
+  private func forget(_ transaction: Transaction, _ upload: ResumableUpload) throws {
+    try Reservations.release(transaction, upload.object)
+    try ResumableUpload.delete(transaction, of: upload.object)
+  }
+
+  private func created(
+    _ upload: ResumableUpload, _ secret: String, offset: Int64, _ dialect: UploadDialect
+  ) -> Response {
+    Response(
+      status: 201,
+      headers: [("Location", "/v1/uploads/\(secret)")]
+        + fields(upload, offset: offset, in: dialect), body: .bytes([]))
+  }
+}
+
+extension Reservations {
+  /// Reserves room for a resumable upload, which survives its program. The same request again replaces the
+  /// upload that it made before, because the URL was only in the answer. Returns the owner and the caller.
+  static func reserve(
+    _ transaction: Transaction, resumable write: Contents.Write, _ object: Identifier,
+    byteCount: Int64, catalogue: Catalogue, now: Instant
+  ) throws -> (owner: Identifier, caller: Caller) {
+    let locked = try LockedDocument(transaction, write, now: now)
+    guard try Nonces.recorded(transaction, write.credentials) == nil else {
+      throw RequestRefusal.replayed
+    }
+    if let earlier = try earlier(transaction, locked.caller, write.identity) {
+      try release(transaction, earlier.object)
+      try ResumableUpload.delete(transaction, of: earlier.object)
+    }
+    let owner = try reserve(
+      transaction, locked, write, object, byteCount: byteCount, instance: nil,
+      until: now + ResumableUpload.lifetime, catalogue: catalogue, now: now)
+    return (owner, locked.caller)
+  }
+}

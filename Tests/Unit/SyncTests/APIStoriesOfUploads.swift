@@ -1,0 +1,64 @@
+import Base
+import Crypto
+import Objects
+import Storage
+import Sync
+import TestDevices
+
+extension APIStories {
+  func uploadInParts() throws {
+    for dialect in UploadScene.Dialect.all {
+      let scene = try UploadScene(self.server(), dialect)
+      try scene.create()
+      _ = try scene.append(0..<20_000)
+      _ = try scene.ask()
+      _ = try scene.append(0..<10)
+      _ = try scene.append(20_000..<50_000)
+      _ = try scene.append(20_000..<50_000)
+      _ = try scene.ask()
+      _ = try scene.device.send(scene.request("DELETE"))
+      _ = try scene.ask()
+      _ = try scene.append(0..<10)
+    }
+  }
+
+  func failToUpload() throws {
+    let scene = try UploadScene(self.server())
+    let path = "/v1/files/\(scene.document)/content"
+    for request in [
+      scene.creation(length: "x"), scene.creation(length: "6000000000"),
+      scene.creation(length: "2000000"), scene.creation(ifMatch: "\"7\""),
+      scene.device.sign("PUT", path, headers: [("Upload-Complete", "?0"), ("If-Match", "*")]),
+      scene.device.sign("POST", path),
+      TestDevice.Signed(
+        method: "OPTIONS", target: path, headers: [("Host", TestServer.authority)], body: []),
+    ] {
+      _ = try scene.device.send(request)
+    }
+    try scene.create()
+    for header in [("Upload-Offset", "x"), ("Content-Type", "text/plain")] {
+      var request = scene.appending(0..<10)
+      request.headers.removeAll { $0.0 == header.0 }
+      request.headers.append(header)
+      _ = try scene.device.send(request)
+    }
+    _ = try scene.append(0..<10, completes: true)
+    var long = scene.appending(0..<50_000)
+    long.body.append(1)
+    _ = try scene.device.send(long)
+    try scene.create(digest: UploadScene.digest([1]))
+    _ = try scene.append(0..<50_000)
+    try scene.create(first: 10)
+    for object in try scene.server.reservedObjects() {
+      try scene.server.objects.deleteLeftover(object)
+    }
+    _ = try scene.append(10..<50_000)
+    let tus = try UploadScene(scene.server, .tus)
+    try tus.create()
+    var other = tus.request("HEAD")
+    other.headers = [("Host", TestServer.authority), ("Tus-Resumable", "0.2.2")]
+    _ = try tus.device.send(other)
+    other.method = "DELETE"
+    _ = try tus.device.send(other)
+  }
+}

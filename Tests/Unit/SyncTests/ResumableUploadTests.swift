@@ -1,0 +1,264 @@
+import Base
+import Crypto
+import Glibc
+import Objects
+import RawClient
+import Storage
+import Sync
+import TestDevices
+import TestEngines
+import TestFiles
+import Testing
+
+/// Resumable uploads, in each protocol that clients speak.
+@Suite struct ResumableUploadTests {
+  @Test(arguments: UploadScene.Dialect.all, TestEngine.available)
+  func `an upload in parts becomes the document's content, at once and whole`(
+    dialect: UploadScene.Dialect, engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(TestServer(engine), dialect)
+    let created = try scene.create()
+    #expect(created.header("Upload-Offset") == "0")
+    #expect(try scene.append(0..<20_000).status == 204)
+    #expect(try scene.offset() == 20_000)
+    #expect(try scene.device.get("/v1/files/\(scene.document)/content").body.isEmpty)
+    let last = try scene.append(20_000..<50_000)
+    #expect(last.status == (dialect.testDescription == "tus" ? 204 : 200))
+    #expect(last.header("ETag") != nil)
+    #expect(try scene.isStored())
+    #expect(try scene.device.usage() == 52_000)
+    #expect(try scene.server.reservedObjects() == [])
+  }
+
+  @Test(arguments: UploadScene.Dialect.all)
+  func `the answers name the protocol, the offset and the time that is left`(
+    dialect: UploadScene.Dialect
+  ) throws {
+    let scene = try UploadScene(TestServer(), dialect)
+    for answer in [try scene.create(), try scene.append(0..<10), try scene.ask()] {
+      #expect(answer.header(dialect.version.0) == dialect.version.1)
+      #expect(answer.header("Upload-Length") == "50000")
+      for (name, value) in dialect.completion(false) { #expect(answer.header(name) == value) }
+      switch dialect {
+      case .tus: #expect(answer.header("Upload-Expires") == "Fri, 29 May 2026 20:26:40 GMT")
+      case .draft(8):
+        #expect(answer.header("Upload-Limit") == "max-size=5000000000, max-age=86400")
+      case .draft:
+        #expect(answer.header("Upload-Limit") == "max-size=5000000000, expires=86400")
+      }
+    }
+    #expect(try scene.ask().header("Cache-Control")?.contains("no-store") == true)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `the creating request may hold the first bytes, if they are the announced ones`(
+    engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(TestServer(engine))
+    var altered = scene.creation(first: 30_000)
+    altered.body[7] ^= 1
+    #expect(try scene.device.send(altered).problem == "digest_mismatch")
+    #expect(try scene.server.reservedObjects() == [])
+    #expect(try scene.create(first: 30_000).header("Upload-Offset") == "30000")
+    #expect(try scene.append(30_000..<50_000).status == 200)
+    #expect(try scene.isStored())
+  }
+
+  @Test func `a creating request that is complete is an ordinary PUT`() throws {
+    let scene = try UploadScene(TestServer())
+    let answer = try scene.device.send(
+      scene.device.sign(
+        "PUT", "/v1/files/\(scene.document)/content", body: scene.content,
+        headers: [scene.dialect.version, ("Upload-Complete", "?1"), ("If-Match", "\"0\"")]))
+    #expect(answer.status == 200)
+    #expect(try scene.isStored())
+  }
+
+  // MARK: Offsets
+
+  @Test(arguments: UploadScene.Dialect.all)
+  func `an append at another offset is refused with the right one`(
+    dialect: UploadScene.Dialect
+  ) throws {
+    let scene = try UploadScene(TestServer(), dialect)
+    try scene.create()
+    _ = try scene.append(0..<20_000)
+    for wrong in [0..<100, 20_001..<20_100] {
+      let answer = try scene.append(wrong)
+      #expect(try answer.problem == "upload_offset_wrong")
+      #expect(answer.header("Upload-Offset") == "20000")
+      for (name, value) in dialect.completion(false) { #expect(answer.header(name) == value) }
+    }
+    _ = try scene.append(20_000..<50_000)
+    #expect(try scene.isStored())
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `what arrived before a connection broke is kept, and the rest follows`(
+    engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(TestServer(engine))
+    try scene.create()
+    let client = try scene.appendPart(0..<30_000, of: 0..<50_000)
+    usleep(200_000)
+    client.reset()
+    let offset = try #require(wait { try? scene.offset().flatMap { $0 > 0 ? $0 : nil } })
+    #expect(offset <= 30_000)
+    #expect(try scene.append(offset..<50_000).status == 200)
+    #expect(try scene.isStored())
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `during a long append parts become durable one by one`(engine: TestEngine) throws {
+    let part = 8 << 20
+    let scene = try UploadScene(
+      TestServer(engine, freeByteCount: 100_000_000), byteCount: 3 * part)
+    try scene.create()
+    let client = try scene.appendPart(0..<2 * part + 1000, of: 0..<3 * part)
+    let durable: Int64? = wait {
+      let offset = try? scene.server.database.read { reader in
+        try reader.first("SELECT durable_bytes FROM sync.uploads") { row in try row.integer(0) }
+      }
+      return offset.flatMap { $0 }.flatMap { $0 >= Int64(part) ? $0 : nil }
+    }
+    #expect(durable == Int64(part) || durable == Int64(2 * part))
+    client.finishSending()
+  }
+
+  // MARK: One request at a time
+
+  @Test(arguments: TestEngine.available)
+  func `a newer request ends the older`(engine: TestEngine) throws {
+    let scene = try UploadScene(TestServer(engine))
+    try scene.create()
+    let older = try scene.appendPart(0..<30_000, of: 0..<50_000)
+    usleep(200_000)
+    let offset = try #require(try scene.offset())
+    #expect(try scene.append(offset..<50_000).status == 200)
+    older.send(Array(scene.content[30_000...]))
+    #expect(older.receiveResponse()?.status == 409)
+    #expect(try scene.isStored())
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a newer request to another instance ends the older within a second or two`(
+    engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(TestServer(engine))
+    let other = try TestServer(beside: scene.server)
+    let sweeper = scene.server.sweeper()
+    sweeper.start(every: 3600)
+    defer { sweeper.stop() }
+    try scene.create()
+    let older = try scene.appendPart(0..<30_000, of: 0..<50_000)
+    usleep(200_000)
+    let client = other.device(key: scene.device.key, root: scene.device.root)
+    #expect(try client.send(scene.appending(0..<50_000)).status == 200)
+    older.send(Array(scene.content[30_000...]))
+    #expect(older.receiveResponse()?.status == 409)
+    #expect(try scene.isStored())
+  }
+
+  @Test func `an upload that another program does not let go of is busy`() throws {
+    let scene = try UploadScene(TestServer())
+    try scene.create(first: 10_000)
+    let object = try #require(try scene.server.reservedObjects().first)
+    let store = try ObjectStore(directory: scene.server.objectsDirectory)
+    let writer = try store.resume(object, at: ObjectCheckpoint(byteCount: 10_000, state: []))
+    let answer = try scene.append(10_000..<50_000)
+    #expect(try answer.problem == "upload_busy")
+    #expect(answer.header("Retry-After") == "1")
+    writer.suspend()
+    #expect(try scene.append(10_000..<50_000).status == 200)
+  }
+
+  // MARK: Ends
+
+  @Test(arguments: UploadScene.Dialect.all, TestEngine.available)
+  func `a final answer that was lost can be had again`(
+    dialect: UploadScene.Dialect, engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(TestServer(engine), dialect)
+    try scene.create()
+    let last = try scene.append(0..<50_000)
+    let again = try scene.append(0..<50_000)
+    #expect(again.status == last.status && again.holds(last.body))
+    #expect(again.header("ETag") == last.header("ETag"))
+    let asked = try scene.ask()
+    #expect(asked.header("Upload-Offset") == "50000")
+    #expect(asked.header("ETag") == last.header("ETag"))
+    for (name, value) in dialect.completion(true) { #expect(asked.header(name) == value) }
+  }
+
+  @Test(arguments: UploadScene.Dialect.all, TestEngine.available)
+  func `content that is not the announced one ends the upload`(
+    dialect: UploadScene.Dialect, engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(TestServer(engine), dialect)
+    try scene.create(digest: UploadScene.digest([1]))
+    #expect(try scene.append(0..<50_000).problem == "upload_digest_wrong")
+    #expect(try scene.append(0..<50_000).problem == "upload_digest_wrong")
+    #expect(try scene.server.reservedObjects() == [])
+    #expect(try scene.device.get("/v1/files/\(scene.document)/content").body.isEmpty)
+    try scene.server.sweeper().sweep()
+    #expect(Files.names(in: scene.server.objectsDirectory + "/tmp") == [])
+  }
+
+  @Test func `more than announced ends the upload; less is refused`() throws {
+    let scene = try UploadScene(TestServer())
+    try scene.create()
+    #expect(try scene.append(0..<20_000, completes: true).problem == "upload_too_short")
+    var long = scene.appending(0..<50_000)
+    long.body.append(1)
+    #expect(try scene.device.send(long).problem == "upload_too_long")
+    #expect(try scene.append(0..<50_000).problem == "upload_too_long")
+    #expect(try scene.server.reservedObjects() == [])
+  }
+
+  @Test(arguments: UploadScene.Dialect.all, TestEngine.available)
+  func `a cancelled upload leaves nothing behind`(
+    dialect: UploadScene.Dialect, engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(TestServer(engine), dialect)
+    try scene.create()
+    _ = try scene.append(0..<20_000)
+    #expect(try scene.device.send(scene.request("DELETE")).status == 204)
+    #expect(try scene.ask().status == 404)
+    #expect(try scene.append(20_000..<50_000).problem == "upload_not_found")
+    try scene.server.sweeper().sweep()
+    #expect(try scene.server.reservedObjects() == [])
+    #expect(Files.names(in: scene.server.objectsDirectory + "/tmp") == [])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an upload expires a day after its last progress, and nothing of it stays`(
+    engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(TestServer(engine))
+    try scene.create()
+    scene.server.clock.advance(.hours(20))
+    _ = try scene.append(0..<20_000)
+    scene.server.clock.advance(.hours(20))
+    try scene.server.sweeper().sweep()
+    #expect(try scene.offset() == 20_000)
+    scene.server.clock.advance(.hours(5))
+    #expect(try scene.ask().status == 404)
+    let sweeper = scene.server.sweeper()
+    try sweeper.sweep()
+    #expect(try scene.server.reservedObjects() == [])
+    #expect(Files.names(in: scene.server.objectsDirectory + "/tmp") == [])
+    let rows = try scene.server.database.read { reader in
+      try reader.rows("SELECT 1 FROM sync.uploads") { _ in 1 }
+    }
+    #expect(rows == [])
+  }
+
+  private func wait<Value>(_ body: () -> Value?) -> Value? {
+    let deadline = MonotonicTime.now() + .seconds(10)
+    while MonotonicTime.now() < deadline {
+      if let value = body() { return value }
+      usleep(5000)
+    }
+    return nil
+  }
+}
