@@ -426,7 +426,7 @@ let package = Package(
       "Unit/SyncTests",
       [
         "Objects",
-        "Accounts", "Archive", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
+        "Accounts", "Archive", "Backup", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
         "HTTPServer", "HTTPClient", "Endpoints", "Storage", "Tiers", "Configuration", "Requests",
         "Sync", "TestDevices", "TestEngines", "TestFiles", "Goldens", "LocalServer", "SeededRandom",
         "RawClient", "KnownStores",

@@ -40,6 +40,7 @@ extension CommandFailure {
         case .unconfigured: CommandFailure(.configuration, refusal.text)
         }
       case let refusal as AccountRefusal: CommandFailure(.refused, refusal.problem.detail)
+      case let refusal as Refusal: CommandFailure(.refused, refusal.problem.detail)
       default: CommandFailure(.software, "an unexpected error: \(error)")
       }
   }

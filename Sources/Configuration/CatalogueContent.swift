@@ -100,7 +100,10 @@ extension Plan.Limits {
   /// Empty if there are none, so that a catalogue without any has the digest it always had.
   fileprivate var content: [JSONValue.Member] {
     guard !isEmpty else { return [] }
-    let counts = [recordCount, shareCount, fileByteCount]
+    var counts = [recordCount, shareCount, fileByteCount]
+    // Catalogues that keep no versions and no trash have the digest that they always had.
+    let history = [historyDays, historyVersionCount, trashDays]
+    if history.contains(where: { $0 != nil }) { counts += history }
     return [.init("limits", .array(counts.map { $0.map { .integer($0) } ?? .null }))]
   }
 
@@ -108,7 +111,8 @@ extension Plan.Limits {
     let counts = content?["limits"]
     self.init(
       recordCount: counts?[0].integer, shareCount: counts?[1].integer,
-      fileByteCount: counts?[2].integer)
+      fileByteCount: counts?[2].integer, historyDays: counts?[3].integer,
+      historyVersionCount: counts?[4].integer, trashDays: counts?[5].integer)
   }
 }
 

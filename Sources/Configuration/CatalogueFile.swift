@@ -97,13 +97,15 @@ package enum CatalogueFile {
 
   private static func limits(_ item: JSON) throws -> Plan.Limits {
     guard item.exists else { return Plan.Limits() }
-    try check(item, ["records", "shares", "file_bytes"])
+    try check(
+      item, ["records", "shares", "file_bytes", "history_days", "history_versions", "trash_days"])
     func count(_ name: String) throws -> Int64? {
       item[name].exists && !item[name].isNull ? try item[name].requireInteger() : nil
     }
     return Plan.Limits(
       recordCount: try count("records"), shareCount: try count("shares"),
-      fileByteCount: try count("file_bytes"))
+      fileByteCount: try count("file_bytes"), historyDays: try count("history_days"),
+      historyVersionCount: try count("history_versions"), trashDays: try count("trash_days"))
   }
 
   /// The price of a product row; nil if the row names no amount.

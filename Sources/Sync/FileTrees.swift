@@ -23,6 +23,9 @@ package struct FileTrees: ProtocolRoom {
   package var routes: [Route] {
     let endpoints: [any Endpoint] = [
       PostFiles(host: host), GetFile(host: host), GetContent(host: host), GetUpdates(host: host),
+      GetVersions(host: host), PostRestore(host: host),
+      GetTrash(host: host), ChangeTrash(host: host, change: .restore),
+      ChangeTrash(host: host, change: .purge),
     ]
     return endpoints.map { $0.route(on: host.database) } + [content.route] + uploads.routes
   }

@@ -146,7 +146,10 @@ package struct Catalogue: Hashable, Sendable {
       guard !plan.id.isEmpty else { throw .emptyPlanID }
       guard seen.insert(plan.id).inserted else { throw .duplicatePlan(plan.id) }
       guard plan.byteCount >= 0 else { throw .negativeSize(plan: plan.id) }
-      let limits = [plan.limits.recordCount, plan.limits.shareCount, plan.limits.fileByteCount]
+      let limits = [
+        plan.limits.recordCount, plan.limits.shareCount, plan.limits.fileByteCount,
+        plan.limits.historyDays, plan.limits.historyVersionCount, plan.limits.trashDays,
+      ]
       guard limits.allSatisfy({ $0 ?? 0 >= 0 }) else { throw .negativeLimit(plan: plan.id) }
       for price in plan.prices where price.amountMinorUnits < 0 {
         throw .negativePrice(plan: plan.id)

@@ -36,13 +36,23 @@ package struct Plan: Sendable {
     package let shareCount: Int64?
     /// The largest content of one document.
     package let fileByteCount: Int64?
+    /// For how many days replaced contents are kept; nil: they are not kept.
+    package let historyDays: Int64?
+    /// The most versions that are kept of one document, besides its content; nil: any number.
+    package let historyVersionCount: Int64?
+    /// For how many days deleted files are kept; nil: they are not kept.
+    package let trashDays: Int64?
 
     package init(
-      recordCount: Int64? = nil, shareCount: Int64? = nil, fileByteCount: Int64? = nil
+      recordCount: Int64? = nil, shareCount: Int64? = nil, fileByteCount: Int64? = nil,
+      historyDays: Int64? = nil, historyVersionCount: Int64? = nil, trashDays: Int64? = nil
     ) {
       self.recordCount = recordCount
       self.shareCount = shareCount
       self.fileByteCount = fileByteCount
+      self.historyDays = historyDays
+      self.historyVersionCount = historyVersionCount
+      self.trashDays = trashDays
     }
 
     package var isEmpty: Bool { self == Limits() }

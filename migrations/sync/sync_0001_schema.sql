@@ -18,8 +18,10 @@ CREATE TABLE history (
 
 -- An account: its name, its root, the last number of its sequence, and its usage. `usage_bytes` and
 -- `record_count` are the totals that writes are checked against. `kept_bytes` is what its objects in
--- `garbage` take. The days count invitations and received content for limits. `suspended_ms`: an operator
--- blocked writes. The row goes when the account is erased.
+-- `garbage` take. `history_bytes` and `trash_bytes` are the parts of the usage that are in `versions` and in
+-- `trash`; `history_due_ms` is when to look next for what to delete of them, and NULL if there is nothing.
+-- `purges_history`: the oldest versions, and then the oldest trash, are deleted before a write is refused for
+-- lack of room. The days count invitations and received content for limits. `suspended_ms`: an operator blocked writes. The row goes when the account is erased.
 CREATE TABLE accounts (
   id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
   username TEXT UNIQUE,
@@ -36,8 +38,15 @@ CREATE TABLE accounts (
   invite_id BLOB,
   received_day INTEGER NOT NULL DEFAULT 0,
   received_count INTEGER NOT NULL DEFAULT 0,
-  suspended_ms INTEGER
+  suspended_ms INTEGER,
+  history_bytes INTEGER NOT NULL DEFAULT 0 CHECK (history_bytes >= 0),
+  history_due_ms INTEGER,
+  trash_bytes INTEGER NOT NULL DEFAULT 0 CHECK (trash_bytes >= 0),
+  purges_history INTEGER NOT NULL DEFAULT 0 CHECK (purges_history = 0 OR purges_history = 1)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX accounts_by_history_due ON accounts (history_due_ms, id)
+  WHERE history_due_ms IS NOT NULL;
 
 CREATE INDEX accounts_by_creation ON accounts (created_ms, id);
 
@@ -121,8 +130,10 @@ CREATE INDEX blocks_blocked ON blocks (blocked_id, account_id);
 
 -- A record of a tree: folder, document or link. `signature` is the author's, over the statement that made
 -- the record what it is. `deleted` is the explicit mark; the sweep gives everything below a deleted folder
--- its own mark and `deleted_with`. `height` is at least the number of levels below a folder. It has a
--- rowid, because long rows in the inner pages of their own key would make the tree deep. Deleted records go
+-- its own mark and `deleted_with`. `content_author` is the key that wrote the content, at `content_ms`; both
+-- are NULL for content from another Coffer. `trash_id`: the deleted record is in the trash with this file, and
+-- keeps its content and its charge. `height` is at least the number of levels below a folder. It has
+-- a rowid, because long rows in the inner pages of their own key would make the tree deep. Deleted records go
 -- after their retention.
 CREATE TABLE files (
   id BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
@@ -143,6 +154,9 @@ CREATE TABLE files (
   deleted INTEGER NOT NULL CHECK (deleted IN (0, 1)),
   deleted_ms INTEGER,
   deleted_with BLOB,
+  content_author BLOB,
+  content_ms INTEGER,
+  trash_id BLOB,
   CHECK ((parent_id = id) = (name IS NULL)),
   CHECK ((name IS NULL) = (name_hmac IS NULL)),
   CHECK ((kind = 'link') = (target_id IS NOT NULL)),
@@ -161,6 +175,8 @@ CREATE INDEX files_deleted_by_parent ON files (parent_id) WHERE deleted = 1;
 CREATE UNIQUE INDEX files_by_target ON files (owner_id, target_id)
   WHERE deleted = 0 AND target_id IS NOT NULL;
 
+CREATE INDEX files_by_trash ON files (trash_id, seq) WHERE trash_id IS NOT NULL;
+
 CREATE INDEX files_by_deletion ON files (deleted_ms) WHERE deleted = 1;
 
 -- The links to a file of any account: its id is not given again while one is left.
@@ -174,6 +190,30 @@ CREATE TABLE inline_contents (
   file_id BLOB NOT NULL UNIQUE,
   bytes BLOB NOT NULL
 ) STRICT;
+
+-- A content of a document that was replaced, while the owner's plan keeps it. `seq` is the number of the
+-- owner's sequence under which it was replaced, and `written_ms` and `author_key` say who wrote it when. A
+-- small content is in `bytes`. A content moves between `files` and this table in one transaction, and always
+-- to a higher number, so a walk over both in the order of numbers misses none.
+CREATE TABLE versions (
+  file_id BLOB NOT NULL,
+  version INTEGER NOT NULL,
+  owner_id BLOB NOT NULL REFERENCES accounts (id),
+  seq INTEGER NOT NULL,
+  replaced_ms INTEGER NOT NULL,
+  written_ms INTEGER,
+  author_key BLOB,
+  content_bytes INTEGER NOT NULL CHECK (content_bytes >= 0),
+  object_id BLOB,
+  bytes BLOB,
+  UNIQUE (file_id, version),
+  CHECK ((object_id IS NULL) = (bytes IS NOT NULL)),
+  CHECK (bytes IS NULL OR length(bytes) = content_bytes)
+) STRICT;
+
+CREATE UNIQUE INDEX versions_by_sequence ON versions (owner_id, seq);
+
+CREATE INDEX versions_by_object ON versions (object_id) WHERE object_id IS NOT NULL;
 
 -- Who else may see a file and everything below it. `seq` is a number of the sharee's sequence under which
 -- the share was last reported; `version` is the number of its last change. When access ends the row stays
@@ -237,6 +277,34 @@ CREATE TABLE deletions (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX deletions_by_age ON deletions (since_ms, folder_id);
+
+CREATE INDEX deletions_by_root ON deletions (deleted_with);
+
+-- A file that was deleted and is kept with everything that was deleted with it, while the owner's plan says
+-- so. The columns from `parent_id` to `signature` are its record before. `seq` is the owner's number of the
+-- deletion. `bytes` and `record_count` are what is kept, as far as it was marked. While its files come back
+-- or lose their contents, those up to `walked_seq` are done.
+CREATE TABLE trash (
+  root_id BLOB NOT NULL PRIMARY KEY,
+  owner_id BLOB NOT NULL REFERENCES accounts (id),
+  seq INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state = 'kept' OR state = 'restoring' OR state = 'purging'),
+  deleted_ms INTEGER NOT NULL,
+  deleted_by BLOB NOT NULL,
+  parent_id BLOB NOT NULL,
+  name BLOB,
+  name_hmac BLOB,
+  file_key BLOB,
+  author_key BLOB,
+  signature BLOB,
+  bytes INTEGER NOT NULL,
+  record_count INTEGER NOT NULL,
+  walked_seq INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX trash_by_sequence ON trash (owner_id, seq);
+
+CREATE INDEX trash_open ON trash (deleted_ms) WHERE state <> 'kept';
 
 -- Why accounts.usage_bytes is what it is. The latest entries are kept one by one; older ones are folded
 -- into one for each reason, which stands for `entry_count`.

@@ -75,6 +75,10 @@ struct Question {
       Question(
         name: "A document cannot be downloaded. Is its content there?",
         words: ["tree", "validate", account]),
+      Question(name: "Restore a folder deleted yesterday.", words: ["tree", "trash", account]),
+      Question(
+        name: "A user saved over a document. Is the old content there?",
+        words: ["tree", "history", account]),
       Question(
         name: "An account is charged too much. Who is right?", words: ["usage", "show", account]),
     ]

@@ -11,6 +11,11 @@ package struct Account: Sendable {
   package let username: String?
   package let root: Identifier
   package let usageByteCount: Int64
+  /// The part of the usage that is in earlier versions of documents.
+  package let historyByteCount: Int64
+  package let whenFull: WhenFull
+  /// The part of the usage that is in the trash.
+  package let trashByteCount: Int64
   package let created: Instant
   /// The invite that opened the account, if any.
   package let invite: Identifier?
@@ -31,7 +36,7 @@ package struct Account: Sendable {
 
   fileprivate static let columns =
     "id, username_shown, root_id, usage_bytes, created_ms, invite_id, "
-    + "suspended_ms"
+    + "suspended_ms, history_bytes, purges_history, trash_bytes"
 
   fileprivate init(row: borrowing Row) throws {
     id = try row.id(0)
@@ -41,6 +46,9 @@ package struct Account: Sendable {
     created = try row.instant(4)
     invite = try row.optionalID(5)
     suspended = try row.optionalInstant(6)
+    historyByteCount = try row.integer(7)
+    whenFull = try row.integer(8) == 1 ? .purge : .keep
+    trashByteCount = try row.integer(9)
   }
 
   package static func find(_ queryable: some Queryable, _ id: Identifier) throws -> Account? {
@@ -118,6 +126,25 @@ package struct Account: Sendable {
       """,
       .instant(created), .id(id), .integer(Int64(limit))
     ) { row in try Account(row: row) }
+  }
+}
+
+extension Account {
+  /// What happens to the versions of documents and to the trash if a write does not fit.
+  package enum WhenFull: String, CaseIterable, Sendable {
+    /// They stay, and the write is refused.
+    case keep
+    /// The oldest are deleted to make room.
+    case purge
+  }
+
+  /// Stores the owner's choice. The account's row must be locked.
+  package static func choose(
+    _ choice: WhenFull, of id: Identifier, in transaction: Transaction
+  ) throws {
+    try transaction.execute(
+      "UPDATE sync.accounts SET purges_history = $2 WHERE id = $1", .id(id),
+      .integer(choice == .purge ? 1 : 0))
   }
 }
 
@@ -224,6 +251,12 @@ extension Account {
       .init("cap", .integer(cap.byteCount)), .init("plan", .string(cap.planID)),
       .init("reason", .string(cap.reason.rawValue)),
       .init("created", .string(created.description)),
+      .init(
+        "usage_parts",
+        [
+          "live": .integer(usageByteCount - historyByteCount - trashByteCount),
+          "history": .integer(historyByteCount), "trash": .integer(trashByteCount),
+        ]), .init("when_full", .string(whenFull.rawValue)),
     ]
     if let graceEnd { members.append(.init("grace_until", .string(graceEnd.description))) }
     if let devices { members.append(.init("devices", .array(devices.map(\.json)))) }

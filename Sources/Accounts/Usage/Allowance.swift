@@ -27,7 +27,7 @@ package enum Allowance {
   ) throws {
     let cap = try Cap(transaction, owner.account, catalogue: catalogue, now: now).byteCount
     // Clamped, so that no sum with a cap overflows.
-    let charged = min(max(cap, owner.usageByteCount), .max / 8)
+    let charged = min(max(cap, owner.liveByteCount), .max / 8)
     let kept = owner.keptByteCount + reserved + byteCount
     guard kept <= 2 * charged + Self.byteCount else {
       throw AccountRefusal.tooMuchReplaced(retryAfterSeconds: 5)

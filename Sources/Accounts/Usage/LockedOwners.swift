@@ -74,11 +74,20 @@ package struct LockedOwner {
   package let keptByteCount: Int64
   /// Whether an operator has blocked the account's writes.
   package let isSuspended: Bool
+  /// The part of the usage that is in earlier versions of documents.
+  package private(set) var historyByteCount: Int64
+  /// The part of the usage that is in the trash.
+  package private(set) var trashByteCount: Int64
+  /// Whether the oldest versions, and then the oldest trash, are deleted before a write is refused for lack of room.
+  package let purgesHistory: Bool
+  /// When to look next for versions and trash to delete; nil if there are none.
+  private var historyDue: Instant?
 
   private var isChanged = false
   private var entries: [UsageReason: Entry] = [:]
   /// The value when the row was locked.
   private let sequenceBefore: Int64
+  private let usageBefore: Int64
 
   private struct Entry {
     var delta: Int64
@@ -91,18 +100,24 @@ package struct LockedOwner {
     let row = try transaction.first(
       """
       UPDATE sync.accounts SET seq = seq WHERE id = $1
-      RETURNING seq, usage_bytes, record_count, kept_bytes, suspended_ms
+      RETURNING seq, usage_bytes, record_count, kept_bytes, suspended_ms, history_bytes,
+        purges_history, history_due_ms, trash_bytes
       """, .id(account)
     ) { row in
       (
         try row.integer(0), try row.integer(1), try row.integer(2), try row.integer(3),
-        try row.optionalInteger(4) != nil
+        try row.optionalInteger(4) != nil, try row.integer(5), try row.integer(6) == 1,
+        try row.optionalInstant(7), try row.integer(8)
       )
     }
     guard let row else { return nil }
     self.account = account
-    (sequence, usageByteCount, recordCount, keptByteCount, isSuspended) = row
+    (
+      sequence, usageByteCount, recordCount, keptByteCount, isSuspended, historyByteCount,
+      purgesHistory, historyDue, trashByteCount
+    ) = row
     sequenceBefore = sequence
+    usageBefore = usageByteCount
   }
 
   /// The number of the next changed record.
@@ -116,20 +131,46 @@ package struct LockedOwner {
   }
 
   /// Changes the total and adds to the usage ledger, one entry for each reason, with the first file
-  /// and its number. A recount may add a second amount. `save` writes both.
+  /// and its number. `history` and `trash` are the parts of the change that are in versions
+  /// and in the trash. A recount may add a second amount.
+  /// `save` writes all.
   package mutating func charge(
-    _ delta: Int64, ledger: Int64? = nil, records: Int64 = 0, reason: UsageReason,
-    file: Identifier, sequence: Int64
+    _ delta: Int64, ledger: Int64? = nil, history: Int64 = 0, trash: Int64 = 0,
+    records: Int64 = 0, reason: UsageReason, file: Identifier, sequence: Int64
   ) {
     isChanged = true
     usageByteCount += delta
+    historyByteCount += history
+    trashByteCount += trash
     recordCount += records
     entries[reason, default: Entry(delta: 0, file: file, sequence: sequence)].delta +=
       ledger ?? delta
   }
 
+  /// The usage besides versions and trash.
+  package var liveByteCount: Int64 { usageByteCount - historyByteCount - trashByteCount }
+
+  /// Whether any document may have earlier versions.
+  package var mayHaveVersions: Bool { historyDue != nil }
+
+  /// Has versions and trash looked for at a moment, or earlier if that was planned.
+  package mutating func lookForKept(at moment: Instant) {
+    isChanged = true
+    historyDue = min(historyDue ?? moment, moment)
+  }
+
+  /// Has versions and trash looked for at a moment, whatever was planned; nil: there are none.
+  package mutating func lookForKept(next moment: Instant?) {
+    isChanged = true
+    historyDue = moment
+  }
+
   fileprivate func save(_ transaction: Transaction, now: Instant) throws {
     guard isChanged else { return }
+    // A write that was admitted because versions make room for it has them deleted at once.
+    let isPurging =
+      purgesHistory && historyByteCount + trashByteCount > 0 && usageByteCount > usageBefore
+    let due = isPurging ? historyDue.map { min($0, now) } : historyDue
     for (reason, entry) in entries {
       try UsageEntry(
         number: entry.sequence, deltaByteCount: entry.delta, reason: reason.rawValue,
@@ -139,8 +180,12 @@ package struct LockedOwner {
     try UsageEntry.fold(transaction, of: account, from: sequenceBefore, to: sequence)
     try transaction.execute(
       """
-      UPDATE sync.accounts SET seq = $2, usage_bytes = $3, record_count = $4 WHERE id = $1
+      UPDATE sync.accounts
+      SET seq = $2, usage_bytes = $3, record_count = $4, history_bytes = $5, history_due_ms = $6,
+        trash_bytes = $7
+      WHERE id = $1
       """,
-      .id(account), .integer(sequence), .integer(usageByteCount), .integer(recordCount))
+      .id(account), .integer(sequence), .integer(usageByteCount), .integer(recordCount),
+      .integer(historyByteCount), .instant(due), .integer(trashByteCount))
   }
 }

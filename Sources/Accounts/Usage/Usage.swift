@@ -7,6 +7,10 @@ package enum UsageReason: String, CaseIterable, Sendable {
   case recordCreated = "record_created"
   case recordDeleted = "record_deleted"
   case contentChanged = "content_changed"
+  /// Earlier versions of documents were deleted.
+  case versionsDropped = "versions_dropped"
+  /// Deleted files were purged from the trash.
+  case trashPurged = "trash_purged"
   /// A correction by `coffer usage recount`.
   case recount
   /// Everything that came with an account from another Coffer.
@@ -74,13 +78,10 @@ extension LockedOwner {
   /// Refuses content that is both above the plan's limit for one document and larger than the
   /// content it replaces.
   package func requireSize(
-    _ byteCount: Int64, insteadOf before: Int64, _ queryable: some Queryable, catalogue: Catalogue,
-    now: Instant
-  ) throws {
-    guard catalogue.limitsMore, byteCount > before else { return }
-    let limits = try Cap(queryable, account, catalogue: catalogue, now: now).limits(catalogue)
-    if let max = limits.fileByteCount, byteCount > max {
-      throw AccountRefusal.fileTooLarge(max: max)
+    _ byteCount: Int64, insteadOf before: Int64, _ limits: Plan.Limits
+  ) throws(AccountRefusal) {
+    if let max = limits.fileByteCount, byteCount > max, byteCount > before {
+      throw .fileTooLarge(max: max)
     }
   }
 
@@ -92,13 +93,39 @@ extension LockedOwner {
     for delta: Int64, reserved: Int64 = 0, askedBy caller: Identifier,
     _ queryable: some Queryable, catalogue: Catalogue, now: Instant
   ) throws {
-    guard delta > 0 else { return }
+    let lack = try lack(
+      of: delta, growingBy: delta, reserved: reserved, askedBy: caller, queryable,
+      catalogue: catalogue, now: now)
+    if let lack { throw lack }
+  }
+
+  /// Why there is no room for `delta` more bytes; nil if there is. `growth` is their part outside of versions and trash.
+  ///
+  /// If the owner chose that versions and trash make room, only what is live must fit. What has no room is deleted
+  /// right after the write, in slices. They are counted meanwhile, and may take no more than the
+  /// cap once more.
+  package func lack(
+    of delta: Int64, growingBy growth: Int64, reserved: Int64, askedBy caller: Identifier,
+    _ queryable: some Queryable, catalogue: Catalogue, now: Instant
+  ) throws -> AccountRefusal? {
+    guard delta > 0 else { return nil }
     let cap = try Cap(queryable, account, catalogue: catalogue, now: now)
     let usage = usageByteCount + reserved
     guard
-      case .exceeded(let needed) = Quota.admission(usage: usage, delta: delta, cap: cap.byteCount)
-    else { return }
-    throw AccountRefusal.overCap(
+      case .exceeded(var needed) = Quota.admission(usage: usage, delta: delta, cap: cap.byteCount)
+    else { return nil }
+    if purgesHistory {
+      switch Quota.admission(
+        usage: liveByteCount + reserved, delta: growth, cap: cap.byteCount)
+      {
+      case .admitted:
+        // Compared without a sum that could overflow.
+        return needed - cap.byteCount <= cap.byteCount
+          ? nil : .tooMuchReplaced(retryAfterSeconds: 5)
+      case .exceeded(let live): needed = live
+      }
+    }
+    return .overCap(
       OverCap(
         owner: account, isCallers: account == caller, usageByteCount: usageByteCount,
         capByteCount: cap.byteCount,

@@ -25,6 +25,9 @@ extension Plan {
       "limits": [
         "bytes": .integer(byteCount), "records": .optional(limits.recordCount),
         "shares": .optional(limits.shareCount), "file_bytes": .optional(limits.fileByteCount),
+        "history_days": .optional(limits.historyDays),
+        "history_versions": .optional(limits.historyVersionCount),
+        "trash_days": .optional(limits.trashDays),
       ], "prices": .array(prices.map(\.document)),
       "products": .array(
         products.map { product in

@@ -1,17 +1,18 @@
 internal import Base
 internal import Storage
 
-/// The objects that documents need, as rows name them, read page by page in short snapshots.
+/// The objects that documents and their versions need, as rows name them, read page by page in short snapshots.
 ///
 /// While nothing is deleted from the object store, the pages with `garbage` contain every object that was in
-/// use at the beginning: a document that changes its object leaves the old one in `garbage`.
+/// use at the beginning. A document that changes its object leaves the old one under a higher number, or in
+/// `garbage`; a version that becomes the content again gets a higher number, too.
 struct ObjectPages {
   struct Object {
     let id: Identifier
     let byteCount: Int64
     /// Whether a document needs the object. Garbage may never have been written.
     let isInUse: Bool
-    /// The owner and number of the document, which find its row again. Not set for garbage.
+    /// The owner and number of the document or version, which find its row again. Not set for garbage.
     var owner = Identifier(high: 0, low: 0)
     var number: Int64 = 0
   }
@@ -55,34 +56,58 @@ struct ObjectPages {
     var isLast = false
     while !isLast, left > 0 {
       let limit = min(Self.rowCount, left)
-      var (objects, inlineByteCount, count) = ([Object](), Int64(0), Int64(0))
-      var isPast = false
-      let (afterOwner, afterNumber) = (owner, number)
-      try database.read { reader in
-        try reader.query(
-          """
-          SELECT owner_id, seq, object_id, content_bytes FROM sync.files
-          WHERE (owner_id, seq) > ($1, $2) ORDER BY owner_id, seq LIMIT $3
-          """, [.id(afterOwner), .integer(afterNumber), .integer(limit)]
-        ) { row in
-          let next = try row.id(0)
-          isPast = end.map { next >= $0 } ?? false
-          if isPast { return false }
-          (owner, number, count) = (next, try row.integer(1), count + 1)
-          let byteCount = try row.integer(3)
-          if let id = try row.optionalID(2) {
-            objects.append(
-              Object(id: id, byteCount: byteCount, isInUse: true, owner: owner, number: number))
-          } else {
-            inlineByteCount += byteCount
-          }
-          return true
+      var (objects, inlineByteCount) = ([Object](), Int64(0))
+      let page = try page(behind: (owner, number), limit: limit)
+      let rows = page.prefix { row in end.map { row.owner < $0 } ?? true }
+      for row in rows {
+        if let id = row.object {
+          objects.append(
+            Object(
+              id: id, byteCount: row.byteCount, isInUse: true, owner: row.owner, number: row.number
+            ))
+        } else {
+          inlineByteCount += row.byteCount
         }
       }
-      isLast = isPast || count < limit
-      left -= count
+      if let last = rows.last { (owner, number) = (last.owner, last.number) }
+      isLast = rows.count < page.count || page.count < limit
+      left -= Int64(rows.count)
       try each(objects, inlineByteCount)
     }
+  }
+
+  /// A row with a content, of a document or of a version.
+  private struct ContentRow {
+    let owner: Identifier
+    let number: Int64
+    let object: Identifier?
+    let byteCount: Int64
+  }
+
+  /// The next rows of both tables, in the order of owners and numbers: fewer than `limit` only at the end. A
+  /// replaced content and the one that replaced it have one number, and are in one page.
+  private func page(
+    behind place: (owner: Identifier, number: Int64), limit: Int64
+  ) throws -> [ContentRow] {
+    let rows = try database.read { reader in
+      try ["files", "versions"].map { table in
+        try reader.rows(
+          """
+          SELECT owner_id, seq, object_id, content_bytes FROM sync.\(table)
+          WHERE (owner_id, seq) > ($1, $2) ORDER BY owner_id, seq LIMIT $3
+          """, .id(place.owner), .integer(place.number), .integer(limit)
+        ) { row in
+          ContentRow(
+            owner: try row.id(0), number: try row.integer(1), object: try row.optionalID(2),
+            byteCount: try row.integer(3))
+        }
+      }
+    }
+    // A table whose page is full may have more rows behind it, so the page ends there at the latest.
+    let ends = rows.filter { $0.count == limit }.compactMap(\.last).map { ($0.owner, $0.number) }
+    let end = ends.min { $0 < $1 }
+    return rows.flatMap { $0 }.filter { row in end.map { (row.owner, row.number) <= $0 } ?? true }
+      .sorted { ($0.owner, $0.number) < ($1.owner, $1.number) }
   }
 
   private func readGarbage(

@@ -90,27 +90,8 @@ enum Contents {
           transaction, id, of: locked.caller, identity: write.identity, now: now)
       }
       let file = try locked.document(transaction)
-      let delta = source.byteCount - file.contentByteCount
-      let owner = try locked.owners.require(file.owner)
-      try owner.requireSize(
-        source.byteCount, insteadOf: file.contentByteCount, transaction, catalogue: catalogue,
-        now: now)
-      try owner.requireRoom(
-        for: delta, askedBy: locked.caller.account, transaction, catalogue: catalogue, now: now)
-      let version = try locked.owners.nextSequence(of: file.owner)
-      try store(transaction, file, source, version: version, now: now)
-      try locked.owners.change(file.owner) { owner in
-        owner.charge(delta, reason: .contentChanged, file: file.id, sequence: version)
-      }
-      try Visibility(transaction, now: now).renew(file.id, &locked.owners)
-      try locked.owners.save(transaction, now: now)
       charged = file.owner
-      return Outcome(
-        200, headers: [("ETag", EntityTag(version: version).field)],
-        [
-          "id": .string(file.id.description), "version": .integer(version),
-          "bytes": .integer(source.byteCount),
-        ])
+      return try put(transaction, file, source, &locked, catalogue: catalogue, now: now)
     }
     if charged == nil, let object = source.objectID {
       // Another attempt at the same upload was faster.
@@ -119,8 +100,75 @@ enum Contents {
     return Replaced(outcome: outcome, owner: charged, byteCount: source.byteCount)
   }
 
+  /// Makes an earlier version of a document its content again. No bytes are copied.
+  static func restore(
+    _ transaction: Transaction, _ write: Write, version: Int64, catalogue: Catalogue, now: Instant
+  ) throws -> Outcome {
+    var locked = try LockedDocument(transaction, write, now: now)
+    return try Nonces.once(transaction, write.credentials) {
+      let file = try locked.document(transaction)
+      let source = try take(transaction, version, of: file, &locked.owners)
+      return try put(transaction, file, source, &locked, catalogue: catalogue, now: now)
+    }
+  }
+
+  /// Takes a version's content on its way back to its document.
+  static func take(
+    _ transaction: Transaction, _ version: Int64, of file: FileRecord, _ owners: inout LockedOwners
+  ) throws -> Source {
+    guard let found = try Versions.take(transaction, file.id, version) else {
+      throw Refusal.versionNotFound
+    }
+    let source: Source =
+      switch found.place {
+      case .bytes(let bytes): .inline(bytes)
+      case .object(let id): .object(id, byteCount: found.byteCount)
+      }
+    try owners.change(file.owner) { owner in
+      owner.charge(
+        -source.byteCount, history: -source.byteCount, reason: .contentChanged, file: file.id,
+        sequence: owner.sequence + 1)
+    }
+    return source
+  }
+
+  /// Replaces the content of a document that may be written, and answers with its new version.
+  private static func put(
+    _ transaction: Transaction, _ file: FileRecord, _ source: Source,
+    _ locked: inout LockedDocument, catalogue: Catalogue, now: Instant
+  ) throws -> Outcome {
+    let version = try put(
+      transaction, file, source, by: locked.caller.publicKey, askedBy: locked.caller.account,
+      &locked.owners, catalogue: catalogue, now: now)
+    return Outcome(
+      200, headers: [("ETag", EntityTag(version: version).field)],
+      [
+        "id": .string(file.id.description), "version": .integer(version),
+        "bytes": .integer(source.byteCount),
+      ])
+  }
+
+  static func put(
+    _ transaction: Transaction, _ file: FileRecord, _ source: Source, by author: [UInt8]?,
+    askedBy caller: Identifier, _ owners: inout LockedOwners, catalogue: Catalogue, now: Instant
+  ) throws -> Int64 {
+    let version = try owners.change(file.owner) { owner in
+      let replacement = try Replacement(
+        of: file, by: source.byteCount, for: owner, askedBy: caller, transaction,
+        catalogue: catalogue, now: now)
+      let version = owner.nextSequence()
+      try replacement.perform(transaction, file, for: &owner, number: version, now: now)
+      try store(transaction, file, source, by: author, version: version, now: now)
+      return version
+    }
+    try Visibility(transaction, now: now).renew(file.id, &owners)
+    try owners.save(transaction, now: now)
+    return version
+  }
+
   private static func store(
-    _ transaction: Transaction, _ file: FileRecord, _ source: Source, version: Int64, now: Instant
+    _ transaction: Transaction, _ file: FileRecord, _ source: Source, by author: [UInt8]?,
+    version: Int64, now: Instant
   ) throws {
     switch source {
     case .inline(let bytes):
@@ -135,41 +183,42 @@ enum Contents {
           "DELETE FROM sync.inline_contents WHERE file_id = $1", .id(file.id))
       }
     }
-    if let old = file.objectID {
-      try Garbage.add(
-        transaction, old, of: file.owner, byteCount: file.contentByteCount, since: now)
-    }
     try transaction.execute(
       """
       UPDATE sync.files
-      SET seq = $2, content_version = $2, content_bytes = $3, object_id = $4 WHERE id = $1
+      SET seq = $2, content_version = $2, content_bytes = $3, object_id = $4, content_author = $5,
+        content_ms = $6
+      WHERE id = $1
       """,
       .id(file.id), .integer(version), .integer(source.byteCount),
-      source.objectID.map { .id($0) } ?? .null)
+      source.objectID.map { .id($0) } ?? .null, .blob(author), .instant(now))
   }
 
   /// The content that a download sends.
   struct Found: Sendable {
-    enum Place: Sendable {
-      case bytes([UInt8])
-      case object(Identifier)
-    }
-
     let owner: Identifier
     let version: Int64
     let byteCount: Int64
-    let place: Place
+    let place: Versions.Place
   }
 
+  /// Finds a document's content, or with `version` the content that it had at that version.
   static func find(
-    _ reader: Reader, _ credentials: Credentials, _ id: Identifier, now: Instant
+    _ reader: Reader, _ credentials: Credentials, _ id: Identifier, version: Int64?, now: Instant
   ) throws -> Found {
     let caller = try Caller(reader, credentials, now: now)
     var tree = AncestorTree(seenBy: caller.account)
     let file = try tree.file(id, reader)
     guard !file.isDeleted else { throw Refusal.fileDeleted }
     guard file.kind == .document else { throw Refusal.notADocument }
-    let place: Found.Place
+    if let version, version != file.contentVersion {
+      guard let found = try Versions.find(reader, id, version) else {
+        throw Refusal.versionNotFound
+      }
+      return Found(
+        owner: file.owner, version: version, byteCount: found.byteCount, place: found.place)
+    }
+    let place: Versions.Place
     if let objectID = file.objectID {
       place = .object(objectID)
     } else {

@@ -58,11 +58,8 @@ enum Reservations {
     ) { row in try row.integer(0) }
     guard live.count < countMax else { throw Refusal.tooManyUploads(max: countMax) }
     let (owner, reserved) = (try locked.owners.require(file.owner), live.reduce(0, +))
-    try owner.requireSize(
-      byteCount, insteadOf: file.contentByteCount, transaction, catalogue: catalogue, now: now
-    )
-    try owner.requireRoom(
-      for: byteCount - file.contentByteCount, reserved: reserved,
+    _ = try Replacement(
+      of: file, by: byteCount, for: owner, reserved: reserved,
       askedBy: locked.caller.account, transaction, catalogue: catalogue, now: now)
     try Allowance.require(
       byteCount, reserved: reserved, of: owner, transaction, catalogue: catalogue, now: now)
@@ -128,7 +125,9 @@ enum Reservations {
       "SELECT owner_id, object_id FROM sync.files WHERE id = $1", .id(file)
     ) { row in (owner: try row.id(0), object: try row.optionalID(1)) }
     // The commit may have succeeded although its result was lost.
-    guard let found, found.object != id else { return }
+    guard let found, found.object != id, try !Versions.hold(id, of: file, transaction) else {
+      return
+    }
     try Garbage.add(transaction, id, of: found.owner, byteCount: byteCount, since: nil)
   }
 }

@@ -39,7 +39,8 @@ enum AccountErasure {
     try transaction.execute(
       """
       UPDATE sync.accounts SET username = NULL, username_shown = NULL, usage_bytes = 0,
-        record_count = 0, kept_bytes = 0, invite_id = NULL WHERE id = $1
+        record_count = 0, kept_bytes = 0, history_bytes = 0, trash_bytes = 0, history_due_ms = NULL, invite_id = NULL
+      WHERE id = $1
       """, .id(account))
     try transaction.execute(
       "UPDATE sync.account_deletions SET erased_ms = $2 WHERE account_id = $1", .id(account),

@@ -9,6 +9,8 @@ enum TreeErasure {
     _ transaction: Transaction, _ account: Identifier, now: Instant
   ) throws -> Bool {
     try erasedShares(transaction, account, now: now) || erasedViews(transaction, account)
+      || transaction.eraseSlice(of: "trash", by: "root_id", where: "owner_id", is: account)
+      || erasedVersions(transaction, account, now: now)
       || erasedFiles(transaction, account, now: now) || erasedDepartures(transaction, account)
   }
 
@@ -78,18 +80,37 @@ enum TreeErasure {
       .id(account), .integer(Transaction.erasedCountMax)
     ) { row in (id: try row.id(0), object: try row.optionalID(1)) }
     for file in files {
-      if let object = file.object {
-        try transaction.execute(
-          """
-          INSERT INTO sync.garbage (object_id, since_ms) VALUES ($1, $2)
-          ON CONFLICT (object_id) DO NOTHING
-          """, .id(object), .instant(now))
-      }
+      if let object = file.object { try discard(object, transaction, now: now) }
       try transaction.execute(
         "DELETE FROM sync.inline_contents WHERE file_id = $1", .id(file.id))
       try transaction.execute("DELETE FROM sync.files WHERE id = $1", .id(file.id))
     }
     return !files.isEmpty
+  }
+
+  private static func erasedVersions(
+    _ transaction: Transaction, _ account: Identifier, now: Instant
+  ) throws -> Bool {
+    let versions = try transaction.rows(
+      """
+      DELETE FROM sync.versions WHERE (file_id, version) IN (
+        SELECT file_id, version FROM sync.versions WHERE owner_id = $1 LIMIT $2)
+      RETURNING object_id
+      """, .id(account), .integer(Transaction.erasedCountMax)
+    ) { row in try row.optionalID(0) }
+    for case .some(let object) in versions { try discard(object, transaction, now: now) }
+    return !versions.isEmpty
+  }
+
+  /// Hands an object of an account without a usage to the sweeper.
+  private static func discard(
+    _ object: Identifier, _ transaction: Transaction, now: Instant
+  ) throws {
+    try transaction.execute(
+      """
+      INSERT INTO sync.garbage (object_id, since_ms) VALUES ($1, $2)
+      ON CONFLICT (object_id) DO NOTHING
+      """, .id(object), .instant(now))
   }
 
   private static func erasedDepartures(

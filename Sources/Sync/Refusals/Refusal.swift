@@ -1,4 +1,4 @@
-internal import Base
+package import Base
 internal import Endpoints
 package import HTTPMessages
 internal import JSON
@@ -18,6 +18,11 @@ package enum Refusal: AnswerableError, Equatable {
   case tooManyShares(max: Int64)
   case preconditionRequired
   case versionChanged(current: Int64)
+  case versionNotFound
+  case trashNotFound
+  case trashBusy
+  case nameTaken(by: Identifier)
+  case parentGone(Identifier)
   case tooManyUploads(max: Int)
   case reservationExpired
   case uploadSuperseded
@@ -84,6 +89,29 @@ package enum Refusal: AnswerableError, Equatable {
         412, "version_changed", "Content changed meanwhile",
         "The content is at version \(current). Fetch it, merge, and write again.",
         members: [.init("current_version", .integer(current))])
+    case .versionNotFound:
+      Problem(
+        404, "version_not_found", "Version not found",
+        "The document has no such version, or it is no longer kept.")
+    case .trashNotFound:
+      Problem(
+        404, "trash_not_found", "Not in the trash",
+        "The account's trash has no such file, or it is no longer kept.")
+    case .trashBusy:
+      Problem(
+        409, "trash_busy", "Trash busy",
+        "The file is still being deleted, restored or purged with everything below it. Try again.",
+        retryAfterSeconds: 2)
+    case .nameTaken(let file):
+      Problem(
+        409, "name_taken", "Name taken",
+        "The folder has another file of this name. Rename or delete it first.",
+        members: [.init("file", .string(file.description))])
+    case .parentGone(let parent):
+      Problem(
+        409, "parent_gone", "Folder gone",
+        "The folder that held the file is deleted. Restore it first.",
+        members: [.init("parent", .string(parent.description))])
     case .tooManyUploads(let max):
       Problem(
         429, "too_many_uploads", "Too many uploads",

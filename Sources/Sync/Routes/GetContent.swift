@@ -5,7 +5,8 @@ internal import HTTPMessages
 internal import Requests
 internal import Storage
 
-/// `GET /v1/files/{id}/content`: the content or a range of it, with its version as entity tag.
+/// `GET /v1/files/{id}/content?version=<n>`: the content or a range of it, with its version as entity tag. Without
+/// `version` it is the latest.
 struct GetContent: SyncRead {
   let host: ProtocolHost
   let pattern = Contents.pattern
@@ -14,7 +15,15 @@ struct GetContent: SyncRead {
   func answer(
     _ request: AccountRequest, _ reader: Reader, now: Instant
   ) throws -> Contents.Found {
-    try Contents.find(reader, request.credentials, request.identifier(0), now: now)
+    try Contents.find(
+      reader, request.credentials, request.identifier(0), version: Self.version(request), now: now)
+  }
+
+  private static func version(_ request: AccountRequest) throws(Refusal) -> Int64? {
+    guard let text = queryFields(request.head.query).first(where: { $0.name == "version" })?.value
+    else { return nil }
+    guard let number = Int64(text), number > 0 else { throw .versionNotFound }
+    return number
   }
 
   func respond(_ found: Contents.Found, to request: AccountRequest) throws -> Response {

@@ -52,7 +52,8 @@ package struct SyncAPI: Sendable {
       PostSessions(host: host), GetSessions(host: host), DeleteSession(host: host),
       PostDevices(host: host), PostRevocations(host: host), GetBlocks(host: host),
       ChangeBlock(host: host, change: .add), ChangeBlock(host: host, change: .remove),
-      DeleteAccount(host: host), GetDeletion(host: host), CancelDeletion(host: host),
+      PutHistory(host: host), DeleteAccount(host: host), GetDeletion(host: host),
+      CancelDeletion(host: host),
     ]
     return endpoints.map { $0.route(on: host.database) } + protocols.flatMap(\.routes) + [
       PublicDocument.route("/openapi.json", OpenAPI.sync, freshSeconds: 3600), Health.alive,

@@ -14,6 +14,8 @@ struct BatchWriter {
   private let budget: WorkBudget
   private var owners: LockedOwners
   private let visibility: Visibility
+  /// The limits of owners' plans, as far as they were asked.
+  private var limits: [Identifier: Plan.Limits] = [:]
 
   init(
     _ transaction: Transaction, _ batch: Batch, _ plan: BatchPlan, by caller: Identifier,
@@ -72,13 +74,16 @@ struct BatchWriter {
     ]
   }
 
-  private func requireRoom(catalogue: Catalogue, limits: SyncLimits) throws {
+  private mutating func requireRoom(catalogue: Catalogue, limits: SyncLimits) throws {
     var added: [Identifier: Int64] = [:]
     var removed: [Identifier: Int64] = [:]
     for change in batch.files {
       let statement = change.statement
       if let record = plan.records[statement.id] {
-        guard statement.isDeleted else { continue }
+        // What the trash keeps makes no room.
+        guard statement.isDeleted,
+          Trash.span(record, try planLimits(of: record.owner, catalogue)) == nil
+        else { continue }
         added[record.owner, default: 0] -= 1
         removed[record.owner, default: 0] += record.contentByteCount
       } else {
@@ -106,15 +111,18 @@ struct BatchWriter {
   }
 
   /// The limits of an owner's plan besides bytes; nil if no plan has any.
-  private func planLimits(
+  private mutating func planLimits(
     of owner: Identifier, _ catalogue: Catalogue
   ) throws -> Plan.Limits? {
     guard catalogue.limitsMore else { return nil }
-    return try Cap(transaction, owner, catalogue: catalogue, now: now).limits(catalogue)
+    if let known = limits[owner] { return known }
+    let found = try Cap(transaction, owner, catalogue: catalogue, now: now).limits(catalogue)
+    limits[owner] = found
+    return found
   }
 
   /// Refuses grants beyond the limits of the owners' plans. Existing shares stay.
-  private func requireShares(catalogue: Catalogue) throws {
+  private mutating func requireShares(catalogue: Catalogue) throws {
     let granted = batch.shares.filter { $0.statement.isGrant }
     guard !granted.isEmpty, catalogue.limitsMore else { return }
     for (owner, made) in Dictionary(grouping: granted, by: { ownerOfShared($0.statement.file) }) {
@@ -125,23 +133,15 @@ struct BatchWriter {
           WHERE owner_id = $1 AND state IN ('pending', 'accepted') LIMIT $2) AS live
         """, .id(owner), .integer(max)
       ) { row in try row.integer(0) }
-      let new = try made.filter { try !isLive($0.statement) }.count
+      let new = try made.filter {
+        try Share.find(transaction, $0.statement.file, $0.statement.account)?.state.isLive != true
+      }.count
       if (live ?? 0) + Int64(new) > max { throw Refusal.tooManyShares(max: max) }
     }
   }
 
   private func ownerOfShared(_ file: Identifier) -> Identifier? {
     plan.tree.final(file)?.owner
-  }
-
-  /// Whether it only changes an existing share.
-  private func isLive(_ statement: Share.Statement) throws -> Bool {
-    try transaction.first(
-      """
-      SELECT 1 FROM sync.shares
-      WHERE file_id = $1 AND account_id = $2 AND state IN ('pending', 'accepted')
-      """, .id(statement.file), .id(statement.account)
-    ) { _ in true } ?? false
   }
 
   /// Takes the names of all changed files out of the index, so that none collides with another.
@@ -169,15 +169,10 @@ struct BatchWriter {
       return version
     }
     if statement.isDeleted {
-      try Deletions.dropContent(transaction, record, now: now)
-      if record.kind == .folder {
-        try Deletions.begin(transaction, record.id, record.owner, now: now)
-      }
-      try owners.change(statement.owner) { owner in
-        owner.charge(
-          -fee - record.contentByteCount, records: -1, reason: .recordDeleted, file: record.id,
-          sequence: version)
-      }
+      try Deletions.perform(
+        transaction, record, by: batch.author, number: version,
+        keptFor: Trash.span(record, try planLimits(of: record.owner, catalogue)), &owners, fee: fee,
+        now: now)
     }
     try update(change, version)
     try visibility.renew(record.id, &owners)

@@ -2,7 +2,7 @@ internal import Accounts
 internal import Base
 internal import Storage
 
-/// A deleted folder with live children still to be marked.
+/// A deleted folder with live children still to be marked, or a deleted document with versions.
 ///
 /// A few statements mark a whole slice, because the round trips for a million files one by one
 /// would take an hour.
@@ -52,6 +52,23 @@ struct DeletionJob {
   /// Removes the folder, which has no live children any more.
   func end(_ transaction: Transaction) throws {
     try transaction.execute("DELETE FROM sync.deletions WHERE folder_id = $1", .id(folder))
+  }
+
+  /// Deletes some of a document's versions, `room` at most. Returns whether none is left.
+  func dropVersions(
+    _ transaction: Transaction, _ owners: inout LockedOwners, _ room: inout Int, now: Instant
+  ) throws -> Bool {
+    guard try owners.require(owner).mayHaveVersions else { return true }
+    let versions = try Versions.newest(transaction, of: folder, limit: room)
+    guard let first = versions.first else { return true }
+    try Versions.drop(transaction, versions, of: owner, now: now)
+    try owners.change(owner) { owner in
+      owner.charge(
+        -versions.byteCount, history: -versions.byteCount, reason: .versionsDropped,
+        file: first.file, sequence: owner.nextSequence())
+    }
+    defer { room -= versions.count }
+    return versions.count < room
   }
 
   /// Puts the folder behind all that are due before, so that a long deletion does not delay a short one.
@@ -122,28 +139,43 @@ struct DeletionJob {
     guard let first = files.first else { return }
     let (transaction, now) = (visibility.transaction, visibility.now)
     let count = SQLValue.integer(Int64(files.count))
-    try drop(files, transaction, now: now)
-    if files.contains(where: { $0.kind == .folder }) {
+    let isKept = try Trash.find(transaction, deletedWith)?.state == .kept
+    if !isKept { try drop(files, transaction, now: now) }
+    func queue(_ kind: String, _ rest: String) throws {
+      guard files.contains(where: { $0.kind.rawValue == kind }) else { return }
       try transaction.execute(
         """
         INSERT INTO sync.deletions (folder_id, owner_id, deleted_with, since_ms)
         SELECT f.id, f.owner_id, $3, $4 FROM sync.files AS f
-        WHERE f.id IN (\(Self.slice)) AND f.kind = 'folder' AND EXISTS (
-          SELECT 1 FROM sync.files AS c WHERE c.parent_id = f.id AND c.deleted = 0)
+        WHERE f.id IN (\(Self.slice)) AND f.kind = '\(kind)' AND EXISTS (SELECT 1 FROM \(rest))
         """, .id(folder), count, .id(deletedWith), .instant(now))
     }
+    try queue("folder", "sync.files AS c WHERE c.parent_id = f.id AND c.deleted = 0")
+    if try !isKept && owners.require(owner).mayHaveVersions {
+      try queue("document", "sync.versions AS c WHERE c.file_id = f.id")
+    }
+    let kept = isKept ? files.filter { $0.kind != .link } : []
+    let weight = files.reduce(0) { $0 + fee + $1.contentByteCount }
+    let keptWeight = kept.reduce(0) { $0 + fee + $1.contentByteCount }
     let before = try owners.change(owner) { owner in
       let before = owner.takeSequences(files.count)
       owner.charge(
-        files.reduce(0) { $0 - fee - $1.contentByteCount }, records: -Int64(files.count),
+        keptWeight - weight, trash: keptWeight, records: Int64(kept.count - files.count),
         reason: .recordDeleted, file: first.id, sequence: before + 1)
       return before
     }
+    if isKept {
+      try Trash.count(transaction, deletedWith, bytes: keptWeight, records: Int64(kept.count))
+    }
+    let rest =
+      isKept
+      ? "trash_id = CASE WHEN f.kind = 'link' THEN NULL ELSE $4 END"
+      : "content_bytes = 0, object_id = NULL"
     try transaction.execute(
       """
       UPDATE sync.files AS f
       SET deleted = 1, deleted_ms = $3, deleted_with = $4, seq = $5 + s.place,
-        content_bytes = 0, object_id = NULL
+        \(rest)
       FROM (
         SELECT id, row_number() OVER (ORDER BY name_hmac) AS place FROM sync.files
         WHERE parent_id = $1 AND deleted = 0 ORDER BY name_hmac LIMIT $2) AS s

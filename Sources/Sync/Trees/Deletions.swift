@@ -2,7 +2,8 @@ internal import Accounts
 internal import Base
 internal import Storage
 
-/// Marks everything below deleted folders as deleted, a slice at a time.
+/// Marks everything below deleted folders as deleted, a slice at a time, and deletes the versions of deleted
+/// documents.
 ///
 /// The deletion itself is a mark on the folder and takes effect at once. Its descendants follow in
 /// transactions of their own, each small enough that no one waits long for the owner's row. The space is
@@ -12,20 +13,51 @@ enum Deletions {
   static let sliceCountMax = 250
   private static let accountCountMax = 250
 
-  /// Queues a folder that the user deleted, if it has children to mark.
-  static func begin(
-    _ transaction: Transaction, _ folder: Identifier, _ owner: Identifier, now: Instant
+  /// Takes the content and the charge of a file that the user deleted, or puts it into the trash with both. Its mark is the
+  /// caller's.
+  static func perform(
+    _ transaction: Transaction, _ file: FileRecord, by key: [UInt8], number: Int64,
+    keptFor span: Instant.Span?, _ owners: inout LockedOwners, fee: Int64, now: Instant
   ) throws {
+    if span != nil {
+      try Trash.put(transaction, file, by: key, number: number, fee: fee, now: now)
+    } else {
+      try dropContent(transaction, file, now: now)
+    }
+    try begin(
+      transaction, file, of: try owners.require(file.owner), keepsVersions: span != nil, now: now)
+    let weight = fee + file.contentByteCount
+    try owners.change(file.owner) { owner in
+      owner.charge(
+        span == nil ? -weight : 0, trash: span == nil ? 0 : weight, records: span == nil ? -1 : 0,
+        reason: .recordDeleted, file: file.id, sequence: number)
+      if let span { owner.lookForKept(at: now + min(span, Versions.pauseMax)) }
+    }
+  }
+
+  /// Queues a file that the user deleted: a folder with children to mark, or a document with versions to delete.
+  private static func begin(
+    _ transaction: Transaction, _ file: FileRecord, of owner: LockedOwner, keepsVersions: Bool,
+    now: Instant
+  ) throws {
+    guard
+      file.kind == .folder
+        || file.kind == .document && owner.mayHaveVersions && !keepsVersions
+    else { return }
+    let rest =
+      file.kind == .folder
+      ? "sync.files WHERE parent_id = $1 AND deleted = 0" : "sync.versions WHERE file_id = $1"
     try transaction.execute(
       """
       INSERT INTO sync.deletions (folder_id, owner_id, deleted_with, since_ms)
-      SELECT id, $2, id, $3 FROM sync.files WHERE id = $1 AND EXISTS (
-        SELECT 1 FROM sync.files WHERE parent_id = $1 AND deleted = 0)
-      """, .id(folder), .id(owner), .instant(now))
+      SELECT id, $2, id, $3 FROM sync.files WHERE id = $1 AND EXISTS (SELECT 1 FROM \(rest))
+      """, .id(file.id), .id(file.owner), .instant(now))
   }
 
   /// Drops a document's content and credits its owner.
-  static func dropContent(_ transaction: Transaction, _ record: FileRecord, now: Instant) throws {
+  private static func dropContent(_ transaction: Transaction, _ record: FileRecord, now: Instant)
+    throws
+  {
     guard record.contentVersion > 0 else { return }
     if let object = record.objectID {
       try Garbage.add(
@@ -53,12 +85,13 @@ enum Deletions {
       let children = try job.children(visibility, count: room)
       let files = children.files.prefix { children.concerns($0, only: owners.accounts) }
       try job.mark(Array(files), of: children, visibility, &owners, fee: fee)
-      if files.count == children.files.count, files.count < room {
+      room -= files.count
+      let isMarked = files.count == children.files.count && room > 0
+      if try isMarked && job.dropVersions(transaction, &owners, &room, now: now) {
         try job.end(transaction)
       } else {
         try job.postpone(transaction, until: now)
       }
-      room -= files.count
     }
     try owners.save(transaction, now: now)
     try FailingItems.settle(.deletions, jobs.map(\.folder), in: transaction)

@@ -55,9 +55,11 @@ package struct FileRecord: Sendable {
   /// The folder with which this file was deleted, if its author did not delete it directly.
   var deletedWith: Identifier?
 
+  /// A deleted record has no content for any reader, even if the trash keeps it.
   static let columns = """
     id, owner_id, parent_id, kind, target_id, name, name_hmac, file_key, author_key, signature, \
-    seq, content_version, content_bytes, object_id, deleted, deleted_with
+    seq, content_version, CASE WHEN trash_id IS NULL THEN content_bytes ELSE 0 END, \
+    CASE WHEN trash_id IS NULL THEN object_id END, deleted, deleted_with
     """
 
   /// The columns of a whole row.

@@ -11,10 +11,8 @@ package struct OrphanAudit {
   /// No object younger than this is deleted: an import writes the objects of an account before its rows, and
   /// a replica that took over may have lost the last rows.
   package static let grace = Instant.Span.days(1)
-  /// The columns that name objects.
-  private static let columns = [
-    ("files", "object_id"), ("garbage", "object_id"), ("reservations", "object_id"),
-  ]
+  /// The tables whose `object_id` names objects.
+  private static let tables = ["files", "versions", "reservations", "garbage"]
 
   private let database: Database
   private let objects: ObjectStore
@@ -65,9 +63,9 @@ package struct OrphanAudit {
     for list in SQLList.slices(of: objects.map { .id($0.key) }, after: 0) {
       // One snapshot, because a commit moves a key from one table to another.
       let found = try database.read { reader in
-        try Self.columns.flatMap { table, column in
+        try Self.tables.flatMap { table in
           try reader.rows(
-            "SELECT \(column) FROM sync.\(table) WHERE \(column) IN (\(list.parameters))",
+            "SELECT object_id FROM sync.\(table) WHERE object_id IN (\(list.parameters))",
             values: list.values
           ) { row in try row.id(0) }
         }

@@ -15,7 +15,7 @@ enum Pruning {
     // A folder with children still to be marked stays, because it is above them.
     try transaction.rows(
       """
-      SELECT id FROM sync.files WHERE deleted = 1 AND deleted_ms <= $1
+      SELECT id FROM sync.files WHERE deleted = 1 AND deleted_ms <= $1 AND trash_id IS NULL
         AND NOT EXISTS (SELECT 1 FROM sync.deletions WHERE folder_id = files.id)
         AND \(isDue)
       ORDER BY deleted_ms LIMIT $2

@@ -70,6 +70,8 @@ extension UsageFinding {
       // The entry corrects the usage ledger, which may need a different amount.
       owner.charge(
         trueByteCount - recordedByteCount, ledger: trueByteCount - ledgerByteCount,
+        history: history.contentByteCount - recordedHistoryByteCount,
+        trash: trueTrashByteCount - recordedTrashByteCount,
         records: trueRecordCount - recordedRecordCount, reason: .recount, file: root,
         sequence: owner.nextSequence())
     }

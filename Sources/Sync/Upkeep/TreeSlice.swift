@@ -97,7 +97,11 @@ struct TreeSlice {
   // MARK: Contents
 
   private func contents() throws -> [TreeFinding] {
-    let documents = files.filter { $0.kind == .document }
+    let kept = try found(among: files.filter(\.isDeleted).map(\.id)) { list in
+      "SELECT id FROM sync.files WHERE trash_id IS NOT NULL AND id IN (\(list))"
+    }
+    // The trash keeps contents of deleted records.
+    let documents = files.filter { $0.kind == .document && !kept.contains($0.id) }
     var inline: [Identifier: Int64] = [:]
     for list in SQLList.slices(of: documents.map { .id($0.id) }, after: 0) {
       try reader.query(
@@ -111,11 +115,19 @@ struct TreeSlice {
       }
     }
     let used = documents.compactMap(\.objectID)
+    // Objects that are in use twice, or are not in use as another row says.
     let garbage = try found(among: used) { list in
       "SELECT object_id FROM sync.garbage WHERE object_id IN (\(list))"
     }.union(
       try found(among: used) { list in
         "SELECT object_id FROM sync.reservations WHERE object_id IN (\(list))"
+      }
+    ).union(
+      try found(among: documents.map(\.id)) { list in
+        """
+        SELECT f.object_id FROM sync.files AS f JOIN sync.versions AS v
+          ON v.file_id = f.id AND v.object_id = f.object_id WHERE f.id IN (\(list))
+        """
       })
     // A folder or a link with content is charged like a document.
     let heavy = files.filter { $0.kind != .document && !$0.isWeightRight }

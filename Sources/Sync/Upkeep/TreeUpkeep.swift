@@ -3,22 +3,24 @@ internal import Base
 internal import Storage
 internal import Tiers
 
-/// Clears away what file trees leave behind: everything below deleted folders, and changes too old for any
-/// client's cursor.
+/// Clears away what file trees leave behind: everything below deleted folders, versions and trash that are no longer kept,
+/// and changes too old for any client's cursor.
 package struct TreeUpkeep: Sendable {
   private let queues: QueueWork
-  private let fee: Int64
+  private let catalogue: Catalogue
   private let limits: SyncLimits
 
   package init(_ host: ProtocolHost) {
     queues = QueueWork(host.database, clock: host.clock)
-    fee = host.catalogue.metadataFeeByteCount
+    catalogue = host.catalogue
     limits = host.limits
   }
 
   var upkeep: [Upkeep] {
     [
       Upkeep("deletions", isUrgent: true) { try markDeleted() },
+      Upkeep("versions", isUrgent: true) { try dropVersions() },
+      Upkeep("trash", isUrgent: true) { try workOnTrash() },
       Upkeep("pruning", isUrgent: false) { try pruneFiles() },
       Upkeep("departures", isUrgent: false) { try pruneDepartures() },
     ]
@@ -26,7 +28,7 @@ package struct TreeUpkeep: Sendable {
 
   /// Marks one slice of at most `count` files below deleted folders. Returns false if nothing waits.
   package func markDeleted(count: Int = Deletions.sliceCountMax) throws -> Bool {
-    let (now, fee) = (queues.clock.now(), fee)
+    let (now, fee) = (queues.clock.now(), catalogue.metadataFeeByteCount)
     let taken = Locked<[DeletionJob]>([])
     do {
       return try queues.database.write(for: nil) { transaction in
@@ -44,6 +46,33 @@ package struct TreeUpkeep: Sendable {
           try job.postpone(transaction, until: due)
         }
       }
+      return true
+    }
+  }
+
+  private func dropVersions() throws -> Bool {
+    let (now, catalogue) = (queues.clock.now(), catalogue)
+    return try queues.takeNext(.versions) { transaction in
+      try VersionUpkeep.next(transaction, now: now)
+    } work: { transaction, account in
+      try VersionUpkeep.sweep(transaction, account, catalogue: catalogue, now: now)
+    }
+  }
+
+  private func workOnTrash() throws -> Bool {
+    let (now, fee) = (queues.clock.now(), catalogue.metadataFeeByteCount)
+    let taken = Locked<Trash?>(nil)
+    do {
+      return try queues.database.write(for: nil) { transaction in
+        guard let job = try TrashJob.next(transaction, now: now) else { return false }
+        taken.withLock { $0 = job.entry }
+        try job.work(transaction, fee: fee, now: now)
+        try FailingItems.settle(.trash, [job.entry.root], in: transaction)
+        return true
+      }
+    } catch  where !error.isOfDatabase {
+      guard let entry = taken.withLock({ $0 }) else { throw error }
+      try queues.fail(.trash, entry.root, of: entry.owner, error)
       return true
     }
   }

@@ -15,7 +15,7 @@ package struct UsageAudit {
   /// The account's number when the audit began. Later changes are read in the last snapshot.
   private let lastNumber: Int64
   private var slices: [Slice] = []
-  private var filesReadTo: Int64 = 0
+  private var rowsReadTo: Int64 = 0
 
   package static let sliceRowCountUsual: Int64 = 10_000
 
@@ -23,9 +23,13 @@ package struct UsageAudit {
   private struct Slice {
     let after: Int64
     var through: Int64
-    /// Includes deleted records.
+    /// The rows that are charged.
     var rowCount: Int64 = 0
     var weights: [String: UsageFinding.Weight] = [:]
+    /// Of the earlier versions of documents.
+    var history = UsageFinding.Weight()
+    /// Of the deleted records in the trash.
+    var trash = UsageFinding.Weight()
   }
 
   /// Nil if there is no such account. `fee` is the charge for each live record besides its content.
@@ -41,41 +45,54 @@ package struct UsageAudit {
   }
 
   /// Whether only the last snapshot is missing.
-  package var isRead: Bool { filesReadTo >= lastNumber }
+  package var isRead: Bool { rowsReadTo >= lastNumber }
 
   /// Reads one more slice.
   package mutating func readSlice(_ reader: some Queryable) throws {
     guard !isRead else { return }
-    let slice = try weigh(reader, after: filesReadTo, through: lastNumber)
+    let slice = try weigh(reader, after: rowsReadTo, through: lastNumber)
     slices.append(slice)
-    filesReadTo = slice.through
+    rowsReadTo = slice.through
   }
 
   /// The result at this snapshot, the first after the last slice; nil if the account is gone.
   package mutating func settle(_ reader: some Queryable) throws -> UsageFinding? {
     guard let recorded = try Recorded(reader, account) else { return nil }
     var weights: [String: UsageFinding.Weight] = [:]
+    var history = UsageFinding.Weight()
+    var trash = UsageFinding.Weight()
+    func add(_ slice: Slice) {
+      weights.merge(slice.weights) { $0 + $1 }
+      history = history + slice.history
+      trash = trash + slice.trash
+    }
     for slice in slices {
       let isWhole = try rowCount(reader, in: slice) == slice.rowCount
       let current =
         isWhole ? slice : try weigh(reader, after: slice.after, through: slice.through)
-      weights.merge(current.weights) { $0 + $1 }
+      add(current)
     }
-    while filesReadTo < recorded.number {
-      let slice = try weigh(reader, after: filesReadTo, through: recorded.number)
-      weights.merge(slice.weights) { $0 + $1 }
-      filesReadTo = slice.through
+    while rowsReadTo < recorded.number {
+      let slice = try weigh(reader, after: rowsReadTo, through: recorded.number)
+      add(slice)
+      rowsReadTo = slice.through
     }
     return UsageFinding(
       account: account, number: recorded.number, recordedByteCount: recorded.byteCount,
-      recordedRecordCount: recorded.recordCount, feeByteCount: fee, weights: weights,
+      recordedRecordCount: recorded.recordCount,
+      recordedHistoryByteCount: recorded.historyByteCount,
+      recordedTrashByteCount: recorded.trashByteCount, feeByteCount: fee, weights: weights,
+      history: history, trash: trash,
       ledger: try ledger(reader))
   }
 
   private func rowCount(_ reader: some Queryable, in slice: Slice) throws -> Int64? {
     try reader.first(
-      "SELECT count(*) FROM sync.files WHERE owner_id = $1 AND seq > $2 AND seq <= $3",
-      .id(account), .integer(slice.after), .integer(slice.through)
+      """
+      SELECT (SELECT count(*) FROM sync.files WHERE owner_id = $1 AND seq > $2 AND seq <= $3
+          AND (deleted = 0 OR trash_id IS NOT NULL))
+        + (SELECT count(*) FROM sync.versions WHERE owner_id = $1 AND seq > $2 AND seq <= $3)
+      """, .id(account), .integer(slice.after), .integer(slice.through)
     ) { row in try row.integer(0) }
   }
 
@@ -85,23 +102,45 @@ package struct UsageAudit {
   ) throws -> Slice {
     var slice = Slice(after: after, through: through)
     var last = after
+    var rowCount: Int64 = 0
     try reader.query(
       """
-      SELECT seq, kind, content_bytes, deleted FROM sync.files
+      SELECT seq, kind, content_bytes, deleted, trash_id FROM sync.files
       WHERE owner_id = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4
       """,
       [.id(account), .integer(after), .integer(through), .integer(sliceRowCount)]
     ) { row in
       last = try row.integer(0)
-      slice.rowCount += 1
+      rowCount += 1
+      let (kind, byteCount) = (try row.text(1), try row.integer(2))
       if try row.integer(3) == 0 {
-        let (kind, byteCount) = (try row.text(1), try row.integer(2))
+        slice.rowCount += 1
         slice.weights[kind, default: .init()].add(contentByteCount: byteCount)
+      } else if try row.optionalID(4) != nil {
+        slice.rowCount += 1
+        slice.trash.add(contentByteCount: byteCount)
       }
       return true
     }
-    if slice.rowCount == sliceRowCount { slice.through = last }
+    if rowCount == sliceRowCount { slice.through = last }
+    let versions = try weighVersions(reader, in: slice)
+    slice.history = versions
+    slice.rowCount += versions.recordCount
     return slice
+  }
+
+  /// A version keeps its number, so a slice that has as many as before has the same.
+  private func weighVersions(
+    _ reader: some Queryable, in slice: Slice
+  ) throws -> UsageFinding.Weight {
+    try reader.first(
+      """
+      SELECT count(*), CAST(coalesce(sum(content_bytes), 0) AS BIGINT) FROM sync.versions
+      WHERE owner_id = $1 AND seq > $2 AND seq <= $3
+      """, .id(account), .integer(slice.after), .integer(slice.through)
+    ) { row in
+      UsageFinding.Weight(recordCount: try row.integer(0), contentByteCount: try row.integer(1))
+    } ?? UsageFinding.Weight()
   }
 
   private func ledger(_ reader: some Queryable) throws -> [String: UsageFinding.Posted] {
@@ -124,23 +163,33 @@ package struct UsageAudit {
     let number: Int64
     let byteCount: Int64
     let recordCount: Int64
+    let historyByteCount: Int64
+    let trashByteCount: Int64
 
     init?(_ reader: some Queryable, _ account: Identifier) throws {
       let row = try reader.first(
-        "SELECT seq, usage_bytes, record_count FROM sync.accounts WHERE id = $1", .id(account)
-      ) { row in (try row.integer(0), try row.integer(1), try row.integer(2)) }
+        """
+        SELECT seq, usage_bytes, record_count, history_bytes, trash_bytes FROM sync.accounts
+        WHERE id = $1
+        """, .id(account)
+      ) { row in
+        (
+          try row.integer(0), try row.integer(1), try row.integer(2), try row.integer(3),
+          try row.integer(4)
+        )
+      }
       guard let row else { return nil }
-      (number, byteCount, recordCount) = row
+      (number, byteCount, recordCount, historyByteCount, trashByteCount) = row
     }
   }
 }
 
 /// An account's recorded usage at one moment, and the sum of its rows at the same moment.
 package struct UsageFinding: Sendable, Equatable {
-  /// The live records of one type.
+  /// The live records of one type, or the earlier versions of documents.
   package struct Weight: Sendable, Equatable {
-    package private(set) var recordCount: Int64 = 0
-    package private(set) var contentByteCount: Int64 = 0
+    package fileprivate(set) var recordCount: Int64 = 0
+    package fileprivate(set) var contentByteCount: Int64 = 0
 
     fileprivate mutating func add(contentByteCount: Int64) {
       recordCount += 1
@@ -166,24 +215,41 @@ package struct UsageFinding: Sendable, Equatable {
   package let number: Int64
   package let recordedByteCount: Int64
   package let recordedRecordCount: Int64
+  package let recordedHistoryByteCount: Int64
+  package let recordedTrashByteCount: Int64
   /// The charge for each live record besides its content.
   package let feeByteCount: Int64
   /// By the records' type.
   package let weights: [String: Weight]
+  /// Earlier versions of documents. They are charged without a fee.
+  package let history: Weight
+  /// Deleted records in the trash. They are charged like live ones.
+  package let trash: Weight
   /// By the entries' reason.
   package let ledger: [String: Posted]
 
-  package var trueRecordCount: Int64 { weights.values.reduce(0) { $0 + $1.recordCount } }
+  package var trueRecordCount: Int64 {
+    weights.values.reduce(trash.recordCount) { $0 + $1.recordCount }
+  }
+
+  package var trueTrashByteCount: Int64 {
+    trash.contentByteCount + feeByteCount * trash.recordCount
+  }
 
   package var trueByteCount: Int64 {
-    weights.values.reduce(feeByteCount * trueRecordCount) { $0 + $1.contentByteCount }
+    let kept = history.contentByteCount + trash.contentByteCount
+    return weights.values.reduce(feeByteCount * trueRecordCount + kept) {
+      $0 + $1.contentByteCount
+    }
   }
 
   package var ledgerByteCount: Int64 { ledger.values.reduce(0) { $0 + $1.byteCount } }
 
-  /// Whether total, ledger and count agree with the rows.
+  /// Whether totals, ledger and count agree with the rows.
   package var isRight: Bool {
     recordedByteCount == trueByteCount && ledgerByteCount == trueByteCount
       && recordedRecordCount == trueRecordCount
+      && recordedHistoryByteCount == history.contentByteCount
+      && recordedTrashByteCount == trueTrashByteCount
   }
 }

@@ -102,6 +102,8 @@ struct CookbookTests {
       "Does the store still know our key?": ask("doctor", "--online", says: "stripe", code: 1),
       "A document cannot be downloaded. Is its content there?": ask(
         "tree", "validate", "ada", says: "1"),
+      "Restore a folder deleted yesterday.": ask("tree", "trash", "ada"),
+      "A user saved over a document. Is the old content there?": ask("tree", "history", "ada"),
       "The disk fills up with objects. Are they anybody's?": ask(
         "doctor", "--all", "--objects", says: "orphans      ok", code: 1),
       "An account is charged too much. Who is right?": ask(

@@ -7,6 +7,7 @@ import HTTPServer
 import JSON
 import Sync
 import TestDevices
+import Tiers
 
 /// Requests that cause every answer of the API that a test can cause.
 struct APIStories {
@@ -20,6 +21,8 @@ struct APIStories {
     try askForWhatIsNotServed()
     try breakTransport()
     try changeFiles()
+    try keepVersions()
+    try keepTrash()
     try meetLimits()
     try meetSuspension()
     try meetDeletion()
@@ -33,7 +36,8 @@ struct APIStories {
 
   /// A server whose accounts have `requests` requests each, and get none back.
   func server(
-    freeByteCount: Int64 = 1_000_000, limits: SyncLimits = SyncLimits(),
+    freeByteCount: Int64 = 1_000_000, freeLimits: Plan.Limits = Plan.Limits(),
+    limits: SyncLimits = SyncLimits(),
     requests: Int64 = 1_000_000, registration: SyncConfiguration.Registration = .open,
     accountsPerAddress: Int64 = 30
   ) throws -> TestServer {
@@ -42,7 +46,7 @@ struct APIStories {
     limits.accountsPerAddress = accountsPerAddress
     let start = MonotonicTime.now()
     return try TestServer(
-      freeByteCount: freeByteCount, limits: limits, requestBurst: requests,
+      freeByteCount: freeByteCount, freeLimits: freeLimits, limits: limits, requestBurst: requests,
       registration: registration,
       trustedProxies: [AddressRange("127.0.0.1")].compactMap(\.self), uptime: { start },
       observe: { request, answer in exchanges.record(request, answer) })

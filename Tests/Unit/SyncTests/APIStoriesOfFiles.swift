@@ -6,6 +6,7 @@ import Objects
 import Storage
 import Sync
 import TestDevices
+import Tiers
 
 extension APIStories {
   // MARK: Batches
@@ -31,6 +32,43 @@ extension APIStories {
     _ = try device.record(document)
     _ = try device.updates()
     _ = try device.rename(document)
+  }
+
+  func keepVersions() throws {
+    let server = try self.server(freeLimits: .init(historyDays: 30))
+    let device = try server.register()
+    let document = try device.add()
+    let versions = try (1...3).map { try device.write(document, Random.bytes($0)) }
+    _ = try device.get("/v1/files/\(document)/versions?limit=1")
+    _ = try device.get("/v1/files/\(document)/versions?limit=0")
+    _ = try device.get("/v1/files/\(document)/content?version=\(versions[0])")
+    _ = try device.get("/v1/files/\(document)/content?version=1000")
+    _ = try device.restore(document, 1000)
+    _ = try device.restore(document, versions[0], ifMatch: "\"1\"")
+    _ = try device.restore(document, versions[0])
+    _ = try device.get("/v1/files/\(device.root)/versions")
+    for choice in ["purge", "keep", "ask"] { _ = try device.choose(choice) }
+    try device.delete(document).requireSuccess()
+    _ = try device.get("/v1/files/\(document)/versions")
+  }
+
+  func keepTrash() throws {
+    let server = try self.server(freeLimits: .init(trashDays: 30))
+    let device = try server.register()
+    let folder = try device.add("folder")
+    let hmac = Random.bytes(32)
+    let documents = [try device.add(in: folder, hmac: hmac), try device.add(in: folder)]
+    for id in documents { try device.delete(id).requireSuccess() }
+    _ = try device.get("/v1/trash?limit=1")
+    _ = try device.get("/v1/trash?limit=x")
+    _ = try device.add(in: folder, hmac: hmac)
+    for id in documents + documents { _ = try device.restoreDeleted(id) }
+    _ = try device.restoreDeleted(folder)
+    try device.delete(folder).requireSuccess()
+    _ = try device.restoreDeleted(documents[0])
+    for id in [documents[0], device.root] { _ = try device.purge(id) }
+    try server.suspend(try device.account, since: server.clock.now)
+    _ = try device.restoreDeleted(folder)
   }
 
   func meetLimits() throws {

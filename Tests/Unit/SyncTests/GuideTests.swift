@@ -53,10 +53,13 @@ import Testing
     let outcome: JSON
     let problem: JSON
     let page: JSON
+    let versions: JSON
+    let trash: JSON
 
     init(_ all: [JSON]) throws {
-      try #require(all.count == 4)
+      try #require(all.count == 6)
       (batch, outcome, problem, page) = (all[0], all[1], all[2], all[3])
+      (versions, trash) = (all[4], all[5])
     }
   }
 
@@ -84,6 +87,8 @@ import Testing
     #expect(records.map(\.isRoot) == [true, false, false])
     #expect(records.map(\.isSignatureValid) == [nil, true, true])
     #expect(records.flatMap(\.shares).map(\.isSignatureValid) == [true])
+    let deleted = try #require(SeenRecord(Examples(examples()).trash["trash"][0]["file"]))
+    #expect(deleted.isSignatureValid == true)
   }
 
   @Test(.enabled(if: Shell.python != nil, "COFFER_PYTHON is not set"))
@@ -107,6 +112,9 @@ import Testing
     exchanges.record(pull, try shown(200, examples.page))
     exchanges.record(batch, try shown(200, examples.outcome))
     exchanges.record(batch, try shown(422, examples.problem, "application/problem+json"))
+    exchanges.record(
+      device.sign("GET", "/v1/files/\(device.root)/versions"), try shown(200, examples.versions))
+    exchanges.record(device.sign("GET", "/v1/trash"), try shown(200, examples.trash))
     let complaints = try exchanges.complaints(
       about: server.fetchDescription().body, python: #require(Shell.python))
     #expect(complaints == [])

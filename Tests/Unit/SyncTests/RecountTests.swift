@@ -9,9 +9,14 @@ import Testing
 import Tiers
 
 @Suite struct RecountTests {
-  @Test(arguments: TestEngine.available)
-  func `what changes between two slices is counted once`(engine: TestEngine) throws {
-    let server = try TestServer(engine)
+  @Test(arguments: TestEngine.available, [false, true])
+  func `what changes between two slices is counted once`(
+    engine: TestEngine, isKept: Bool
+  ) throws {
+    let server = try TestServer(
+      engine,
+      freeLimits: isKept
+        ? .init(historyDays: 30, historyVersionCount: 2, trashDays: 30) : .init())
     let writer = try BusyWriter(server)
     let fee = server.catalogue.metadataFeeByteCount
     for round in 0..<6 {
@@ -205,8 +210,9 @@ private final class BusyWriter: Sendable {
   func recounted(_ reader: Reader) throws -> Int64? {
     try reader.first(
       """
-      SELECT CAST(sum(content_bytes) + 1000 * count(*) AS BIGINT) FROM sync.files
-      WHERE owner_id = $1 AND deleted = 0
+      SELECT CAST(sum(content_bytes) + 1000 * count(*) + (
+          SELECT coalesce(sum(content_bytes), 0) FROM sync.versions WHERE owner_id = $1) AS BIGINT)
+      FROM sync.files WHERE owner_id = $1 AND (deleted = 0 OR trash_id IS NOT NULL)
       """, .id(try device.account)
     ) { row in try row.integer(0) }
   }

@@ -14,7 +14,11 @@ extension Command {
     abstract: "Show an account's usage, quota, state and device keys",
     examples: ["coffer account show ada"],
     arguments: [CommonArguments.account],
-    answers: AccountSummary.single.item.adding([devices.memberShape, .init("proven", .bool)]),
+    answers: AccountSummary.single.item.adding([
+      devices.memberShape, .init("proven", .bool), .init("history", .integer),
+      .init("trash", .integer),
+      .init("when_full", .text),
+    ]),
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let now = configuration.clock.now()
@@ -31,6 +35,9 @@ extension Command {
           json: .object(
             AccountSummary.single.members(summary) + [
               devices.member(keys), .init("proven", .bool(isProven)),
+              .init("history", .integer(summary.account.historyByteCount)),
+              .init("trash", .integer(summary.account.trashByteCount)),
+              .init("when_full", .string(summary.account.whenFull.rawValue)),
             ]))
       }
     })
@@ -47,6 +54,9 @@ extension Command {
       deletion   \(summary.deletion?.text ?? "-")
       invite     \(account.invite?.description ?? "-")
       used       \(account.usageByteCount) bytes (\(ByteCount.text(account.usageByteCount)))
+      history    \(account.historyByteCount) bytes of it are earlier versions
+      trash      \(account.trashByteCount) bytes of it are deleted files
+      when full  \(account.whenFull.rawValue)
       cap        \(summary.cap.byteCount) bytes (\(ByteCount.text(summary.cap.byteCount)))
       plan       \(summary.cap.planID)
       reason     \(summary.cap.reason.rawValue)

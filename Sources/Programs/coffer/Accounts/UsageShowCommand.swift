@@ -72,7 +72,9 @@ private struct UsageReport {
       [
         .init("cap", .integer), .init("plan", .text),
         .init("reason", .text), .init("suspended", .orNull(.time)),
-        .init("deletion", .orNull(.text)), types.memberShape, reasons.memberShape,
+        .init("deletion", .orNull(.text)), .init("history", .integer), .init("trash", .integer),
+        types.memberShape,
+        reasons.memberShape,
         transfers.memberShape,
       ] + figures.shapes)
   }
@@ -83,6 +85,8 @@ private struct UsageReport {
       .init("plan", .string(cap.planID)), .init("reason", .string(cap.reason.rawValue)),
       .init("suspended", suspended.map { .string($0.description) } ?? .null),
       .init("deletion", deletion.map { .string($0.state.rawValue) } ?? .null),
+      .init("history", .integer(finding.recordedHistoryByteCount)),
+      .init("trash", .integer(finding.recordedTrashByteCount)),
       Self.types.member(kinds), Self.reasons.member(posted), Self.transfers.member(months),
     ] + Self.figures.members(finding)
   }
@@ -108,7 +112,9 @@ private struct UsageReport {
       cap        \(cap.byteCount) bytes (\(ByteCount.text(cap.byteCount)))
       plan       \(cap.planID)
       reason     \(cap.reason.rawValue)
-      counted    \(finding.trueByteCount) bytes in \(finding.trueRecordCount) live records
+      history    \(finding.recordedHistoryByteCount) bytes of it are earlier versions
+      trash      \(finding.recordedTrashByteCount) bytes of it are deleted files
+      counted    \(finding.trueByteCount) bytes in \(finding.trueRecordCount) records
       ledger     \(finding.ledgerByteCount) bytes
       right      \(isRight)
 
@@ -118,9 +124,13 @@ private struct UsageReport {
   private typealias Kind = (name: String, weight: UsageFinding.Weight, feeByteCount: Int64)
 
   private var kinds: [Kind] {
-    finding.weights.sorted { $0.key < $1.key }.map {
+    let kinds: [Kind] = finding.weights.sorted { $0.key < $1.key }.map {
       ($0.key, $0.value, $0.value.recordCount * finding.feeByteCount)
     }
+    let (history, trash) = (finding.history, finding.trash)
+    return kinds + (history.recordCount == 0 ? [] : [("version", history, 0)])
+      + (trash.recordCount == 0
+        ? [] : [("trash", trash, trash.recordCount * finding.feeByteCount)])
   }
 
   private static var types: Listing<Kind> {

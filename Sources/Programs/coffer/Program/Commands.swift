@@ -20,7 +20,8 @@ extension CommandTable {
           .accountList, .accountShow, .accountTold, .accountCreate, .accountAddKey, .accountSuspend,
           .accountResume, .accountExport, .accountImport, .accountDelete, .deletionList,
           .deletionCancel, .inviteCreate, .inviteList, .inviteRevoke, .usageShow, .usageRecount,
-          .quotaSet, .quotaClear, .treeValidate,
+          .quotaSet, .quotaClear, .treeValidate, .treeHistory, .treeTrash,
+          .treeRestore,
         ]
       ),
       (

@@ -1,0 +1,67 @@
+internal import Accounts
+internal import Acts
+internal import Base
+internal import CommandLine
+internal import Configuration
+internal import JSON
+internal import Storage
+internal import Sync
+internal import Tiers
+
+extension Command {
+  private static let file = Parameter<Identifier>.required(
+    "file", text: "id of the file", .uuid(of: "a file"))
+  private static let version = Parameter<Int64?>.optional(
+    "--to", "version", text: "VERSION of coffer tree history (default: restore a deleted file)",
+    .number(in: 1...Int64.max))
+
+  static let treeRestore = Command(
+    words: ["tree", "restore"],
+    abstract: "Restore a deleted file, or an earlier version of a document",
+    discussion: """
+      A deleted file comes back from the trash in its folder and under its name, with everything that was \
+      deleted with it. That takes some seconds if it is much. With --to, a version becomes the content of \
+      its document, and the replaced content becomes a version itself. Devices get either with their next \
+      update.
+      """,
+    examples: [
+      "coffer tree restore ada 5f0c2c8e-58f2-4c0e-9d1a-6f1d2a3b4c5d --reason \"ticket 4\" --yes",
+      "coffer tree restore ada 5f0c2c8e-58f2-4c0e-9d1a-6f1d2a3b4c5d --to 17 --reason \"ticket 4\" --yes",
+    ],
+    arguments: [CommonArguments.account, file],
+    options: [version] + Act.options,
+    answers: Act.answers(["account": .text, "file": .text, "version": .orNull(.integer)]),
+    run: { invocation in
+      try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
+        let (file, number) = (invocation[file], invocation[version])
+        return try Act(invocation, on: database).whenConfirmed { transaction, now in
+          let (account, _) = try DatabaseSession.lockedAccount(
+            transaction, invocation[CommonArguments.account])
+          let (before, after): (JSONValue, JSONValue)
+          var version: Int64?
+          if let number {
+            let restored = try OperatorRestore.perform(
+              transaction, file, of: account.id, version: number,
+              catalogue: configuration.catalogue, now: now)
+            version = restored.after
+            (before, after) = (
+              ["version": .integer(restored.before)], ["version": .integer(restored.after)]
+            )
+          } else {
+            try TrashRequests.restore(
+              transaction, file, of: account.id,
+              fee: configuration.catalogue.metadataFeeByteCount, now: now)
+            (before, after) = (["deleted": true], ["deleted": false])
+          }
+          return Act.Effect(
+            subject: file.description, account: account.id, before: before, after: after,
+            text: "restored  \(file)\n" + (version.map { "version   \($0)\n" } ?? ""),
+            members: [
+              .init("account", .string(account.id.description)),
+              .init("file", .string(file.description)),
+              .init("version", version.map { .integer($0) } ?? .null),
+            ])
+        }
+      }
+    })
+}

@@ -1,0 +1,70 @@
+internal import Accounts
+internal import Base
+internal import Requests
+internal import Storage
+internal import Tiers
+
+/// What one write of content does to the owner's usage and versions.
+struct Replacement {
+  /// Whether the replaced content becomes a version.
+  private let keeps: Bool
+  /// The versions that are more than the plan keeps of one document.
+  private let surplus: [KeptVersion]
+  /// The change of the owner's usage, and of the part of it that is in versions.
+  private let delta: Int64
+  private let historyDelta: Int64
+  private let span: Instant.Span
+
+  /// Refuses new content that is too large for the owner's plan, or has no room.
+  ///
+  /// A write that does not grow its document is never refused for lack of room. If the replaced content has no
+  /// room beside the new one, it is not kept. `reserved` is the room promised to uploads under way.
+  init(
+    of file: FileRecord, by byteCount: Int64, for owner: LockedOwner, reserved: Int64 = 0,
+    askedBy caller: Identifier, _ queryable: some Queryable, catalogue: Catalogue, now: Instant
+  ) throws {
+    let growth = byteCount - file.contentByteCount
+    let limits =
+      catalogue.limitsMore
+      ? try Cap(queryable, owner.account, catalogue: catalogue, now: now).limits(catalogue)
+      : Plan.Limits()
+    try owner.requireSize(byteCount, insteadOf: file.contentByteCount, limits)
+    var surplus: [KeptVersion] = []
+    if file.hasContent, let span = limits.historySpan {
+      if let countMax = limits.historyVersionCount {
+        surplus = try Versions.newest(
+          queryable, of: file.id, without: countMax - 1, limit: Versions.surplusCountMax)
+      }
+      let delta = byteCount - surplus.byteCount
+      let over = try owner.lack(
+        of: delta, growingBy: growth, reserved: reserved, askedBy: caller, queryable,
+        catalogue: catalogue, now: now)
+      if let over, growth > 0 { throw over }
+      if over == nil {
+        (keeps, self.surplus, self.delta, self.span) = (true, surplus, delta, span)
+        historyDelta = file.contentByteCount - surplus.byteCount
+        return
+      }
+    }
+    try owner.requireRoom(
+      for: growth, reserved: reserved, askedBy: caller, queryable, catalogue: catalogue, now: now)
+    (keeps, self.surplus, delta, historyDelta, span) = (false, [], growth, 0, .seconds(0))
+  }
+
+  /// Moves the replaced content out of the way, and charges the owner. Version `number` takes its place.
+  func perform(
+    _ transaction: Transaction, _ file: FileRecord, for owner: inout LockedOwner, number: Int64,
+    now: Instant
+  ) throws {
+    if keeps {
+      try Versions.keep(transaction, file.id, until: number, now: now)
+      owner.lookForKept(at: now + min(span, Versions.pauseMax))
+    } else if let object = file.objectID {
+      try Garbage.add(
+        transaction, object, of: file.owner, byteCount: file.contentByteCount, since: now)
+    }
+    try Versions.drop(transaction, surplus, of: file.owner, now: now)
+    owner.charge(
+      delta, history: historyDelta, reason: .contentChanged, file: file.id, sequence: number)
+  }
+}

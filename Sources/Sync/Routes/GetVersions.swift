@@ -1,0 +1,42 @@
+internal import Accounts
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import JSON
+internal import Requests
+internal import Storage
+internal import Tiers
+
+/// `GET /v1/files/{id}/versions?before=<version>&limit=<n>`: the earlier contents of a document that are kept, newest
+/// first.
+struct GetVersions: SyncRead {
+  let host: ProtocolHost
+  let pattern = "/v1/files/{id}/versions"
+
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
+    let caller = try Caller(reader, request.credentials, now: now)
+    let page = try NewestFirst(request.head.query)
+    var tree = AncestorTree(seenBy: caller.account)
+    let file = try tree.file(request.identifier(0), reader)
+    guard !file.isDeleted else { throw Refusal.fileDeleted }
+    guard file.kind == .document else { throw Refusal.notADocument }
+    let plan = try Cap(reader, file.owner, catalogue: host.catalogue, now: now)
+      .limits(host.catalogue)
+    let versions = try Versions.newest(
+      reader, of: file.id, before: page.before, limit: page.limit + 1)
+    let shown = versions.prefix(page.limit)
+    return [
+      "versions": .array(
+        shown.map { version in
+          [
+            "version": .integer(version.number), "bytes": .integer(version.byteCount),
+            "author": .base64(version.author),
+            "written": version.written.map { .string($0.description) } ?? .null,
+            "replaced": .string(version.replaced.description),
+            "until": .string(version.end(under: plan).description),
+          ]
+        }),
+      "next": versions.count > page.limit ? shown.last.map { .integer($0.number) } ?? .null : .null,
+    ]
+  }
+}

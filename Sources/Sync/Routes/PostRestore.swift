@@ -1,0 +1,37 @@
+internal import Accounts
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import HTTPServer
+internal import JSON
+internal import Requests
+internal import Storage
+
+/// `POST /v1/files/{id}/restore`: makes an earlier version the content again, if the document is at the version in
+/// If-Match.
+struct PostRestore: SyncWrite {
+  let host: ProtocolHost
+  let method = "POST"
+  let pattern = "/v1/files/{id}/restore"
+
+  struct Body: Sendable {
+    let write: Contents.Write
+    let version: Int64
+  }
+
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
+    let json = try JSON.body(body)
+    try json.requireMembers(["version"])
+    guard let version = json["version"].integer else {
+      throw RequestRefusal.bodyInvalid(path: "$.version", rule: "must be a number")
+    }
+    return Body(write: try Contents.Write(request), version: version)
+  }
+
+  func write(
+    _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
+  ) throws -> Outcome {
+    try Contents.restore(
+      transaction, body.write, version: body.version, catalogue: host.catalogue, now: now)
+  }
+}
