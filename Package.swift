@@ -70,11 +70,13 @@ let package = Package(
     system("CJansson", "jansson", debian: "libjansson-dev"),
     system("CMicrohttpd", "libmicrohttpd", debian: "libmicrohttpd-dev"),
     system("CZstd", "libzstd", debian: "libzstd-dev"),
+    system("CExpat", "expat", debian: "libexpat1-dev"),
 
     module("Base", [], optimized),
     module("Crypto", ["Base", "COpenSSL"]),
     module("Compression", ["Base", "CZstd"]),
     module("JSON", ["Base", "CJansson"], optimized),
+    module("XML", ["CExpat"]),
     module("JWS", ["Base", "JSON"]),
 
     module("HTTP/HTTPMessages", ["Base", "JSON"]),
@@ -88,6 +90,7 @@ let package = Package(
     module("Storage/SQLite", ["Base", "CSQLite"]),
     module("Storage/Postgres", ["Base", "CPostgres"]),
     module("Storage/Objects", ["Base"]),
+    module("Storage/S3", ["Base", "Crypto", "HTTPClient", "HTTPMessages", "Objects", "XML"]),
     module("Storage/Storage", ["Base", "Crypto", "Migrations", "SQLite", "Postgres"]),
     module("Storage/Backup", ["Base", "Crypto", "Migrations", "Objects", "Storage"]),
     module("Storage/Archive", ["Base", "Crypto"]),
@@ -96,7 +99,7 @@ let package = Package(
     module("Tiers", ["Base"]),
     module(
       "Configuration",
-      ["Base", "Crypto", "JSON", "HTTPServer", "HTTPClient", "Storage", "Tiers"]),
+      ["Base", "Crypto", "JSON", "HTTPServer", "HTTPClient", "S3", "Storage", "Tiers"]),
     module(
       "Endpoints", ["Base", "Crypto", "HTTPMessages", "HTTPServer", "JSON", "Objects", "Storage"]),
 
@@ -202,7 +205,7 @@ let package = Package(
     module(
       "Sync",
       [
-        "Objects",
+        "Objects", "S3",
         "Accounts", "Archive", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
         "HTTPServer", "Storage", "Endpoints", "Tiers", "Configuration", "OpenAPI", "Requests",
       ]),
@@ -221,7 +224,7 @@ let package = Package(
     module(
       "Moving",
       [
-        "Objects",
+        "Objects", "S3",
         "Accounts", "Acts", "Answers", "Archive", "Base", "CommandLine", "Configuration",
         "Crypto", "JSON", "KnownProtocols", "KnownStores", "Ledger", "Repair", "Storage", "Stores",
         "Subscriptions", "Sync", "Tiers",
@@ -229,7 +232,7 @@ let package = Package(
     module(
       "Doctor",
       [
-        "Objects",
+        "Objects", "S3",
         "Accounts", "Acts", "Answers", "Audit", "Backup", "Base", "CommandLine", "Configuration",
         "Crypto", "JSON", "KnownProtocols", "KnownStores", "Ledger", "ProviderAPI", "Repair",
         "Storage", "Stores",
@@ -245,7 +248,7 @@ let package = Package(
     program(
       "Sources/Programs/coffer",
       [
-        "Objects",
+        "Objects", "S3",
         "Accounts", "Acts", "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine",
         "Configuration", "Crypto", "Doctor", "Flows", "HTTPClient", "HTTPMessages",
         "HTTPSignatures", "Importing", "JSON", "JWS", "Jobs", "KnownStores", "Ledger", "Moving",
@@ -277,6 +280,8 @@ let package = Package(
         "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures", "HTTPServer", "Endpoints",
         "Storage", "Simulation",
       ]),
+
+    support("Fakes/BucketFaults", ["Base"]),
 
     // The stores, in virtual time.
     support(
@@ -355,12 +360,17 @@ let package = Package(
         "Base", "Crypto", "Migrations", "SQLite", "Postgres", "Storage", "TestEngines",
         "TestFiles", "SeededRandom",
       ]),
+    tests(
+      "Unit/Storage/S3Tests",
+      ["Base", "BucketFaults", "Crypto", "Objects", "S3"]),
+    tests("Unit/XMLTests", ["XML"]),
     tests("Unit/AuditTests", ["Audit", "Base", "JSON", "Storage", "TestEngines"]),
     tests("Unit/TiersTests", ["Base", "Tiers", "SeededRandom"]),
     tests(
       "Unit/ConfigurationTests",
       [
-        "Base", "HTTPServer", "JSON", "Storage", "Tiers", "Configuration", "Goldens", "TestEngines",
+        "Base", "S3", "HTTPServer", "JSON", "Storage", "Tiers", "Configuration", "Goldens",
+        "TestEngines",
         "TestFiles", "KnownStores", "Stripe", "Apple", "Google",
       ]),
     tests(
@@ -463,6 +473,7 @@ let package = Package(
     tests(
       "System/ScenarioTests",
       [
+        "Objects", "S3",
         "Archive", "Base", "Crypto", "Goldens", "JSON", "HTTPMessages", "HTTPClient", "SQLite",
         "Storage",
         "Configuration", "HTTPServer", "LocalServer", "ProviderFakes", "RawClient", "RecordedAPI",

@@ -27,6 +27,8 @@ extension CommandFailure {
       case let error as ArchiveError:
         CommandFailure(error.kind == .unavailable ? .unavailable : .refused, error.description)
       case ObjectStoreError.unavailable(let reason): CommandFailure(.unavailable, reason)
+      case ObjectStoreError.misconfigured(let reason):
+        CommandFailure(.configuration, "COFFER_OBJECTS: \(reason)")
       case CryptoError.unknownKey:
         CommandFailure(
           .configuration,

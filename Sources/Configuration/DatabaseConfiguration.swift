@@ -1,5 +1,6 @@
 package import Base
 package import Crypto
+package import S3
 package import Storage
 package import Tiers
 
@@ -17,8 +18,10 @@ package struct DatabaseConfiguration: Sendable {
   package let askedStores: [String]
   /// The keys that open stored deliveries; nil if the command was given none.
   package let sealingKeys: SealingKeys?
-  /// The directory of objects; nil if the command was given none.
-  package let objectsDirectory: String?
+  /// Where objects are; nil if the command was given nothing.
+  package let objects: ObjectsLocation?
+  /// The keys of a bucket; nil if the settings give none.
+  package let objectsKeys: BucketKeys?
   /// The key that finds personal data; nil if nothing can be found by it.
   package let searchKey: SearchKey?
   package let clock: Clock
@@ -34,7 +37,8 @@ package struct DatabaseConfiguration: Sendable {
     sandboxAccounts = Set(reader.value(BillingSettings.sandboxAccounts) ?? [])
     sealingKeys = reader.value(BillingSettings.sealingKeys)
     searchKey = reader.value(BillingSettings.searchKey)
-    objectsDirectory = reader.value(SyncSettings.objects)
+    objects = reader.value(SyncSettings.objects)
+    objectsKeys = reader.value(SyncSettings.objectsKey)
     let given = reader.catalogue()
     // Another database has its own catalogue.
     givenCatalogue = other == nil ? given : nil

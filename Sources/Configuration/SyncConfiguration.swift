@@ -1,12 +1,15 @@
 package import Base
 package import HTTPServer
+package import S3
 package import Storage
 package import Tiers
 
 /// The checked configuration of `coffer-sync`.
 package struct SyncConfiguration: Sendable {
   package let database: DatabaseLocation
-  package let objectsDirectory: String
+  package let objects: ObjectsLocation
+  /// The keys of a bucket; nil if the settings give none.
+  package let objectsKeys: BucketKeys?
   package let listen: SocketAddress
   package let metrics: MetricsListener
   /// In lower case; never empty.
@@ -47,7 +50,8 @@ package struct SyncConfiguration: Sendable {
   package init(_ settings: Settings) throws(ConfigurationError) {
     var reader = SettingsReader(settings, for: .sync)
     let database = reader.value(SharedSettings.database)
-    let objectsDirectory = reader.value(SyncSettings.objects)
+    let objects = reader.value(SyncSettings.objects)
+    objectsKeys = reader.value(SyncSettings.objectsKey)
     let listen = reader.value(SyncSettings.listen)
     let metrics = reader.metricsListener()
     let authorities = reader.value(SyncSettings.authorities)
@@ -58,11 +62,11 @@ package struct SyncConfiguration: Sendable {
     let registration = reader.value(SyncSettings.registration)
     let limits = Limits(reading: &reader)
     clock = reader.clock()
-    guard let database, let objectsDirectory, let listen, let metrics, let authorities,
+    guard let database, let objects, let listen, let metrics, let authorities,
       let registration, let limits, let connectionsPerAddressMax, reader.problems.isEmpty
     else { throw ConfigurationError(reader.problems) }
     self.database = database
-    self.objectsDirectory = objectsDirectory
+    self.objects = objects
     self.listen = listen
     self.metrics = metrics
     self.authorities = Set(authorities)

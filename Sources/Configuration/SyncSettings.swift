@@ -1,27 +1,43 @@
 package import HTTPServer
+package import S3
 
 /// The settings that `coffer-sync` alone reads, and those by which the commands find it.
 package enum SyncSettings {
   package static let all: [any AnySetting] = [
-    objects, listen, authorities, origins, registration, accountsPerAddress, recordsMax,
+    objects, objectsKey, listen, authorities, origins, registration, accountsPerAddress, recordsMax,
     requestsBurst, requestsPerSecond, deletedDays, deletionDelayDays, youngDays, openInvitations,
     dailyInvitations,
     receivedInvitations, contentBytesMax,
   ]
 
-  /// The directory of a `file:///…` URL.
-  package static let objects = Setting<String>(
+  package static let objects = Setting<ObjectsLocation>(
     "COFFER_OBJECTS", for: [.sync, .command], .requiredBy([.sync]),
     text:
-      "The local directory for document content above 16 KiB. For one outside /var/lib/coffer "
-      + "the package's units need ReadWritePaths=.",
+      "Where document content above 16 KiB is stored: a local directory (for one outside "
+      + "/var/lib/coffer the package's units need ReadWritePaths=), or any S3 service as "
+      + "\(BucketAddress.form).",
     example: "file:///var/lib/coffer/objects",
     parser: Parser { (text) throws(ParseFailure) in
-      guard text.hasPrefix("file:///"), text.utf8.count > "file:///".utf8.count else {
-        throw ParseFailure("\(quoted(text)) is not file:///<directory>")
+      guard let location = ObjectsLocation(text) else {
+        throw ParseFailure(
+          text.hasPrefix("s3:")
+            ? "\(quoted(text)) is not \(BucketAddress.form)"
+            : "\(quoted(text)) is not file:///<directory>")
       }
-      return String(text.dropFirst("file://".count))
+      return location
     })
+
+  package static let objectsKey = Setting<BucketKeys>(
+    "COFFER_OBJECTS_KEY", for: [.sync, .command],
+    .meaning("AWS_ACCESS_KEY_ID and the like of the environment"),
+    text: "The keys of an S3 service: access key id, colon, secret access key.",
+    example: "AKIAIOSFODNN7EXAMPLE:<secret access key>",
+    parser: Parser { (text) throws(ParseFailure) in
+      guard let keys = BucketKeys(text) else {
+        throw ParseFailure("is not <access key id>:<secret access key>")
+      }
+      return keys
+    }, isSecret: { _ in true })
 
   package static let listen = Setting<SocketAddress>(
     "COFFER_SYNC_LISTEN", for: [.sync, .command], .value("127.0.0.1:8080"),

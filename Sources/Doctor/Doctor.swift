@@ -61,12 +61,12 @@ package struct Doctor {
   package let database: Database
   package let configuration: DatabaseConfiguration
   /// Nil if it is not known where objects are stored.
-  package let objects: ObjectStore?
+  package let objects: (any ObjectStore)?
   package let extent: Extent
   /// Files of the configuration that only their owner may access.
   package let secretFiles: [String]
   package init(
-    database: Database, configuration: DatabaseConfiguration, objects: ObjectStore?,
+    database: Database, configuration: DatabaseConfiguration, objects: (any ObjectStore)?,
     extent: Extent, secretFiles: [String] = []
   ) {
     self.database = database

@@ -4,6 +4,7 @@ internal import CommandLine
 internal import Configuration
 internal import Glibc
 internal import Objects
+internal import S3
 internal import Storage
 internal import Sync
 
@@ -12,7 +13,7 @@ extension Doctor {
   package func files() -> [Check] {
     var directories: [String] = []
     if let sqliteDirectory { directories.append(sqliteDirectory) }
-    if let place = configuration.objectsDirectory { directories.append(place) }
+    if let place = configuration.objects?.directory { directories.append(place) }
     var checks = [room(directories)]
     let databaseFiles = sqliteDirectory.map { DatabaseFiles(directory: $0).paths } ?? []
     checks.append(permissions(directories + databaseFiles))
@@ -91,7 +92,7 @@ extension Doctor {
         sqliteDirectory.flatMap { path in
           OwnershipAudit.database(in: path).map { (path, $0) }
         },
-        configuration.objectsDirectory.flatMap { path in
+        configuration.objects?.directory.flatMap { path in
           OwnershipAudit.objects(in: path).map { (path, $0) }
         },
       ]
@@ -141,7 +142,7 @@ extension Doctor {
 
   /// Why no object is checked: their place is not given, or there is no store.
   private var unseen: String {
-    configuration.objectsDirectory == nil
+    configuration.objects == nil
       ? "COFFER_OBJECTS is not set here" : "there is no object store to check"
   }
 
@@ -226,7 +227,7 @@ extension Doctor {
   /// Why rows do not show which objects are garbage: another database's rows may name them. Nil if
   /// coffer-sync started with both, so long ago that a mistake would have been noticed.
   private func stranger(
-    to objects: ObjectStore
+    to objects: any ObjectStore
   ) throws -> (state: Check.State, why: String, remedy: String)? {
     guard let owner = try objects.owner() else {
       return (

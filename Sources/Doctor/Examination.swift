@@ -6,6 +6,7 @@ package import JSON
 internal import Objects
 package import Storage
 internal import Tiers
+internal import S3
 
 /// All checks of an installation by its settings, even if its database cannot be used.
 package struct Examination {
@@ -81,17 +82,19 @@ package struct Examination {
 
   private static func objectStore(
     _ configuration: DatabaseConfiguration
-  ) -> (ObjectStore?, [Check]) {
-    guard let directory = configuration.objectsDirectory else { return (nil, []) }
+  ) -> ((any ObjectStore)?, [Check]) {
+    guard let location = configuration.objects else { return (nil, []) }
     do throws(ObjectStoreError) {
-      return (try ObjectStore(existing: directory), [])
+      return (try ObjectStores.open(location, configuration.objectsKeys), [])
     } catch {
       return (
         nil,
         [
           Check(
             "object store", .failed, CommandFailure(of: error).text,
-            "mount its disk, or give this command coffer-sync's COFFER_OBJECTS")
+            location.directory == nil
+              ? "give this command coffer-sync's COFFER_OBJECTS and keys, and see whether the service answers"
+              : "mount its disk, or give this command coffer-sync's COFFER_OBJECTS")
         ]
       )
     }

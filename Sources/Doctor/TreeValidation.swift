@@ -18,7 +18,7 @@ package struct TreeValidation {
   }
 
   private let database: Database
-  private let objects: ObjectStore?
+  private let objects: (any ObjectStore)?
   private let recount: Recount
   private let repairs: TreeRepairs?
   package private(set) var accountCount = 0
@@ -29,7 +29,7 @@ package struct TreeValidation {
 
   /// `repairs` is nil if nothing is repaired, and `objects` if it is not known where they are.
   package init(
-    _ database: Database, _ objects: ObjectStore?, _ recount: Recount,
+    _ database: Database, _ objects: (any ObjectStore)?, _ recount: Recount,
     repairing repairs: TreeRepairs?
   ) {
     self.repairs = repairs

@@ -14,7 +14,7 @@ package enum Health {
   }
 
   /// `GET /readyz`: the database takes writes, and the objects' disk is there; otherwise 503.
-  package static func ready(_ database: Database, _ objects: ObjectStore? = nil) -> Route {
+  package static func ready(_ database: Database, _ objects: (any ObjectStore)? = nil) -> Route {
     let readiness = Readiness(database, objects)
     return Route("GET", "/readyz") { _, _ in
       .ready(

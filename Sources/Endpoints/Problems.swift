@@ -16,8 +16,10 @@ package protocol AnswerableError: Error {
 package func problem(for error: any Error, _ head: RequestHead) -> Problem {
   if let problem = error as? Problem { return problem }
   if let error = error as? any AnswerableError { return error.problem }
-  if case ObjectStoreError.unavailable(let reason) = error {
+  switch error as? ObjectStoreError {
+  case .unavailable(let reason), .misconfigured(let reason):
     return storageUnavailable(reason, head)
+  case .alreadyExists, .busy, .incomplete, nil: break
   }
   switch error as? DatabaseError {
   case .busy(let seconds):

@@ -15,12 +15,12 @@ package final class Readiness: Sendable {
   private static let life = Instant.Span.seconds(1)
 
   private let database: Database
-  private let objects: ObjectStore?
+  private let objects: (any ObjectStore)?
   private let now: @Sendable () -> MonotonicTime
   private let state = Locked(State())
 
   package init(
-    _ database: Database, _ objects: ObjectStore? = nil,
+    _ database: Database, _ objects: (any ObjectStore)? = nil,
     now: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
   ) {
     self.database = database

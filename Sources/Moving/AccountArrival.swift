@@ -14,6 +14,7 @@ package import Storage
 internal import Stores
 internal import Subscriptions
 internal import Sync
+internal import S3
 
 /// Brings a checked account into this Coffer, in two steps that can each be repeated.
 package struct AccountArrival: Sendable {
@@ -37,7 +38,7 @@ package struct AccountArrival: Sendable {
 
   /// Throws if anything is missing here, or in the archive, that a later step needs.
   private func requireMeans() throws {
-    guard large.isEmpty || configuration.objectsDirectory != nil else {
+    guard large.isEmpty || configuration.objects != nil else {
       throw CommandFailure(
         .configuration, "COFFER_OBJECTS is not set: large contents are stored there")
     }
@@ -149,9 +150,15 @@ package struct AccountArrival: Sendable {
   }
 
   /// Stores large contents, each under a new key. Returns the keys by the documents' ids.
-  private func writeObjects() throws -> (keys: [Identifier: Identifier], store: ObjectStore?) {
-    guard !large.isEmpty, let directory = configuration.objectsDirectory else { return ([:], nil) }
-    let store = try ObjectStore(directory: directory)
+  private func writeObjects() throws -> (keys: [Identifier: Identifier], store: (any ObjectStore)?)
+  {
+    guard !large.isEmpty, let location = configuration.objects else { return ([:], nil) }
+    let store: any ObjectStore =
+      if let directory = location.directory {
+        try DirectoryStore(directory: directory)
+      } else {
+        try ObjectStores.open(location, configuration.objectsKeys)
+      }
     let total = large.reduce(0) { $0 + $1.byteCount }
     let progress = Progress("importing", .bytes, of: total)
     var keys: [Identifier: Identifier] = [:]

@@ -16,6 +16,7 @@ package import Storage
 internal import Stores
 internal import Subscriptions
 internal import Sync
+internal import S3
 
 /// Writes one account to an archive.
 package struct AccountExport {
@@ -75,7 +76,11 @@ package struct AccountExport {
   /// meanwhile.
   private mutating func run(_ name: String) throws -> Account {
     // Without large contents there may be no object store.
-    let store = configuration.objectsDirectory.flatMap { try? ObjectStore(existing: $0) }
+    let store = try configuration.objects.flatMap { location in
+      location.directory == nil
+        ? try ObjectStores.open(location, configuration.objectsKeys)
+        : try? ObjectStores.open(location, nil)
+    }
     let hold = try store?.hold()
     let progress = Progress("exporting", .bytes)
     let account = try database.read { reader in
@@ -99,9 +104,9 @@ package struct AccountExport {
         throw CommandFailure(
           .refused, "\(object.file) is not in the object store; run coffer doctor for details")
       }
-      try writer.add(object.file, content) { progress.done += $0 }
+      try writer.add(object.file, content.file()) { progress.done += $0 }
     }
-    withExtendedLifetime(hold) {}
+    try hold?.check()
     return account
   }
 

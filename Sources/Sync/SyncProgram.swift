@@ -6,6 +6,7 @@ internal import HTTPServer
 internal import HTTPSignatures
 internal import Objects
 internal import Requests
+internal import S3
 internal import Storage
 
 /// Builds and runs `coffer-sync` from its configuration.
@@ -13,7 +14,22 @@ package enum SyncProgram {
   /// Threads that make large content durable, and the number of uploads that may wait for them.
   private static let ioThreadCount = 4
   private static let ioQueueCountMax = 256
+  /// Threads that wait for a network instead of a disk.
+  private static let distantThreadCount = 16
   private static let sweepSeconds: Int64 = 30
+
+  /// A store that refuses this program is a mistake in the settings, which a restart would not mend.
+  private static func opened(
+    _ configuration: SyncConfiguration, isFirst: Bool
+  ) throws -> any ObjectStore {
+    do throws(ObjectStoreError) {
+      return try ObjectStores.serve(
+        configuration.objects, configuration.objectsKeys, isFirst: isFirst)
+    } catch {
+      guard case .misconfigured(let reason) = error else { throw error }
+      throw ConfigurationError([.init(.invalid, "\(SyncSettings.objects.name): \(reason)")])
+    }
+  }
 
   /// Serves until a signal stops it.
   package static func run(
@@ -25,13 +41,13 @@ package enum SyncProgram {
       try CatalogueOfRecord.settled(configuration.catalogue, reading: $0)
     }
     // Only the first start creates a store. Later, an empty directory means that its disk is not mounted.
-    let directory = configuration.objectsDirectory
-    let objects =
-      try database.read { try History.isEstablished(reading: $0) }
-      ? ObjectStore(existing: directory) : ObjectStore(directory: directory)
+    let isFirst = try !database.read { try History.isEstablished(reading: $0) }
+    let objects = try opened(configuration, isFirst: isFirst)
     try History.establish(database)
     try objects.belong(to: database.read { try History.current($0).id })
-    let pool = WorkPool(threads: ioThreadCount, capacity: ioQueueCountMax)
+    let isDistant = configuration.objects.directory == nil
+    let pool = WorkPool(
+      threads: isDistant ? distantThreadCount : ioThreadCount, capacity: ioQueueCountMax)
     let limits = SyncLimits(configuration.limits)
     let api = SyncAPI(
       database: database, objects: objects, pool: pool,

@@ -140,7 +140,7 @@ struct QuestionsBench {
 
   private func objects() throws(BenchError) -> String {
     let path = try workspace.directory("objects")
-    do { _ = try ObjectStore(directory: path) } catch {
+    do { _ = try DirectoryStore(directory: path) } catch {
       throw .command("making the objects' directory: \(error)")
     }
     return path

@@ -7,7 +7,7 @@ package import Tiers
 /// What coffer-sync lends to its protocols.
 package struct ProtocolHost: Sendable {
   package let database: Database
-  package let objects: ObjectStore
+  package let objects: any ObjectStore
   /// Runs work that may block for long: making large content durable.
   package let pool: WorkPool
   package let gate: RequestGate
@@ -17,7 +17,7 @@ package struct ProtocolHost: Sendable {
   package let clock: Clock
 
   package init(
-    database: Database, objects: ObjectStore, pool: WorkPool, gate: RequestGate,
+    database: Database, objects: any ObjectStore, pool: WorkPool, gate: RequestGate,
     catalogue: Catalogue, limits: SyncLimits, clock: Clock
   ) {
     self.database = database

@@ -5,8 +5,8 @@ package import HTTPMessages
 ///
 /// A call blocks its thread until the reply is complete or the timeout has passed. Calls from several threads
 /// run in parallel, each on its own handle; handles and their connections are reused. Only GET and HEAD,
-/// which change nothing, use a connection that has served before. They may be sent again if that connection
-/// ends without an answer. Any other request is sent once.
+/// which change nothing, use a connection that has served before, and so do requests that are declared
+/// repeatable. They may be sent again if that connection ends without an answer. Any other request is sent once.
 package final class HTTPClient: Sendable {
   package struct Reply: Sendable {
     package let status: Int
@@ -30,6 +30,31 @@ package final class HTTPClient: Sendable {
     _ method: String, _ url: String, headers: [(String, String)] = [], body: [UInt8]? = nil,
     timeout: Instant.Span
   ) throws(HTTPClientError) -> Reply {
+    try send(
+      method, url, headers, body.map { .bytes($0) }, timeout: timeout,
+      isRepeatable: ["GET", "HEAD"].contains(method), noticesStall: false)
+  }
+
+  /// The body of a request.
+  package enum Body: Sendable {
+    case bytes([UInt8])
+    /// Sent from the file, once the server has agreed or has been silent for 300 ms (`Expect: 100-continue`).
+    case file(OpenFile, range: Range<Int64>)
+  }
+
+  /// Sends a request that may take effect twice without harm, on any connection. It ends (`.timeout`) if it has
+  /// moved less than 1 KiB a second for 20 seconds.
+  package func sendRepeatable(
+    _ method: String, _ url: String, headers: [(String, String)], body: Body?, timeout: Instant.Span
+  ) throws(HTTPClientError) -> Reply {
+    try send(
+      method, url, headers, body, timeout: timeout, isRepeatable: true, noticesStall: true)
+  }
+
+  private func send(
+    _ method: String, _ url: String, _ headers: [(String, String)], _ body: Body?,
+    timeout: Instant.Span, isRepeatable: Bool, noticesStall: Bool
+  ) throws(HTTPClientError) -> Reply {
     guard !method.isEmpty, Self.isClean(method), Self.isClean(url),
       headers.allSatisfy({ !$0.0.isEmpty && Self.isClean($0.0) && Self.isClean($0.1) })
     else { throw .invalidRequest }
@@ -43,7 +68,7 @@ package final class HTTPClient: Sendable {
     }
     return try transfer.perform(
       method, url, headers, body, milliseconds: Int(max(1, timeout.milliseconds)),
-      bodyByteCountMax: bodyByteCountMax)
+      bodyByteCountMax: bodyByteCountMax, isRepeatable: isRepeatable, noticesStall: noticesStall)
   }
 
   private static func isClean(_ text: String) -> Bool {

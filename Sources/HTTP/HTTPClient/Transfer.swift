@@ -19,21 +19,27 @@ final class Transfer: @unchecked Sendable {
   deinit { unsafe curl_easy_cleanup(handle) }
 
   func perform(
-    _ method: String, _ url: String, _ headers: [(String, String)], _ body: [UInt8]?,
-    milliseconds: Int, bodyByteCountMax: Int
+    _ method: String, _ url: String, _ headers: [(String, String)],
+    _ body: HTTPClient.Body?, milliseconds: Int, bodyByteCountMax: Int, isRepeatable: Bool,
+    noticesStall: Bool
   ) throws(HTTPClientError) -> HTTPClient.Reply {
     unsafe curl_easy_reset(handle)
     secure()
-    if !["GET", "HEAD"].contains(method) { useOwnConnection() }
+    if !isRepeatable { useOwnConnection() }
+    if noticesStall { noticeStall() }
     unsafe coffer_curl_set_long(handle, CURLOPT_TIMEOUT_MS, milliseconds)
     unsafe coffer_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, milliseconds)
     unsafe coffer_curl_set_pointer(handle, CURLOPT_URL, url)
     // A server may require an explicit statement that the body is empty (RFC 9110, section 8.6).
-    let body = body ?? (["PATCH", "POST", "PUT"].contains(method) ? [] : nil)
-    if let body {
+    let body = body ?? (["PATCH", "POST", "PUT"].contains(method) ? .bytes([]) : nil)
+    var upload: FileUpload?
+    switch body {
+    case .bytes(let bytes):
       // The size must be set first: libcurl copies that many bytes.
-      unsafe coffer_curl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
-      unsafe coffer_curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, body)
+      unsafe coffer_curl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count))
+      unsafe coffer_curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, bytes)
+    case .file(let file, let range): upload = FileUpload(file, range)
+    case nil: break
     }
     if method == "HEAD" { unsafe coffer_curl_set_long(handle, CURLOPT_NOBODY, 1) }
     unsafe coffer_curl_set_pointer(handle, CURLOPT_CUSTOMREQUEST, method)
@@ -51,8 +57,9 @@ final class Transfer: @unchecked Sendable {
     unsafe coffer_curl_set_pointer(handle, CURLOPT_HTTPHEADER, lines)
 
     let receipt = Receipt(bodyByteCountMax: bodyByteCountMax)
-    let code = withExtendedLifetime(receipt) {
+    let code = withExtendedLifetime((receipt, upload)) {
       receive(into: receipt)
+      if let upload { send(upload) }
       return unsafe curl_easy_perform(handle)
     }
     if receipt.isTooLarge { throw .tooLarge }
@@ -79,6 +86,32 @@ final class Transfer: @unchecked Sendable {
     unsafe coffer_curl_set_long(handle, CURLOPT_FRESH_CONNECT, 1)
     // Otherwise earlier connections would stay open next to it.
     unsafe coffer_curl_set_long(handle, CURLOPT_FORBID_REUSE, 1)
+  }
+
+  /// libcurl has no other way to notice a stream that crawls.
+  private func noticeStall() {
+    unsafe coffer_curl_set_long(handle, CURLOPT_LOW_SPEED_LIMIT, 1024)
+    unsafe coffer_curl_set_long(handle, CURLOPT_LOW_SPEED_TIME, 20)
+    // Servers close idle connections after 5 seconds and more.
+    unsafe coffer_curl_set_long(handle, CURLOPT_MAXAGE_CONN, 4)
+  }
+
+  /// `upload` must live until the transfer is over.
+  private func send(_ upload: FileUpload) {
+    let context = unsafe Unmanaged.passUnretained(upload).toOpaque()
+    unsafe coffer_curl_set_long(handle, CURLOPT_UPLOAD, 1)
+    unsafe coffer_curl_set_size(handle, CURLOPT_INFILESIZE_LARGE, curl_off_t(upload.byteCount))
+    unsafe coffer_curl_set_long(handle, CURLOPT_EXPECT_100_TIMEOUT_MS, 300)
+    unsafe coffer_curl_set_pointer(handle, CURLOPT_READDATA, context)
+    unsafe coffer_curl_set_pointer(handle, CURLOPT_SEEKDATA, context)
+    unsafe coffer_curl_set_receiver(handle, CURLOPT_READFUNCTION) { buffer, size, count, context in
+      let upload = unsafe Unmanaged<FileUpload>.fromOpaque(context!).takeUnretainedValue()
+      return unsafe upload.read(UnsafeMutableRawBufferPointer(start: buffer, count: size * count))
+    }
+    unsafe coffer_curl_set_seeker(handle) { context, offset, origin in
+      let upload = unsafe Unmanaged<FileUpload>.fromOpaque(context!).takeUnretainedValue()
+      return upload.seek(Int64(offset), origin)
+    }
   }
 
   /// `receipt` must live until the transfer is over.

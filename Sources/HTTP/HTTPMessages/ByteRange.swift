@@ -83,6 +83,9 @@ extension Response.Body {
     case .file(let file, let whole):
       .file(
         file, range: whole.lowerBound + part.lowerBound..<whole.lowerBound + part.upperBound)
+    case .blocks(let source, let whole):
+      .blocks(
+        source, range: whole.lowerBound + part.lowerBound..<whole.lowerBound + part.upperBound)
     }
   }
 }

@@ -1,17 +1,27 @@
 package import Base
 package import JSON
 
-/// A response, whole or as a slice of an open file.
+/// Bytes of another machine, fetched block by block while they are sent.
+package protocol BlockSource: Sendable {
+  /// Fetches exactly the bytes of `range`. Calls `done` once, from any thread, and does not block.
+  func fetch(
+    _ range: Range<Int64>, _ done: @escaping @Sendable (Result<[UInt8], any Error>) -> Void)
+}
+
+/// A response, whole, as a slice of an open file, or as blocks that are yet to be fetched.
 package struct Response: Sendable {
   package enum Body: Sendable {
     case bytes([UInt8])
     /// The server sends `range` of the file without copying it through user space.
     case file(OpenFile, range: Range<Int64>)
+    /// The server fetches a block once the one before it is sent. A fetch that fails ends the connection, so that the
+    /// client sees that bytes are missing.
+    case blocks(any BlockSource, range: Range<Int64>)
 
     package var byteCount: Int64 {
       switch self {
       case .bytes(let bytes): Int64(bytes.count)
-      case .file(_, let range): range.upperBound - range.lowerBound
+      case .file(_, let range), .blocks(_, let range): range.upperBound - range.lowerBound
       }
     }
   }

@@ -56,8 +56,8 @@ struct Connection: @unchecked Sendable {
   }
 
   /// Queues a response; false if libmicrohttpd cannot accept it and the connection must close.
-  func answer(_ response: Response, requestID: String, closes: Bool) -> Bool {
-    guard let message = unsafe Self.makeOwnedMessage(response.body) else { return false }
+  func answer(_ response: Response, to peer: Peer, requestID: String, closes: Bool) -> Bool {
+    guard let message = unsafe makeOwnedMessage(response.body, to: peer) else { return false }
     defer { unsafe MHD_destroy_response(message) }
     for (name, value) in response.headers where !value.isEmpty {
       if unsafe MHD_add_response_header(message, name, value) == .NO {
@@ -69,14 +69,14 @@ struct Connection: @unchecked Sendable {
     return unsafe MHD_queue_response(handle, UInt32(response.status), message) == .YES
   }
 
-  private static func makeOwnedMessage(_ body: Response.Body) -> OpaquePointer? {
+  private func makeOwnedMessage(_ body: Response.Body, to peer: Peer) -> OpaquePointer? {
     switch body {
     case .bytes(let bytes):
       return unsafe bytes.withUnsafeBytes { buffer in
         unsafe MHD_create_response_from_buffer(
           buffer.count, UnsafeMutableRawPointer(mutating: buffer.baseAddress), .RESPMEM_MUST_COPY)
       }
-    case .file(_, let range) where range.isEmpty:
+    case .file(_, let range) where range.isEmpty, .blocks(_, let range) where range.isEmpty:
       return unsafe MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
     case .file(let file, let range):
       // libmicrohttpd closes the descriptor that it is given, but the file may be shared.
@@ -86,6 +86,8 @@ struct Connection: @unchecked Sendable {
         UInt64(range.upperBound - range.lowerBound), copy, UInt64(range.lowerBound))
       if unsafe message == nil { close(copy) }
       return unsafe message
+    case .blocks(let source, let range):
+      return unsafe BlockReader(source, range, to: self, peer).makeOwnedMessage()
     }
   }
 }

@@ -293,6 +293,11 @@ final class Exchange {
       {
         return answer(connection, Self.tooMuchHeld)
       }
+      if case .blocks(_, let range) = response.body,
+        !hold(Int(min(Int64(range.count), BlockReader.blockByteCount)))
+      {
+        return answer(connection, Self.tooMuchHeld)
+      }
       return answer(connection, response)
     case .failure(let error):
       guard let head else { return false }
@@ -322,7 +327,7 @@ final class Exchange {
     lingers = closes
     let isLast = record(response)
     return connection.answer(
-      completed(response), requestID: requestID, closes: closes || isLast)
+      completed(response), to: peer, requestID: requestID, closes: closes || isLast)
   }
 
   private func refusal(_ problem: Problem) -> Response {

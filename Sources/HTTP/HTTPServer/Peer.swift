@@ -81,6 +81,18 @@ final class Peer: Sendable {
     }
   }
 
+  /// Records that the response waits for its next block; false if the server is stopping. The deadline stays.
+  func wait(for block: any Expirable) -> Bool {
+    state.withLock { state in
+      guard !state.refusesWaiting else { return false }
+      state.waiting = block
+      return true
+    }
+  }
+
+  /// Records that the response goes on.
+  func goOn() { state.withLock { $0.waiting = nil } }
+
   /// Records that the request is over and the next may come.
   func rest(until deadline: MonotonicTime) {
     state.withLock { state in

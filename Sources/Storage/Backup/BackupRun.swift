@@ -10,7 +10,7 @@ package import Storage
 /// object that the copy names is there.
 package struct BackupRun {
   private let database: Database
-  private let objects: ObjectStore
+  private let objects: any ObjectStore
   private let location: DatabaseLocation
   private let dumpCommand: String?
   /// The approximate size of all contents, for progress.
@@ -45,13 +45,14 @@ package struct BackupRun {
 
   private static let dumpName = "database.dump"
 
-  /// `apartFrom` is the directory of the objects: no backup may lie in a directory in use. Refuses a
+  /// `apartFrom` is the directory of the objects, if they are on this machine: no backup may lie in a directory in use. Refuses a
   /// directory whose newest backup is of another `installation`, unless `goesOn` allows it. The shell
   /// command `dumpingBy` dumps PostgreSQL instead of pg_dump.
   package init(
     into directory: String, of database: Database, at location: DatabaseLocation,
-    dumpingBy dumpCommand: String?, _ objects: ObjectStore, installation: Identifier?, goesOn: Bool,
-    checksEarlier: Bool, contentByteCount: Int64, apartFrom objectsDirectory: String
+    dumpingBy dumpCommand: String?, _ objects: any ObjectStore, installation: Identifier?,
+    goesOn: Bool,
+    checksEarlier: Bool, contentByteCount: Int64, apartFrom objectsDirectory: String?
   ) throws(BackupError) {
     self.database = database
     self.objects = objects
@@ -60,7 +61,7 @@ package struct BackupRun {
     self.contentByteCount = contentByteCount
     self.installation = installation
     self.checksEarlier = checksEarlier
-    var used = [objectsDirectory]
+    var used = [objectsDirectory].compactMap { $0 }
     if case .sqlite(let directory) = location { used.append(directory) }
     set = try BackupSet(directory, apartFrom: used)
     guard let newest = try BackupSet.whole(in: set.folder).first else {
@@ -113,7 +114,6 @@ package struct BackupRun {
     _ each: (Stage, Int64, Int64) -> Void
   ) throws -> (schemas: [String: Int], files: [String: Manifest.File]) {
     let hold = try self.objects.hold()
-    defer { withExtendedLifetime(hold) {} }
     try manifest.write(.taken(now))
     if let installation { try manifest.write(.installation(installation)) }
     let schemas = try schemas()
@@ -155,6 +155,7 @@ package struct BackupRun {
       files[name] = file
       try manifest.write(.file(name, file))
     }
+    try hold.check()
     return (schemas, files)
   }
 
@@ -208,7 +209,7 @@ private struct ObjectRound {
   private(set) var copiedCount: Int64 = 0
   private(set) var copiedByteCount: Int64 = 0
 
-  private let store: ObjectStore
+  private let store: any ObjectStore
   private let kept: KeptObjects
   private let earlier: KeptObjects?
   private let checksEarlier: Bool
@@ -217,7 +218,7 @@ private struct ObjectRound {
   /// Objects of the earlier backup are read if `checks` is true, or if a verification found that
   /// backup damaged.
   init(
-    _ store: ObjectStore, into backup: Folder, after earlier: Folder?, checks: Bool,
+    _ store: any ObjectStore, into backup: Folder, after earlier: Folder?, checks: Bool,
     _ interrupted: [Folder]
   ) {
     self.store = store
@@ -246,7 +247,10 @@ private struct ObjectRound {
     guard let file = try store.open(object.id),
       file.byteCount == object.byteCount || !object.isInUse
     else { return nil }
-    let copied = try kept.copy(file.descriptor, as: object.id)
+    let local = try file.file()
+    let copied = try withExtendedLifetime(local) {
+      try kept.copy(local.descriptor, as: object.id)
+    }
     copiedCount += 1
     copiedByteCount += copied.byteCount
     return copied

@@ -5,7 +5,7 @@ package import Storage
 /// Looks for the objects that rows name, while servers continue to run.
 package struct ObjectAudit {
   private let database: Database
-  private let objects: ObjectStore
+  private let objects: any ObjectStore
 
   private static let listedCountMax = 100
 
@@ -22,7 +22,7 @@ package struct ObjectAudit {
     }
   }
 
-  package init(_ database: Database, _ objects: ObjectStore) {
+  package init(_ database: Database, _ objects: any ObjectStore) {
     self.database = database
     self.objects = objects
   }

@@ -125,7 +125,7 @@ package struct Restore {
     let kept = KeptObjects(in: backup)
     let objects = target.folder(KeptObjects.name)
     // Makes the other parts of an object store, so that the directory is recognized as one.
-    _ = try ObjectStore(directory: objects.path)
+    _ = try DirectoryStore(directory: objects.path)
     var (count, damagedCount, damaged) = (Int64(0), Int64(0), [Identifier]())
     var hasChanged = false
     try ManifestReader(of: backup).read { (line) throws(BackupError) in

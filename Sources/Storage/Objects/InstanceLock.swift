@@ -16,9 +16,9 @@ final class InstanceLock: Sendable {
       let id = Identifier(high: random.next(), low: random.next())
       let path = "\(directory)/\(id)"
       let file = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-      guard file >= 0 else { throw ObjectStore.failure("create") }
+      guard file >= 0 else { throw DirectoryStore.failure("create") }
       guard FileOwnership.handOver(file, at: path) else {
-        let failure = ObjectStore.failure("give a file away")
+        let failure = DirectoryStore.failure("give a file away")
         close(file)
         throw failure
       }

@@ -1,156 +1,126 @@
 package import Base
-internal import Glibc
 
-/// A hold that prevents the deletion of objects, until it is released or its process ends.
-package final class ObjectHold: Sendable {
-  private let lock: InstanceLock
-
-  init(_ lock: InstanceLock) { self.lock = lock }
-}
-
-/// A store of large contents, as files under random keys in a local directory.
+/// A store of large contents under random keys.
 ///
 /// A key is written once and never again, so that a reader never sees two contents under one key.
-/// Uploads go to `tmp/` and appear under their key only when finished, whole and durable. The
-/// database knows which keys are in use: a reservation row protects each upload.
+/// The database knows which keys are in use: a reservation row protects each upload. Several
+/// processes may share a store. Each has a name of its own there while it runs.
 ///
-/// Several processes may share the directory. Each has a name of its own there while it runs.
-package final class ObjectStore: Sendable {
-  private let directory: String
-  private let lock: InstanceLock
-  /// Fan-out directories that this process has made durable against a power failure.
-  private let durable = Locked<Set<UInt64>>([])
+/// Any thread may call it. Calls may block for as long as the disk or the network takes, except for
+/// `check`, `isRunning` and `create`, which a server calls where nothing may wait.
+package protocol ObjectStore: AnyObject, Sendable {
+  /// The name of this process among those that share the store.
+  var instance: Identifier { get }
 
-  /// Creates missing directories. The parent directory must exist.
-  package init(directory: String) throws(ObjectStoreError) {
-    self.directory = directory
-    try Self.makeDirectory(directory)
-    try Self.makeDirectory("\(directory)/tmp")
-    try Self.makeDirectory("\(directory)/instances")
-    try Self.makeDirectory("\(directory)/holds")
-    try Self.synchronize(directory)
-    lock = try InstanceLock(in: "\(directory)/instances")
-  }
+  /// Throws if the store could not be used lately.
+  func check() throws(ObjectStoreError)
 
-  /// Opens a store that was made before. A new one would hide that the path was mistyped or its
-  /// disk is not mounted.
-  package convenience init(existing directory: String) throws(ObjectStoreError) {
-    guard unsafe access("\(directory)/instances", F_OK) == 0 else {
-      throw .unavailable(
-        reason: "there is no object store in \(directory); is its disk mounted?")
-    }
-    try self.init(directory: directory)
-  }
-
-  /// Throws if the directory is not the one that was opened, because its disk is gone.
-  package func check() throws(ObjectStoreError) {
-    guard unsafe access("\(directory)/instances/\(instance)", F_OK) == 0 else {
-      throw .unavailable(reason: "the object store is gone; is its disk mounted?")
-    }
-  }
-
-  /// The name of this process among those that share the directory.
-  package var instance: Identifier { lock.id }
-
-  /// Whether the process of that name runs.
-  package func isRunning(_ instance: Identifier) -> Bool {
-    InstanceLock.isHeld(instance, in: "\(directory)/instances")
-  }
+  /// Whether the process of that name runs. If this is not known, it counts as running.
+  func isRunning(_ instance: Identifier) -> Bool
 
   /// Removes the names of processes that no longer run.
-  package func forgetInstances() throws(ObjectStoreError) {
-    for name in try identifiers(in: "instances") where !isRunning(name) {
-      InstanceLock.remove(name, in: "\(directory)/instances")
-    }
-  }
-
-  /// The owner of the objects, and the time since it has owned them.
-  package struct Owner: Sendable {
-    package let history: Identifier
-    package let since: Instant
-  }
+  func forgetInstances() throws(ObjectStoreError)
 
   /// The history of the database whose server last started with these objects; nil if none did.
-  package func owner() throws(ObjectStoreError) -> Owner? {
-    let file = unsafe Glibc.open(historyPath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard file >= 0 else {
-      if errno == ENOENT { return nil }
-      throw Self.failure("open")
-    }
-    defer { close(file) }
-    var bytes = [UInt8](repeating: 0, count: 64)
-    let count = unsafe read(file, &bytes, bytes.count)
-    var status = stat()
-    guard count >= 0, unsafe fstat(file, &status) == 0 else { throw Self.failure("read") }
-    let line = String(decoding: bytes.prefix(count).prefix { $0 != 10 }, as: UTF8.self)
-    return Identifier(line).map {
-      Owner(history: $0, since: Instant(seconds: Int64(status.st_mtim.tv_sec)))
-    }
-  }
+  func owner() throws(ObjectStoreError) -> ObjectOwner?
 
   /// Assigns the objects to the database with this history.
   ///
   /// - Throws: An error if they belong to another database that may be in use. Each would delete
   ///   the objects that only the other knows.
-  package func belong(to history: Identifier) throws(ObjectStoreError) {
-    let known = try owner()?.history
-    guard known != history else { return }
-    let others = try identifiers(in: "instances").filter { $0 != instance && isRunning($0) }
-    guard known == nil || others.isEmpty else {
-      throw .unavailable(
-        reason: "the object store is another database's, and a program runs on it")
-    }
-    let unfinished = temporaryPath(instance)
-    let file = unsafe Glibc.open(
-      unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard file >= 0 else { throw Self.failure("create") }
-    defer { close(file) }
-    guard FileOwnership.handOver(file, at: unfinished) else {
-      throw Self.failure("give a file away")
-    }
-    let line = Array("\(history)\n".utf8)
-    guard unsafe write(file, line, line.count) == line.count, fsync(file) == 0 else {
-      throw Self.failure("write")
-    }
-    guard unsafe rename(unfinished, historyPath) == 0 else { throw Self.failure("publish") }
-    try Self.synchronize(directory)
-  }
+  func belong(to history: Identifier) throws(ObjectStoreError)
 
   /// Keeps every process from deleting objects while the hold exists. What was in use when it was
   /// taken can be read during that time.
-  package func hold() throws(ObjectStoreError) -> ObjectHold {
-    ObjectHold(try InstanceLock(in: "\(directory)/holds"))
-  }
+  func hold() throws(ObjectStoreError) -> any ObjectHold
 
   /// Whether any process holds objects.
   ///
   /// Choose the garbage to delete first, and then ask: a hold that is taken later sees none of that
   /// garbage in use.
-  package func isHeld() throws(ObjectStoreError) -> Bool {
-    var isHeld = false
-    for hold in try identifiers(in: "holds") {
-      if InstanceLock.isHeld(hold, in: "\(directory)/holds") {
-        isHeld = true
-      } else {
-        InstanceLock.remove(hold, in: "\(directory)/holds")
-      }
-    }
-    return isHeld
-  }
+  func isHeld() throws(ObjectStoreError) -> Bool
 
-  /// Begins an upload. Throws `.alreadyExists` if another upload has this key.
-  package func create(_ key: Identifier) throws(ObjectStoreError) -> ObjectWriter {
-    let file = unsafe Glibc.open(
-      temporaryPath(key), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard file >= 0 else { throw errno == EEXIST ? .alreadyExists : Self.failure("create") }
-    guard FileOwnership.handOver(file, at: temporaryPath(key)) else {
-      let failure = Self.failure("give a file away")
-      close(file)
-      throw failure
-    }
-    return ObjectWriter(store: self, key: key, descriptor: file)
-  }
+  /// Begins an upload.
+  func create(_ key: Identifier) throws(ObjectStoreError) -> any ObjectWriter
 
+  /// Nil if there is no such object.
+  func open(_ key: Identifier) throws(ObjectStoreError) -> StoredObject?
+
+  /// Removes the object. It is not an error if there is none.
+  func delete(_ key: Identifier) throws(ObjectStoreError)
+
+  /// The keys of uploads that crashes left behind: they began, or were last written to, before `moment`.
+  func leftovers(before moment: Instant) throws(ObjectStoreError) -> [Identifier]
+
+  /// Removes an upload that was never finished. It is not an error if there is none.
+  func deleteLeftover(_ key: Identifier) throws(ObjectStoreError)
+
+  /// The objects whose keys begin with a byte: about one object in 256.
+  func list(beginningWith byte: UInt8) throws(ObjectStoreError) -> [ListedObject]
+}
+
+/// One upload. If it is dropped before `finish`, it leaves nothing behind.
+///
+/// Any thread may call it, one at a time. It ends with the first failure, `finish` or `abandon`.
+package protocol ObjectWriter: AnyObject, Sendable {
+  var key: Identifier { get }
+  var byteCount: Int64 { get }
+
+  /// Takes bytes without waiting for a network.
+  func write(_ bytes: RawSpan) throws(ObjectStoreError)
+
+  /// Makes the object durable and visible under its key.
+  func finish() throws(ObjectStoreError)
+
+  /// Removes the upload. Does nothing once it has ended.
+  func abandon()
+}
+
+/// A hold that prevents the deletion of objects, until it is released or its process ends.
+package protocol ObjectHold: AnyObject, Sendable {
+  /// Throws if objects may have been deleted since the hold was taken.
+  func check() throws(ObjectStoreError)
+}
+
+/// The owner of the objects, and the time since it has owned them.
+package struct ObjectOwner: Sendable {
+  package let history: Identifier
+  package let since: Instant
+
+  package init(history: Identifier, since: Instant) {
+    self.history = history
+    self.since = since
+  }
+}
+
+/// An object as a store lists it.
+package struct ListedObject: Sendable {
+  package let key: Identifier
+  package let byteCount: Int64
+  /// When it was written.
+  package let written: Instant
+
+  package init(key: Identifier, byteCount: Int64, written: Instant) {
+    self.key = key
+    self.byteCount = byteCount
+    self.written = written
+  }
+}
+
+/// How far an unfinished object is durable.
+package struct ObjectCheckpoint: Sendable, Equatable {
+  package let byteCount: Int64
+  /// What the store needs to continue, for the store alone; empty for a directory.
+  package let state: [UInt8]
+
+  package init(byteCount: Int64, state: [UInt8]) {
+    self.byteCount = byteCount
+    self.state = state
+  }
+}
+
+/// A store that can continue an upload in another request, and in another process.
+package protocol ResumableStore: ObjectStore {
   /// Continues an upload at a checkpoint; the bytes behind it are dropped. At byte 0 it begins one.
   ///
   /// An upload that was finished needs nothing but `finish` again. The writer's drop or failure keeps what
@@ -158,190 +128,16 @@ package final class ObjectStore: Sendable {
   ///
   /// - Throws: `.busy` while another writer, perhaps another process's, has the upload open; `.incomplete` if the
   ///   store has less than the checkpoint counts.
-  package func resume(
+  func resume(
     _ key: Identifier, at checkpoint: ObjectCheckpoint
-  ) throws(ObjectStoreError) -> ObjectWriter {
-    let flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (checkpoint.byteCount == 0 ? O_CREAT : 0)
-    let file = unsafe Glibc.open(temporaryPath(key), flags, 0o600)
-    guard file >= 0 else {
-      guard errno == ENOENT else { throw Self.failure("open") }
-      return try finished(key, checkpoint)
-    }
-    do throws(ObjectStoreError) {
-      guard FileOwnership.handOver(file, at: temporaryPath(key)) else {
-        throw Self.failure("give a file away")
-      }
-      // The lock is the fence between writers; the kernel drops it with the last descriptor of this opening.
-      guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
-        throw errno == EWOULDBLOCK ? .busy : Self.failure("lock")
-      }
-      var status = stat()
-      guard unsafe fstat(file, &status) == 0 else { throw Self.failure("measure") }
-      // The writer before may have finished: then the file has its final name, and this one may be gone.
-      guard status.st_nlink == 1 else {
-        close(file)
-        return try finished(key, checkpoint)
-      }
-      guard status.st_size >= checkpoint.byteCount else { throw .incomplete }
-      guard ftruncate(file, off_t(checkpoint.byteCount)) == 0,
-        lseek(file, 0, SEEK_END) == checkpoint.byteCount
-      else { throw Self.failure("truncate") }
-    } catch {
-      close(file)
-      throw error
-    }
-    return ObjectWriter(resuming: key, in: self, descriptor: file, at: checkpoint)
-  }
+  ) throws(ObjectStoreError) -> any ResumableWriter
+}
 
-  /// The writer of an upload that has been finished.
-  private func finished(
-    _ key: Identifier, _ checkpoint: ObjectCheckpoint
-  ) throws(ObjectStoreError) -> ObjectWriter {
-    guard let object = try open(key), object.byteCount == checkpoint.byteCount else {
-      throw .incomplete
-    }
-    try deleteLeftover(key)
-    return ObjectWriter(resuming: key, in: self, descriptor: nil, at: checkpoint)
-  }
+/// An upload that can be continued. `checkpoint` may run beside `write`. It ends with `suspend`, too.
+package protocol ResumableWriter: ObjectWriter {
+  /// Makes the bytes durable that were written before the call. Blocks as long as the disk does.
+  func checkpoint() throws(ObjectStoreError) -> ObjectCheckpoint
 
-  /// The object's file; nil if there is none.
-  package func open(_ key: Identifier) throws(ObjectStoreError) -> OpenFile? {
-    let file = unsafe Glibc.open(path(key), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard file >= 0 else {
-      if errno == ENOENT { return nil }
-      throw Self.failure("open")
-    }
-    var status = stat()
-    guard unsafe fstat(file, &status) == 0 else {
-      close(file)
-      throw Self.failure("measure")
-    }
-    return OpenFile(owning: file, byteCount: Int64(status.st_size))
-  }
-
-  /// Removes the object. It is not an error if there is none.
-  ///
-  /// After a power failure the object may be back. It then takes space until it is deleted again.
-  package func delete(_ key: Identifier) throws(ObjectStoreError) {
-    guard unsafe unlink(path(key)) == 0 || errno == ENOENT else { throw Self.failure("delete") }
-  }
-
-  /// The keys of uploads that crashes left behind: nothing has been written to them since `moment`.
-  package func leftovers(before moment: Instant) throws(ObjectStoreError) -> [Identifier] {
-    try identifiers(in: "tmp").filter { key in
-      var status = stat()
-      guard unsafe lstat(temporaryPath(key), &status) == 0, status.st_mode & S_IFMT == S_IFREG
-      else {
-        return false
-      }
-      return Instant(seconds: Int64(status.st_mtim.tv_sec)) < moment
-    }
-  }
-
-  /// An object as it is in the store.
-  package struct Listed: Sendable {
-    package let key: Identifier
-    package let byteCount: Int64
-    /// When it was written.
-    package let written: Instant
-  }
-
-  /// The objects whose keys begin with a byte: about one object in 256.
-  package func list(beginningWith byte: UInt8) throws(ObjectStoreError) -> [Listed] {
-    let outer = Hex.encode([byte])
-    var listed: [Listed] = []
-    for second in UInt8.min...UInt8.max {
-      let inner = "\(outer)/\(Hex.encode([second]))"
-      guard unsafe access("\(directory)/\(inner)", F_OK) == 0 else { continue }
-      for key in try identifiers(in: inner) {
-        var status = stat()
-        // An object that is gone was deleted in the meantime. Anything but a plain file is not ours.
-        guard unsafe lstat(path(key), &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-          continue
-        }
-        listed.append(
-          Listed(
-            key: key, byteCount: Int64(status.st_size),
-            written: Instant(seconds: Int64(status.st_mtim.tv_sec))))
-      }
-    }
-    return listed
-  }
-
-  private func identifiers(in name: String) throws(ObjectStoreError) -> [Identifier] {
-    guard let listing = unsafe opendir("\(directory)/\(name)") else { throw Self.failure("list") }
-    defer { unsafe closedir(listing) }
-    var identifiers: [Identifier] = []
-    while let entry = unsafe readdir(listing) {
-      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if let identifier = Identifier(name) { identifiers.append(identifier) }
-    }
-    return identifiers
-  }
-
-  /// Removes an upload that was never finished. It is not an error if there is none.
-  package func deleteLeftover(_ key: Identifier) throws(ObjectStoreError) {
-    guard unsafe unlink(temporaryPath(key)) == 0 || errno == ENOENT else {
-      throw Self.failure("delete")
-    }
-  }
-
-  /// Makes the names of unfinished uploads durable.
-  func synchronizeUnfinished() throws(ObjectStoreError) {
-    try Self.synchronize("\(directory)/tmp")
-  }
-
-  /// Gives a complete, synchronized upload its final name, durably, and never replaces another.
-  func publish(_ key: Identifier) throws(ObjectStoreError) {
-    try makeDurableFanOut(key)
-    // Unlike a rename, a link fails if a file of that name exists.
-    guard unsafe link(temporaryPath(key), path(key)) == 0 else {
-      throw errno == EEXIST ? .alreadyExists : Self.failure("publish")
-    }
-    try Self.synchronize(fanOut(key).inner)
-    try deleteLeftover(key)
-  }
-
-  private var historyPath: String { "\(directory)/history" }
-
-  private func temporaryPath(_ key: Identifier) -> String { "\(directory)/tmp/\(key)" }
-
-  private func path(_ key: Identifier) -> String { "\(fanOut(key).inner)/\(key)" }
-
-  /// `ab` and `ab/cd` for a key that begins with abcd. The files are spread over 65,536 directories.
-  private func fanOut(_ key: Identifier) -> (outer: String, inner: String) {
-    let digits = Array(key.description)
-    let outer = "\(directory)/\(String(digits[0..<2]))"
-    return (outer, "\(outer)/\(String(digits[2..<4]))")
-  }
-
-  /// Makes the key's directories, and makes their names durable.
-  ///
-  /// A directory that exists may have been made by another thread that has not synchronized it yet.
-  /// So only what this process has synchronized counts.
-  private func makeDurableFanOut(_ key: Identifier) throws(ObjectStoreError) {
-    let prefix = key.high >> 48
-    if durable.withLock({ $0.contains(prefix) }) { return }
-    let (outer, inner) = fanOut(key)
-    try Self.makeDirectory(outer)
-    try Self.makeDirectory(inner)
-    try Self.synchronize(directory)
-    try Self.synchronize(outer)
-    durable.withLock { _ = $0.insert(prefix) }
-  }
-
-  private static func makeDirectory(_ path: String) throws(ObjectStoreError) {
-    guard FileOwnership.makeDirectory(path) || errno == EEXIST else { throw failure("create") }
-  }
-
-  private static func synchronize(_ path: String) throws(ObjectStoreError) {
-    guard synchronizeDirectory(path) else { throw failure("synchronize a directory") }
-  }
-
-  /// The text contains no path, because a key in an error would end up in a log.
-  static func failure(_ action: String) -> ObjectStoreError {
-    .unavailable(reason: "cannot \(action) in the object store: \(systemError())")
-  }
+  /// Lets go of the upload and keeps the unfinished object, for `resume`.
+  func suspend()
 }

@@ -2,6 +2,8 @@
 package enum ObjectStoreError: Error, Equatable, Sendable {
   /// The disk is full or the file system fails. Trying later makes sense.
   case unavailable(reason: String)
+  /// The store refuses this program, or is not the one that it was told of. Only an operator can change that.
+  case misconfigured(reason: String)
   /// An object or an upload with this key exists already: keys are random and used once.
   case alreadyExists
   /// Another writer has the unfinished object open.
@@ -13,7 +15,7 @@ package enum ObjectStoreError: Error, Equatable, Sendable {
 extension ObjectStoreError: CustomStringConvertible {
   package var description: String {
     switch self {
-    case .unavailable(let reason): reason
+    case .unavailable(let reason), .misconfigured(let reason): reason
     case .alreadyExists: "there is an object of that key already"
     case .busy: "another writer has the object open"
     case .incomplete: "stored bytes of an unfinished object are missing"

@@ -44,7 +44,7 @@ struct ContentUpload: Sendable {
 
     private struct State {
       /// Nil if the bytes are dropped.
-      var writer: ObjectWriter?
+      var writer: (any ObjectWriter)?
       var check: ContentDigestCheck?
       var moved = MonotonicTime.now()
       /// Whether the client has sent everything.
@@ -63,7 +63,7 @@ struct ContentUpload: Sendable {
 
     deinit { uploads.remove(object) }
 
-    func open(in objects: ObjectStore) throws {
+    func open(in objects: any ObjectStore) throws {
       let writer = try objects.create(object)
       state.withLock { $0.writer = writer }
     }

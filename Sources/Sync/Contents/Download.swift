@@ -3,12 +3,26 @@ internal import HTTPMessages
 internal import Objects
 internal import Storage
 
+/// An object of another machine, whose blocks the pool fetches.
+private struct FetchedObject: BlockSource {
+  let object: any DistantObject
+  let owner: Identifier
+  let pool: WorkPool
+
+  func fetch(
+    _ range: Range<Int64>, _ done: @escaping @Sendable (Result<[UInt8], any Error>) -> Void
+  ) {
+    let accepted = pool.submit(for: owner) { [object] in done(Result { try object.read(range) }) }
+    if !accepted { done(.failure(DatabaseError.busy(retryAfterSeconds: 1))) }
+  }
+}
+
 /// Sends all or a part of a document's content, without copying large content through memory.
 struct Download {
   private let tag: EntityTag
   private let body: Response.Body
 
-  init(_ found: Contents.Found, _ objects: ObjectStore) throws {
+  init(_ found: Contents.Found, _ objects: any ObjectStore, pool: WorkPool) throws {
     tag = EntityTag(version: found.version)
     switch found.place {
     case .bytes(let bytes): body = .bytes(bytes)
@@ -23,7 +37,13 @@ struct Download {
         Log.error("content.damaged", ["object": id.description])
         throw Refusal.contentMissing
       }
-      body = .file(file, range: 0..<file.byteCount)
+      switch file {
+      case .file(let file): body = .file(file, range: 0..<file.byteCount)
+      case .distant(let object):
+        body = .blocks(
+          FetchedObject(object: object, owner: found.owner, pool: pool), range: 0..<object.byteCount
+        )
+      }
     }
   }
 

@@ -2,6 +2,7 @@ internal import Accounts
 internal import Base
 internal import Endpoints
 internal import HTTPMessages
+internal import HTTPServer
 internal import Requests
 internal import Storage
 
@@ -26,8 +27,28 @@ struct GetContent: SyncRead {
     return number
   }
 
+  /// Large content is opened on the pool, because the object store may be another machine. Readers of the
+  /// database do not wait for it.
+  func perform(
+    _ request: AccountRequest, _ body: [UInt8], on database: Database
+  ) throws -> Step<Response> {
+    .pending { done in
+      database.submitRead(
+        for: lane(request), { reader in try read(reader, request) }
+      ) { result in
+        guard case .success(let found) = result, case .object = found.place else {
+          return done(result.flatMap { found in Result { try respond(found, to: request) } })
+        }
+        let accepted = host.pool.submit(for: found.owner) {
+          done(Result { try respond(found, to: request) })
+        }
+        if !accepted { done(.failure(DatabaseError.busy(retryAfterSeconds: 1))) }
+      }
+    }
+  }
+
   func respond(_ found: Contents.Found, to request: AccountRequest) throws -> Response {
-    let response = try Download(found, host.objects).response(to: request.head)
+    let response = try Download(found, host.objects, pool: host.pool).response(to: request.head)
     if request.head.method != "HEAD" {
       request.credentials.meter.charge(Price.content(response.body.byteCount), for: .content)
       host.transfers.sent(response.body.byteCount, of: found.owner)

@@ -20,7 +20,7 @@ package struct SyncAPI: Sendable {
   /// `trustsProxies` takes clients' addresses from proxies. `uptime` is the clock of the request limits.
   /// The owner of the API starts and stops `host.transfers`.
   package init(
-    database: Database, objects: ObjectStore, pool: WorkPool, authenticator: Authenticator,
+    database: Database, objects: any ObjectStore, pool: WorkPool, authenticator: Authenticator,
     catalogue: Catalogue, limits: SyncLimits = SyncLimits(),
     registration: SyncConfiguration.Registration = .open, trustsProxies: Bool = false,
     clock: Clock, protocols: [any ProtocolRoom.Type],

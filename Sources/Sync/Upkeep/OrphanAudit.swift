@@ -15,7 +15,7 @@ package struct OrphanAudit {
   private static let tables = ["files", "versions", "reservations", "garbage"]
 
   private let database: Database
-  private let objects: ObjectStore
+  private let objects: any ObjectStore
 
   /// What was found: the number of objects and their size.
   package struct Found: Sendable {
@@ -24,7 +24,7 @@ package struct OrphanAudit {
 
     package init() {}
 
-    fileprivate mutating func add(_ object: ObjectStore.Listed) {
+    fileprivate mutating func add(_ object: ListedObject) {
       count += 1
       byteCount += object.byteCount
     }
@@ -35,7 +35,7 @@ package struct OrphanAudit {
     }
   }
 
-  package init(_ database: Database, _ objects: ObjectStore) {
+  package init(_ database: Database, _ objects: any ObjectStore) {
     self.database = database
     self.objects = objects
   }
@@ -58,7 +58,7 @@ package struct OrphanAudit {
     return (deleted, left)
   }
 
-  private func unnamed(_ objects: [ObjectStore.Listed]) throws -> [ObjectStore.Listed] {
+  private func unnamed(_ objects: [ListedObject]) throws -> [ListedObject] {
     var named: Set<Identifier> = []
     for list in SQLList.slices(of: objects.map { .id($0.key) }, after: 0) {
       // One snapshot, because a commit moves a key from one table to another.

@@ -22,7 +22,7 @@ package final class Sweeper: Sendable {
     .reservations, "reservations.object_id", at: "$1")
 
   private let database: Database
-  private let objects: ObjectStore
+  private let objects: any ObjectStore
   private let limits: SyncLimits
   private let clock: Clock
   private let queues: QueueWork

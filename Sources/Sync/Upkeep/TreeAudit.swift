@@ -9,7 +9,7 @@ package import Storage
 /// so that every rule is checked at one moment. Later changes get later numbers and are read then.
 package struct TreeAudit {
   package let account: Identifier
-  private let objects: ObjectStore?
+  private let objects: (any ObjectStore)?
   private var filesReadTo: Int64 = 0
   private var sharesReadTo: Int64 = 0
   private var areFilesRead = false
@@ -20,7 +20,7 @@ package struct TreeAudit {
   private static let sliceRowCount: Int64 = 1000
 
   /// Without `objects` their existence is not checked.
-  package init(_ account: Identifier, objects: ObjectStore?) {
+  package init(_ account: Identifier, objects: (any ObjectStore)?) {
     self.account = account
     self.objects = objects
   }

@@ -8,11 +8,12 @@ struct TreeSlice {
   private let reader: Reader
   private let files: [FileRecord]
   private let owner: TreeAudit.Owner
-  private let objects: ObjectStore?
+  private let objects: (any ObjectStore)?
   private let tree: AncestorTree
 
   init(
-    _ reader: Reader, _ files: [FileRecord], of owner: TreeAudit.Owner, _ objects: ObjectStore?
+    _ reader: Reader, _ files: [FileRecord], of owner: TreeAudit.Owner,
+    _ objects: (any ObjectStore)?
   ) throws {
     self.reader = reader
     self.files = files

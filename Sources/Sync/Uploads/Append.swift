@@ -16,7 +16,7 @@ final class Append: BodySink {
   static let partByteCount: Int64 = 8 << 20
 
   let upload: ResumableUpload
-  private let writer: ObjectWriter
+  private let writer: any ResumableWriter
   private let host: ProtocolHost
   private let underWay: UploadsUnderWay<Append>
   private let saving = Locked(())
@@ -35,7 +35,7 @@ final class Append: BodySink {
 
   /// `digest` is what the request announces for its own body.
   init(
-    _ upload: ResumableUpload, _ writer: ObjectWriter, _ host: ProtocolHost,
+    _ upload: ResumableUpload, _ writer: any ResumableWriter, _ host: ProtocolHost,
     _ underWay: UploadsUnderWay<Append>, digest: ContentDigest? = nil
   ) {
     self.upload = upload

@@ -89,7 +89,7 @@ struct ResumableUploads: Sendable {
       (name: "Upload-Offset", value: "\(offset)"), ("Upload-Length", "\(upload.byteCount)"),
     ]
     guard let completion = dialect.completion else {
-      return fields + [("Upload-Expires", upload.expires.httpDate)]
+      return fields + [("Upload-Expires", upload.expires.httpDateText)]
     }
     let life = max(0, (upload.expires - host.clock.now()).milliseconds / 1000)
     fields.append(completion.field(isComplete))
@@ -121,8 +121,11 @@ struct ResumableUploads: Sendable {
     _ done: @escaping @Sendable (Result<Append, any Error>) -> Void
   ) {
     endOlder(than: upload)
+    guard let objects = host.objects as? any ResumableStore else {
+      return done(.failure(Refusal.uploadsNotResumable))
+    }
     do throws(ObjectStoreError) {
-      let writer = try host.objects.resume(upload.object, at: upload.progress.checkpoint)
+      let writer = try objects.resume(upload.object, at: upload.progress.checkpoint)
       done(.success(Append(upload, writer, host, underWay, digest: digest)))
     } catch .busy {
       let accepted =
@@ -136,20 +139,5 @@ struct ResumableUploads: Sendable {
     } catch {
       done(.failure(error))
     }
-  }
-}
-
-extension Instant {
-  /// `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section 5.6.7).
-  fileprivate var httpDate: String {
-    let text = Instant(seconds: seconds).description
-    let parts = text.split { "-T:Z".contains($0) }
-    let months = [
-      "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ]
-    let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
-    let weekday = weekdays[Int(seconds / 86_400 % 7)]
-    let month = months[(Int(parts[1]) ?? 1) - 1]
-    return "\(weekday), \(parts[2]) \(month) \(parts[0]) \(parts[3]):\(parts[4]):\(parts[5]) GMT"
   }
 }

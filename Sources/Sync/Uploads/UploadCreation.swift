@@ -5,6 +5,7 @@ internal import Endpoints
 internal import HTTPMessages
 internal import HTTPServer
 internal import HTTPSignatures
+internal import Objects
 internal import Requests
 internal import Storage
 internal import Tiers
@@ -66,6 +67,7 @@ extension ResumableUploads {
   ) throws -> Step<Admission> {
     try host.database.step(after: host.gate.inquiry(request.credentials)) {
       let dialect = try dialect()
+      guard host.objects is any ResumableStore else { throw Refusal.uploadsNotResumable }
       let announced = try AnnouncedContent(request, byteCountMax: host.limits.contentByteCountMax)
       let hasBody = (request.head.contentLength ?? 0) > 0
       if !hasBody { _ = try request.checked([]) }

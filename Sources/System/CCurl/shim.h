@@ -23,6 +23,12 @@ static inline CURLcode coffer_curl_set_receiver(
   return curl_easy_setopt(handle, option, receiver);
 }
 
+static inline CURLcode coffer_curl_set_seeker(
+    CURL *handle, int (*seeker)(void *, curl_off_t, int))
+{
+  return curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, seeker);
+}
+
 static inline CURLcode coffer_curl_get_long(CURL *handle, CURLINFO info, long *value)
 {
   return curl_easy_getinfo(handle, info, value);

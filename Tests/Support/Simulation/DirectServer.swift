@@ -76,6 +76,7 @@ extension Response {
       var bytes = [UInt8](repeating: 0, count: Int(range.upperBound - range.lowerBound))
       let count = unsafe pread(file.descriptor, &bytes, bytes.count, off_t(range.lowerBound))
       return Array(bytes.prefix(max(0, count)))
+    case .blocks: preconditionFailure("a simulation's objects are files of this machine")
     }
   }
 }

@@ -67,7 +67,7 @@ package final class TreeServer: Sendable {
   ) throws -> Running {
     let database = try Database.open(scratch.location, owning: .sync)
     try History.establish(database)
-    let objects = try ObjectStore(directory: scratch.directory.path + "/objects")
+    let objects = try DirectoryStore(directory: scratch.directory.path + "/objects")
     let pool = WorkPool(threads: 2, capacity: 64)
     let clock = Clock { time.withLock { $0 } }
     let api = SyncAPI(

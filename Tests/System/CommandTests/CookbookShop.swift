@@ -37,7 +37,7 @@ struct CookbookShop {
       "COFFER_ACTOR": "carol",
     ]) { $1 }
     self.environment = environment
-    _ = try ObjectStore(directory: scratch + "/objects")
+    _ = try DirectoryStore(directory: scratch + "/objects")
     let stories = Self.names.compactMap { name in
       RecordedStory.all.first { $0.name == "stripe/2026-07-29.dahlia/\(name)" }
     }

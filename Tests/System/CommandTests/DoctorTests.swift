@@ -18,7 +18,7 @@ struct DoctorTests: CommandSuite {
 
   private let scratch: ScratchDirectory
   let environment: [String: String]
-  private let objects: ObjectStore
+  private let objects: any ObjectStore
 
   /// Creates Ada's account, with a document whose object exists. Rows use a virtual time, files do not.
   init() throws {
@@ -30,7 +30,7 @@ struct DoctorTests: CommandSuite {
       "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
     ]
     try Files.write("\(Self.now.milliseconds)\n", to: scratch.path + "/clock")
-    objects = try ObjectStore(directory: scratch.path + "/objects")
+    objects = try DirectoryStore(directory: scratch.path + "/objects")
     try Self.store(Self.object, in: objects)
     _ = try coffer("migrate")
     let created = try coffer(
@@ -61,7 +61,7 @@ struct DoctorTests: CommandSuite {
     try age("history")
   }
 
-  private static func store(_ key: Identifier, in objects: ObjectStore) throws {
+  private static func store(_ key: Identifier, in objects: any ObjectStore) throws {
     let writer = try objects.create(key)
     let bytes = [UInt8](repeating: 1, count: 20_000)
     try unsafe writer.write(bytes.span.bytes)

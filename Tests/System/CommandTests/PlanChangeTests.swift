@@ -290,7 +290,7 @@ struct PlanChangeTests: CommandSuite {
   @Test func `what decides nothing by the catalogue goes on beside another file`() throws {
     #expect(
       try coffer("plan", "apply", smaller, "--reason", "dearer disks", "--yes").code == 0)
-    _ = try ObjectStore(directory: scratch.path + "/objects")
+    _ = try DirectoryStore(directory: scratch.path + "/objects")
     var environment = environment
     environment["COFFER_OBJECTS"] = "file://\(scratch.path)/objects"
     for words in [

@@ -2,6 +2,7 @@ import Base
 import Configuration
 import Glibc
 import KnownStores
+import S3
 import Testing
 
 struct SettingsTests {
@@ -75,7 +76,7 @@ struct SettingsTests {
     let configuration = try SyncConfiguration(
       Settings(.coffer, environment: ["COFFER_CONFIG": scratch.path]))
     #expect(configuration.authorities == ["a.example", "b.example:8443"])
-    #expect(configuration.objectsDirectory == "/var/lib/coffer/objects")
+    #expect(configuration.objects.directory == "/var/lib/coffer/objects")
   }
 
   @Test func `a mistyped setting is answered with the nearest one`() throws {

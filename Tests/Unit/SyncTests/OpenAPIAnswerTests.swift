@@ -15,6 +15,8 @@ import Testing
     "too_many_refusals", "too_many_shares", "too_much_held", "too_much_replaced",
     // An upload of another program that does not let go, for five seconds.
     "upload_busy", "upload_superseded",
+    // Only with a bucket.
+    "uploads_not_resumable",
   ]
 
   @Test func `every success and every problem is described, and so is what they say`() throws {

@@ -163,7 +163,7 @@ import Testing
     let scene = try UploadScene(TestServer())
     try scene.create(first: 10_000)
     let object = try #require(try scene.server.reservedObjects().first)
-    let store = try ObjectStore(directory: scene.server.objectsDirectory)
+    let store = try DirectoryStore(directory: scene.server.objectsDirectory)
     let writer = try store.resume(object, at: ObjectCheckpoint(byteCount: 10_000, state: []))
     let answer = try scene.append(10_000..<50_000)
     #expect(try answer.problem == "upload_busy")

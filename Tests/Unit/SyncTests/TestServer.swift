@@ -18,7 +18,7 @@ import Tiers
 /// The sync API over a real socket and a real database, with a clock that the test moves.
 final class TestServer: Sendable {
   let database: Database
-  let objects: ObjectStore
+  let objects: any ObjectStore
   let api: SyncAPI
   let clock: TestClock
   let catalogue: Catalogue
@@ -52,7 +52,7 @@ final class TestServer: Sendable {
     clock = other?.clock ?? TestClock(Instant(seconds: 1_780_000_000))
     database = try Database.open(scratch.location, owning: .sync, options: options)
     try History.establish(database)
-    objects = try ObjectStore(directory: scratch.directory.path + "/objects")
+    objects = try DirectoryStore(directory: scratch.directory.path + "/objects")
     pool = WorkPool(threads: 2, capacity: 64)
     catalogue = try Catalogue(
       version: "test",

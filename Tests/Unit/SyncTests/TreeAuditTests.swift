@@ -298,7 +298,7 @@ import Testing
       })
     try Self.accept(try ada.put(large, [UInt8](repeating: 8, count: 30_000), ifMatch: "*"))
     server.clock.advance(.hours(1))
-    var hold: ObjectHold? = try server.objects.hold()
+    var hold: (any ObjectHold)? = try server.objects.hold()
     try server.sweeper().sweep()
     #expect(try server.objects.open(old) != nil)
     withExtendedLifetime(hold) {}

@@ -236,7 +236,7 @@ import Testing
   ) throws {
     let scene = try Scene(engine, byteCount: 60_000)
     let upload = Random.identifier()
-    var other: ObjectStore? = try ObjectStore(directory: scene.server.objectsDirectory)
+    var other: DirectoryStore? = try DirectoryStore(directory: scene.server.objectsDirectory)
     let instance = try #require(other?.instance)
     var writer = try other?.create(upload)
     let account = try scene.device.account

@@ -9,6 +9,7 @@ internal import Objects
 internal import Storage
 internal import Sync
 internal import Tiers
+internal import S3
 
 extension Command {
   private static let directory = Parameter<String>.required(
@@ -54,7 +55,7 @@ extension Command {
     ],
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
-        guard let place = configuration.objectsDirectory else {
+        guard let place = configuration.objects else {
           throw CommandFailure(
             .configuration,
             "\(SyncSettings.objects.name): is required, e.g. \(SyncSettings.objects.example)")
@@ -65,12 +66,12 @@ extension Command {
         }
         let backup = try BackupRun(
           into: invocation[directory], of: database, at: configuration.database,
-          dumpingBy: invocation[dump], try ObjectStore(existing: place),
+          dumpingBy: invocation[dump], try ObjectStores.open(place, configuration.objectsKeys),
           installation: try database.read(History.id), goesOn: invocation[goesOn],
           checksEarlier: invocation[check],
           contentByteCount: try Account.contentByteCount(
             database, fee: configuration.catalogue.metadataFeeByteCount),
-          apartFrom: place)
+          apartFrom: place.directory)
         let progress = StagedProgress()
         return answer(
           try backup.run(at: configuration.clock.now()) { stage, done, total in

@@ -8,6 +8,7 @@ internal import JSON
 internal import Objects
 internal import Storage
 internal import Sync
+internal import S3
 
 extension Command {
   private static let repair = Parameter<Bool>.flag(
@@ -54,7 +55,8 @@ extension Command {
       let named = try AccountWalk.named(invocation)
       return try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         var validation = TreeValidation(
-          database, try configuration.objectsDirectory.map { try ObjectStore(existing: $0) },
+          database,
+          try configuration.objects.map { try ObjectStores.open($0, configuration.objectsKeys) },
           Recount(database, catalogue: configuration.catalogue),
           repairing: !invocation[repair]
             ? nil

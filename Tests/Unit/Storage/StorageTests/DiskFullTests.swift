@@ -72,7 +72,7 @@ struct DiskFullTests {
 
   @Test func `an upload that does not fit is typed and leaves its space`() throws {
     let disk = try SmallDisk(byteCount: 1 << 20)
-    let store = try ObjectStore(directory: "\(disk.path)/objects")
+    let store = try DirectoryStore(directory: "\(disk.path)/objects")
     let large = try store.create(Identifier(high: 1, low: 1))
     let block = [UInt8](repeating: 7, count: 64 << 10)
     let error = #expect(throws: ObjectStoreError.self) {

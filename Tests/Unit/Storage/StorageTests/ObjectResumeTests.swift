@@ -13,7 +13,7 @@ import Testing
 
   @Test func `a writer continues at a checkpoint, and what was written behind it is gone`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path)
+    let store = try DirectoryStore(directory: scratch.path)
     let first = try store.resume(key, at: start)
     try first.write([1, 2, 3])
     let checkpoint = try first.checkpoint()
@@ -29,7 +29,7 @@ import Testing
   @Test func `one writer at a time has an unfinished object`() throws {
     let scratch = try ScratchDirectory()
     let (store, other) = (
-      try ObjectStore(directory: scratch.path), try ObjectStore(directory: scratch.path)
+      try DirectoryStore(directory: scratch.path), try DirectoryStore(directory: scratch.path)
     )
     let first = try store.resume(key, at: start)
     #expect(throws: ObjectStoreError.busy) { try other.resume(key, at: start) }
@@ -40,8 +40,8 @@ import Testing
 
   @Test func `dropping a writer keeps the object, abandoning it does not`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path)
-    var writer: ObjectWriter? = try store.resume(key, at: start)
+    let store = try DirectoryStore(directory: scratch.path)
+    var writer: (any ResumableWriter)? = try store.resume(key, at: start)
     try writer?.write([1])
     writer = nil
     #expect(Files.names(in: scratch.path + "/tmp") == ["\(key)"])
@@ -51,7 +51,7 @@ import Testing
 
   @Test func `a finished object can be finished again, by its whole length only`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path)
+    let store = try DirectoryStore(directory: scratch.path)
     let writer = try store.resume(key, at: start)
     try writer.write([1, 2])
     try writer.finish()
@@ -68,7 +68,7 @@ import Testing
   /// A crash between the two names of a finished object.
   @Test func `an object that has both its names is finished`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path)
+    let store = try DirectoryStore(directory: scratch.path)
     let writer = try store.resume(key, at: start)
     try writer.write([1, 2])
     try writer.finish()
@@ -80,15 +80,15 @@ import Testing
 
   @Test func `a checkpoint that the store does not reach is refused`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path)
+    let store = try DirectoryStore(directory: scratch.path)
     let later = ObjectCheckpoint(byteCount: 5, state: [])
     #expect(throws: ObjectStoreError.incomplete) { try store.resume(key, at: later) }
     try store.resume(key, at: start).write([1])
     #expect(throws: ObjectStoreError.incomplete) { try store.resume(key, at: later) }
   }
 
-  private func contents(_ store: ObjectStore) throws -> [UInt8] {
-    let file = try #require(try store.open(key))
+  private func contents(_ store: any ObjectStore) throws -> [UInt8] {
+    let file = try #require(try store.open(key)).file()
     var bytes = [UInt8](repeating: 0, count: Int(file.byteCount))
     let count = unsafe pread(file.descriptor, &bytes, bytes.count, 0)
     return Array(bytes.prefix(count))

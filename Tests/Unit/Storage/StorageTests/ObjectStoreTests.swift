@@ -12,7 +12,7 @@ import Testing
 
   @Test func `a finished object reads back byte for byte`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: "\(scratch.path)/objects")
+    let store = try DirectoryStore(directory: "\(scratch.path)/objects")
     let seed = SeededGenerator.seed(of: "objects in pieces")
     var random = SeededGenerator(seed: seed)
     let bytes = (0..<300_000).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -25,13 +25,13 @@ import Testing
     try writer.finish()
     let file = try #require(try store.open(key))
     #expect(file.byteCount == 300_000)
-    let isWhole = contents(file) == bytes
+    let isWhole = try contents(file) == bytes
     #expect(isWhole, "seed \(seed)")
   }
 
   @Test func `an object is invisible until it is finished`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path)
+    let store = try DirectoryStore(directory: scratch.path)
     let writer = try store.create(key)
     try writer.write([1, 2, 3])
     #expect(try store.open(key) == nil)
@@ -42,41 +42,41 @@ import Testing
   @Test func `a store keeps whose it is, and is another's only when nobody else uses it`() throws {
     let scratch = try ScratchDirectory()
     let (first, second) = (Identifier(high: 1, low: 1), Identifier(high: 2, low: 2))
-    let store = try ObjectStore(directory: scratch.path)
+    let store = try DirectoryStore(directory: scratch.path)
     #expect(try store.owner() == nil)
-    var other: ObjectStore? = try ObjectStore(directory: scratch.path)
+    var other: DirectoryStore? = try DirectoryStore(directory: scratch.path)
     try store.belong(to: first)
     try other?.belong(to: first)
     #expect(throws: ObjectStoreError.self) { try store.belong(to: second) }
     #expect(try other?.owner()?.history == first)
     other = nil
     try store.belong(to: second)
-    #expect(try ObjectStore(directory: scratch.path).owner()?.history == second)
+    #expect(try DirectoryStore(directory: scratch.path).owner()?.history == second)
     #expect(try store.leftovers(before: .distantFuture) == [])
   }
 
   @Test func `an empty object exists`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path)
+    let store = try DirectoryStore(directory: scratch.path)
     try store.create(key).finish()
     #expect(try store.open(key)?.byteCount == 0)
   }
 
   @Test func `an object is never replaced`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path)
+    let store = try DirectoryStore(directory: scratch.path)
     let first = try store.create(key)
     try first.write([1])
     try first.finish()
     let second = try store.create(key)
     try second.write([2])
     #expect(throws: ObjectStoreError.alreadyExists) { try second.finish() }
-    #expect(contents(try #require(try store.open(key))) == [1])
+    #expect(try contents(try #require(try store.open(key))) == [1])
   }
 
   @Test func `one key has one upload at a time`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path)
+    let store = try DirectoryStore(directory: scratch.path)
     let first = try store.create(key)
     #expect(throws: ObjectStoreError.alreadyExists) { try store.create(key) }
     first.abandon()
@@ -85,7 +85,7 @@ import Testing
 
   @Test func `an abandoned or dropped upload leaves nothing`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path)
+    let store = try DirectoryStore(directory: scratch.path)
     let writer = try store.create(key)
     try writer.write([1])
     writer.abandon()
@@ -99,7 +99,7 @@ import Testing
 
   @Test func `an upload that has ended takes no more bytes`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path)
+    let store = try DirectoryStore(directory: scratch.path)
     let writer = try store.create(key)
     try writer.finish()
     #expect(throws: ObjectStoreError.unavailable(reason: "the upload has ended already")) {
@@ -112,7 +112,7 @@ import Testing
 
   @Test func `deleting is idempotent`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path)
+    let store = try DirectoryStore(directory: scratch.path)
     try store.create(key).finish()
     try store.delete(key)
     try store.delete(key)
@@ -121,18 +121,18 @@ import Testing
 
   @Test func `a deleted object can still be read by who has it open`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path)
+    let store = try DirectoryStore(directory: scratch.path)
     let writer = try store.create(key)
     try writer.write([4, 5])
     try writer.finish()
     let file = try #require(try store.open(key))
     try store.delete(key)
-    #expect(contents(file) == [4, 5])
+    #expect(try contents(file) == [4, 5])
   }
 
   @Test func `uploads that a crash left behind are found by their age and removed`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path)
+    let store = try DirectoryStore(directory: scratch.path)
     let path = "\(scratch.path)/tmp/\(key)"
     close(unsafe open(path, O_WRONLY | O_CREAT, 0o600))
     let now = Clock.system.now()
@@ -145,7 +145,7 @@ import Testing
 
   @Test func `what is no file is no object and no upload`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path)
+    let store = try DirectoryStore(directory: scratch.path)
     for folder in ["ab", "ab/cd", "ab/cd/\(key)", "tmp/\(key)"] {
       try Files.createFolder("\(scratch.path)/\(folder)")
     }
@@ -155,7 +155,7 @@ import Testing
 
   @Test func `a store whose disk went away is told from one that is there`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path + "/objects")
+    let store = try DirectoryStore(directory: scratch.path + "/objects")
     try store.check()
     Files.removeAll(scratch.path + "/objects")
     #expect(
@@ -168,8 +168,8 @@ import Testing
 
   @Test func `a process is known to run for as long as it does`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path)
-    var other: ObjectStore? = try ObjectStore(directory: scratch.path)
+    let store = try DirectoryStore(directory: scratch.path)
+    var other: DirectoryStore? = try DirectoryStore(directory: scratch.path)
     let instance = try #require(other?.instance)
     #expect(store.isRunning(instance))
     #expect(store.isRunning(store.instance))
@@ -180,7 +180,7 @@ import Testing
 
   @Test func `the name of a process that crashed is found unheld and forgotten`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path)
+    let store = try DirectoryStore(directory: scratch.path)
     let crashed = Identifier(high: 1, low: 2)
     close(unsafe open("\(scratch.path)/instances/\(crashed)", O_WRONLY | O_CREAT, 0o600))
     #expect(!store.isRunning(crashed))
@@ -190,7 +190,7 @@ import Testing
 
   @Test func `files are spread by their key and readable by their user only`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path)
+    let store = try DirectoryStore(directory: scratch.path)
     try store.create(key).finish()
     #expect(Files.permissions("\(scratch.path)/ab/cd/\(key)") == 0o600)
     #expect(Files.permissions("\(scratch.path)/ab/cd") == 0o700)
@@ -198,7 +198,7 @@ import Testing
 
   @Test func `many threads finish uploads into the same directories`() throws {
     let scratch = try ScratchDirectory()
-    let store = try ObjectStore(directory: scratch.path)
+    let store = try DirectoryStore(directory: scratch.path)
     let failures = Collector<String>()
     let threads = (0..<8).map { number in
       Thread {
@@ -218,12 +218,13 @@ import Testing
     for number in 0..<8 {
       for index in 0..<20 {
         let key = Identifier(high: UInt64(index % 3) << 48, low: UInt64(number * 100 + index))
-        #expect(contents(try #require(try store.open(key))) == [UInt8(number), UInt8(index)])
+        #expect(try contents(try #require(try store.open(key))) == [UInt8(number), UInt8(index)])
       }
     }
   }
 
-  private func contents(_ file: OpenFile) -> [UInt8] {
+  private func contents(_ object: StoredObject) throws -> [UInt8] {
+    let file = try object.file()
     var bytes = [UInt8](repeating: 0, count: Int(file.byteCount))
     let count = unsafe pread(file.descriptor, &bytes, bytes.count, 0)
     return Array(bytes.prefix(max(0, count)))

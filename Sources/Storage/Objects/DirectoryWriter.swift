@@ -1,26 +1,11 @@
-package import Base
+internal import Base
 internal import Glibc
 
-/// How far an unfinished object is durable.
-package struct ObjectCheckpoint: Sendable, Equatable {
-  package let byteCount: Int64
-  /// What the store needs to continue, for the store alone; empty for a directory.
-  package let state: [UInt8]
+/// An upload to a directory, in `tmp/` until it is finished.
+final class DirectoryWriter: ResumableWriter {
+  let key: Identifier
 
-  package init(byteCount: Int64, state: [UInt8]) {
-    self.byteCount = byteCount
-    self.state = state
-  }
-}
-
-/// One upload. If it is dropped before `finish`, it leaves nothing behind, unless it was resumed.
-///
-/// Any thread may call it, one at a time; `checkpoint` may run beside `write`. It ends with the first failure,
-/// `finish`, `suspend` or `abandon`.
-package final class ObjectWriter: Sendable {
-  package let key: Identifier
-
-  private let store: ObjectStore
+  private let store: DirectoryStore
   /// Whether the unfinished object stays if the writer fails or is dropped.
   private let isResumable: Bool
   private let state: Locked<State>
@@ -37,7 +22,7 @@ package final class ObjectWriter: Sendable {
   }
 
   /// Takes over `descriptor`.
-  init(store: ObjectStore, key: Identifier, descriptor: Int32) {
+  init(store: DirectoryStore, key: Identifier, descriptor: Int32) {
     self.store = store
     self.key = key
     isResumable = false
@@ -46,7 +31,7 @@ package final class ObjectWriter: Sendable {
 
   /// Takes over `descriptor`, which stands behind the checkpoint. Nil: the object is finished.
   init(
-    resuming key: Identifier, in store: ObjectStore, descriptor: Int32?,
+    resuming key: Identifier, in store: DirectoryStore, descriptor: Int32?,
     at checkpoint: ObjectCheckpoint
   ) {
     self.store = store
@@ -60,9 +45,9 @@ package final class ObjectWriter: Sendable {
 
   deinit { state.withLock { end(&$0, keeping: isResumable) } }
 
-  package var byteCount: Int64 { state.withLock { $0.byteCount } }
+  var byteCount: Int64 { state.withLock { $0.byteCount } }
 
-  package func write(_ bytes: RawSpan) throws(ObjectStoreError) {
+  func write(_ bytes: RawSpan) throws(ObjectStoreError) {
     try step { state throws(ObjectStoreError) in
       var offset = 0
       while offset < bytes.byteCount {
@@ -71,26 +56,24 @@ package final class ObjectWriter: Sendable {
             state.descriptor, bytes.baseAddress! + offset, bytes.count - offset)
         }
         if count < 0, errno == EINTR { continue }
-        guard count > 0 else { throw ObjectStore.failure("write") }
+        guard count > 0 else { throw DirectoryStore.failure("write") }
         offset += count
       }
       state.byteCount += Int64(bytes.byteCount)
     }
   }
 
-  /// Makes the bytes durable that were written before the call. Blocks as long as the disk does; `write` may
-  /// run meanwhile.
-  package func checkpoint() throws(ObjectStoreError) -> ObjectCheckpoint {
+  func checkpoint() throws(ObjectStoreError) -> ObjectCheckpoint {
     var (descriptor, byteCount, isNamed): (Int32, Int64, Bool) = (-1, 0, true)
     try step(allowingFinished: true) { state throws(ObjectStoreError) in
       // A descriptor of its own, so that `write` need not wait for the disk and `suspend` can close its own.
       descriptor = dup(state.descriptor)
-      guard descriptor >= 0 else { throw ObjectStore.failure("synchronize") }
+      guard descriptor >= 0 else { throw DirectoryStore.failure("synchronize") }
       (byteCount, isNamed) = (state.byteCount, state.isNamed)
     }
     guard descriptor >= 0 else { return ObjectCheckpoint(byteCount: self.byteCount, state: []) }
     defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw ObjectStore.failure("synchronize") }
+    guard fsync(descriptor) == 0 else { throw DirectoryStore.failure("synchronize") }
     if !isNamed {
       try store.synchronizeUnfinished()
       state.withLock { $0.isNamed = true }
@@ -98,21 +81,18 @@ package final class ObjectWriter: Sendable {
     return ObjectCheckpoint(byteCount: byteCount, state: [])
   }
 
-  /// Makes the object durable and visible under its key.
-  package func finish() throws(ObjectStoreError) {
+  func finish() throws(ObjectStoreError) {
     try step(allowingFinished: true) { state throws(ObjectStoreError) in
-      guard fsync(state.descriptor) == 0 else { throw ObjectStore.failure("synchronize") }
+      guard fsync(state.descriptor) == 0 else { throw DirectoryStore.failure("synchronize") }
       try store.publish(key)
       close(state.descriptor)
       state.descriptor = -1
     }
   }
 
-  /// Lets go of the upload and keeps the unfinished object, for `ObjectStore.resume`.
-  package func suspend() { state.withLock { end(&$0, keeping: true) } }
+  func suspend() { state.withLock { end(&$0, keeping: true) } }
 
-  /// Removes the upload. Does nothing once it has ended.
-  package func abandon() { state.withLock { end(&$0, keeping: false) } }
+  func abandon() { state.withLock { end(&$0, keeping: false) } }
 
   /// Runs one step of an upload that has not ended; a failure ends it.
   private func step(

@@ -29,6 +29,15 @@ extension Instant {
     self.init(seconds: (days - 719_162) * 86_400 + hour * 3600 + minute * 60 + second)
   }
 
+  /// The same form, written.
+  package var httpDateText: String {
+    let parts = Instant(seconds: seconds).description.split { "-T:Z".contains($0) }
+    let month = Self.months[(Int(parts[1]) ?? 1) - 1]
+    // 1970-01-01 was a Thursday.
+    let weekday = Self.weekdays[Int((seconds / 86_400 + 3) % 7)]
+    return "\(weekday), \(parts[2]) \(month) \(parts[0]) \(parts[3]):\(parts[4]):\(parts[5]) GMT"
+  }
+
   private static let weekdays = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
   private static let months = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",

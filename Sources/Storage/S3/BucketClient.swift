@@ -1,0 +1,179 @@
+internal import Base
+internal import Crypto
+internal import HTTPClient
+internal import HTTPMessages
+internal import Objects
+internal import XML
+
+/// Requests to one bucket. Keys are random and written once, so that every request may be repeated.
+///
+/// Any thread may call it. A call blocks until there is an answer, or five attempts have failed.
+final class BucketClient: Sendable {
+  typealias Reply = HTTPClient.Reply
+
+  let address: BucketAddress
+  private let signer: BucketSigner
+  /// An answer holds a block of an object, or a page of a list.
+  private let http = HTTPClient(bodyByteCountMax: BucketObject.blockByteCountMax + (1 << 20))
+
+  private static let pauses: [Int64] = [100, 300, 1000, 3000]
+  private static let shortSpan = Instant.Span.seconds(15)
+
+  init(_ address: BucketAddress, _ keys: BucketKeys) {
+    self.address = address
+    signer = BucketSigner(keys, region: address.region)
+  }
+
+  /// One request of a key, or of the bucket if that is nil. Every status that is not a passing failure is an answer.
+  ///
+  /// `digest` is the body's SHA-256. An answer that `isWhole` does not accept counts as cut off.
+  func send(
+    _ method: String, _ key: String? = nil, query: [(String, String)] = [],
+    headers: [(String, String)] = [], body: HTTPClient.Body? = nil, digest: [UInt8]? = nil,
+    within span: Instant.Span = shortSpan, isWhole: (Reply) -> Bool = { _ in true }
+  ) throws(ObjectStoreError) -> Reply {
+    let path = "/\(address.bucket)" + (key.map { "/\(address.prefix)\($0)" } ?? "/")
+    let text = query.isEmpty ? "" : "?" + BucketSigner.text(of: query)
+    let url = "\(address.scheme)://\(address.authority)\(path)\(text)"
+    var failure = ""
+    for pause in [0] + Self.pauses {
+      if pause > 0 { Self.rest(pause + Int64.random(in: 0...(pause / 2))) }
+      let signed = signer.signed(
+        method, host: address.authority, path: path, query: query, headers: headers,
+        digest: digest ?? BucketSigner.emptyDigest, at: Clock.system.now())
+      do throws(HTTPClientError) {
+        let reply = try http.sendRepeatable(
+          method, url, headers: signed, body: body, timeout: span)
+        if !Self.passes(reply) {
+          if isWhole(reply) { return reply }
+          failure = "the answer was cut off"
+        } else {
+          failure = "it answered \(reply.status) \(Self.code(of: reply))"
+        }
+      } catch {
+        if case .invalidRequest = error { throw .misconfigured(reason: "\(error)") }
+        failure = error.description
+      }
+      Log.warning("objects.retry", ["method": method, "reason": failure])
+    }
+    throw .unavailable(reason: "the object store cannot be used: \(failure)")
+  }
+
+  /// Whether the failure passes, so that the request is repeated.
+  private static func passes(_ reply: Reply) -> Bool {
+    switch reply.status {
+    case 408, 429, 500, 502, 503, 504: true
+    case 400: code(of: reply) == "RequestTimeout"
+    // The service began its answer before it knew.
+    case 200: reply.body.count < 4096 && ["InternalError", "SlowDown"].contains(code(of: reply))
+    default: false
+    }
+  }
+
+  private static func rest(_ milliseconds: Int64) {
+    let never: Locked<Bool> = Locked(false)
+    _ = never.wait(until: .now() + .milliseconds(milliseconds)) { $0 ? true : nil }
+  }
+
+  /// The service's name for the failure; empty if it gave none.
+  static func code(of reply: Reply) -> String {
+    guard let error = XMLElement(reply.body), error.name == "Error", let code = error["Code"]?.text
+    else { return "" }
+    let isPlain = code.utf8.count <= 64 && code.utf8.allSatisfy { 0x21...0x7E ~= $0 }
+    return isPlain ? code : ""
+  }
+
+  /// What an unexpected answer means.
+  func refusal(_ reply: Reply) -> ObjectStoreError {
+    let code = Self.code(of: reply)
+    let status = "\(reply.status)\(code.isEmpty ? "" : " \(code)")"
+    switch (reply.status, code) {
+    case (_, "NoSuchBucket"):
+      return .misconfigured(reason: "there is no bucket \(address.bucket)")
+    case (300..<400, _), (_, "AuthorizationHeaderMalformed"),
+      (_, "IllegalLocationConstraintException"):
+      return .misconfigured(
+        reason: "the bucket is at another endpoint, or in another region than \(address.region)")
+    case (_, "RequestTimeTooSkewed"):
+      return .misconfigured(reason: "this machine's clock differs too much from the object store's")
+    case (_, "InvalidAccessKeyId"), (_, "SignatureDoesNotMatch"), (_, "InvalidToken"),
+      (_, "ExpiredToken"), (401, _):
+      return .misconfigured(reason: "the object store does not know these keys (\(status))")
+    case (403, _):
+      return .misconfigured(reason: "the object store refuses what these keys ask (\(status))")
+    default: return .unavailable(reason: "the object store answered \(status)")
+    }
+  }
+
+  /// The elements of a list, page by page.
+  func list(
+    _ parameters: [(String, String)], next: (XMLElement) -> [(String, String)]?,
+    each: (XMLElement, Reply) -> Void
+  ) throws(ObjectStoreError) {
+    var more: [(String, String)]? = []
+    while let position = more {
+      let reply = try send("GET", query: parameters + position) {
+        $0.status != 200 || Self.isComplete($0) && XMLElement($0.body) != nil
+      }
+      guard reply.status == 200, let page = XMLElement(reply.body) else { throw refusal(reply) }
+      each(page, reply)
+      more = page["IsTruncated"]?.text == "true" ? next(page) : nil
+    }
+  }
+
+  /// Whether the answer has the length that it announces. One that announces none may have been cut off.
+  static func isComplete(_ reply: Reply) -> Bool {
+    if let length = reply.headers.text("content-length") { return Int(length) == reply.body.count }
+    // libcurl knows the end of a chunked answer.
+    return reply.headers.text("transfer-encoding")?.lowercased() == "chunked"
+  }
+
+  /// The time by the store's clock.
+  static func time(of reply: Reply) -> Instant {
+    reply.headers.text("date").flatMap { Instant(httpDate: $0) } ?? Clock.system.now()
+  }
+
+  /// Stores a small object, or a file. `isNew` refuses to replace another; a store that does not know that condition
+  /// replaces it. False if there is one already.
+  func put(
+    _ key: String, _ body: HTTPClient.Body, digest: [UInt8], isNew: Bool = false,
+    within span: Instant.Span = shortSpan
+  ) throws(ObjectStoreError) -> Bool {
+    var headers = [("x-amz-checksum-sha256", Base64.standard.encode(digest))]
+    if isNew { headers.append(("If-None-Match", "*")) }
+    var reply = try send(
+      "PUT", key, headers: headers, body: body, digest: digest, within: span)
+    if isNew, reply.status == 501 {
+      headers.removeLast()
+      reply = try send("PUT", key, headers: headers, body: body, digest: digest, within: span)
+    }
+    switch reply.status {
+    case 200..<300: return true
+    case 409 where isNew, 412 where isNew: return false
+    default: throw refusal(reply)
+    }
+  }
+
+  func put(_ key: String, _ text: String, isNew: Bool = false) throws(ObjectStoreError) -> Bool {
+    let bytes = Array(text.utf8)
+    return try put(key, .bytes(bytes), digest: SHA256.hash(bytes), isNew: isNew)
+  }
+
+  /// The headers of an object; nil if there is none.
+  func head(_ key: String) throws(ObjectStoreError) -> Reply? {
+    let reply = try send("HEAD", key, headers: [("x-amz-checksum-mode", "ENABLED")])
+    switch reply.status {
+    case 200: return reply
+    case 404: return nil
+    default: throw refusal(reply)
+    }
+  }
+
+  func delete(_ key: String) throws(ObjectStoreError) {
+    let reply = try send("DELETE", key)
+    guard
+      (200..<300).contains(reply.status)
+        || reply.status == 404 && Self.code(of: reply) != "NoSuchBucket"
+    else { throw refusal(reply) }
+  }
+}

@@ -1,0 +1,41 @@
+internal import Base
+internal import Objects
+internal import XML
+
+extension BucketClient {
+  /// Every object whose key begins with `folder`: its name after the last slash, its size, when it was written, and
+  /// the time of the answer, both by the store's clock.
+  func objects(
+    below folder: String, each: (String, Int64, Instant, _ now: Instant) -> Void
+  ) throws(ObjectStoreError) {
+    try list([("list-type", "2"), ("prefix", address.prefix + folder)]) { page in
+      page["NextContinuationToken"].map { [("continuation-token", $0.text)] }
+    } each: { page, reply in
+      let now = Self.time(of: reply)
+      for object in page.all("Contents") {
+        guard let key = object["Key"]?.text, let size = object["Size"].flatMap({ Int64($0.text) }),
+          let written = object["LastModified"].flatMap({ Instant(foreign: $0.text) })
+        else { continue }
+        each(String(key.split(separator: "/").last ?? ""), size, written, now)
+      }
+    }
+  }
+
+  /// The uploads in parts that were not finished, of keys that begin with `folder`.
+  func uploads(
+    below folder: String, each: (_ name: String, _ id: String, _ begun: Instant) -> Void
+  ) throws(ObjectStoreError) {
+    try list([("uploads", ""), ("prefix", address.prefix + folder)]) { page in
+      guard let key = page["NextKeyMarker"]?.text, let id = page["NextUploadIdMarker"]?.text else {
+        return nil
+      }
+      return [("key-marker", key), ("upload-id-marker", id)]
+    } each: { page, _ in
+      for upload in page.all("Upload") {
+        guard let key = upload["Key"]?.text, let id = upload["UploadId"]?.text else { continue }
+        let begun = upload["Initiated"].flatMap { Instant(foreign: $0.text) } ?? .distantPast
+        each(String(key.split(separator: "/").last ?? ""), id, begun)
+      }
+    }
+  }
+}

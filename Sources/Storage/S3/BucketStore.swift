@@ -1,0 +1,128 @@
+internal import Base
+internal import HTTPClient
+internal import HTTPMessages
+internal import Objects
+
+/// An object store in a bucket of an S3 service, with the names that a directory has: `ab/cd/<key>`,
+/// `instances/`, `holds/` and `history`.
+final class BucketStore: ObjectStore {
+  private let client: BucketClient
+  private let presence: BucketPresence
+  private let lease: BucketLease
+
+  init(_ client: BucketClient) throws(ObjectStoreError) {
+    self.client = client
+    let presence = try BucketPresence(client)
+    self.presence = presence
+    lease = try BucketLease(client, in: .instances) { try presence.look() }
+  }
+
+  static func path(_ key: Identifier) -> String {
+    let digits = Array(key.description)
+    return "\(String(digits[0..<2]))/\(String(digits[2..<4]))/\(key)"
+  }
+
+  var instance: Identifier { lease.id }
+
+  func check() throws(ObjectStoreError) { try lease.check() }
+
+  func isRunning(_ instance: Identifier) -> Bool {
+    instance == lease.id || presence.isRunning(instance)
+  }
+
+  func forgetInstances() throws(ObjectStoreError) {
+    for (id, isValid) in presence.others where !isValid && id != instance {
+      try client.delete("\(BucketLease.Folder.instances.rawValue)/\(id)")
+    }
+  }
+
+  private static let history = "history"
+  /// Shows that there is a store before it has an owner. A directory that was copied has only its owner.
+  private static let marker = "coffer"
+
+  func establish() throws(ObjectStoreError) { _ = try client.put(Self.marker, "objects\n") }
+
+  func isEstablished() throws(ObjectStoreError) -> Bool {
+    if try client.head(Self.marker) != nil { return true }
+    return try owner() != nil
+  }
+
+  func owner() throws(ObjectStoreError) -> ObjectOwner? {
+    let reply = try client.send("GET", Self.history) { reply in
+      reply.status != 200 || BucketClient.isComplete(reply)
+    }
+    if reply.status == 404, BucketClient.code(of: reply) != "NoSuchBucket" { return nil }
+    let line = String(decoding: reply.body.prefix { $0 != 10 }, as: UTF8.self)
+    guard reply.status == 200, let history = Identifier(line) else { throw client.refusal(reply) }
+    let written = reply.headers.text("last-modified").flatMap { Instant(httpDate: $0) }
+    return ObjectOwner(history: history, since: written ?? BucketClient.time(of: reply))
+  }
+
+  func belong(to history: Identifier) throws(ObjectStoreError) {
+    let known = try owner()?.history
+    guard known != history else { return }
+    try presence.look()
+    let others = presence.others.filter { $0.isValid && $0.id != instance }
+    guard known == nil || others.isEmpty else { throw Self.foreign }
+    let isWritten = try client.put(Self.history, "\(history)\n", isNew: known == nil)
+    // Two first starts at once: the other one was first, or this one's answer was lost.
+    if isWritten { return }
+    guard try owner()?.history == history else { throw Self.foreign }
+  }
+
+  private static let foreign = ObjectStoreError.unavailable(
+    reason:
+      "the object store is another database's, and a program runs on it, or did two minutes ago")
+
+  func hold() throws(ObjectStoreError) -> any ObjectHold { try BucketHold(client) }
+
+  func isHeld() throws(ObjectStoreError) -> Bool {
+    var isHeld = false
+    for (id, isValid) in try BucketLease.all(client, in: .holds) {
+      if isValid {
+        isHeld = true
+      } else {
+        try client.delete("\(BucketLease.Folder.holds.rawValue)/\(id)")
+      }
+    }
+    return isHeld
+  }
+
+  func create(_ key: Identifier) throws(ObjectStoreError) -> any ObjectWriter {
+    try BucketWriter(client, key)
+  }
+
+  func open(_ key: Identifier) throws(ObjectStoreError) -> StoredObject? {
+    let path = Self.path(key)
+    guard let head = try client.head(path) else { return nil }
+    guard let byteCount = head.headers.text("content-length").flatMap({ Int64($0) }) else {
+      throw .unavailable(reason: "the object store does not report the length of an object")
+    }
+    return .distant(BucketObject(client: client, key: path, byteCount: byteCount))
+  }
+
+  func delete(_ key: Identifier) throws(ObjectStoreError) { try client.delete(Self.path(key)) }
+
+  func leftovers(before moment: Instant) throws(ObjectStoreError) -> [Identifier] {
+    var keys: Set<Identifier> = []
+    try client.uploads(below: "") { name, _, begun in
+      if begun < moment, let key = Identifier(name) { keys.insert(key) }
+    }
+    return keys.sorted()
+  }
+
+  func deleteLeftover(_ key: Identifier) throws(ObjectStoreError) {
+    var ids: [String] = []
+    try client.uploads(below: Self.path(key)) { _, id, _ in ids.append(id) }
+    for id in ids { try client.abort(Self.path(key), id) }
+  }
+
+  func list(beginningWith byte: UInt8) throws(ObjectStoreError) -> [ListedObject] {
+    var listed: [ListedObject] = []
+    try client.objects(below: "\(Hex.encode([byte]))/") { name, byteCount, written, _ in
+      guard let key = Identifier(name) else { return }
+      listed.append(ListedObject(key: key, byteCount: byteCount, written: written))
+    }
+    return listed
+  }
+}

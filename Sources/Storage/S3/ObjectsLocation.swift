@@ -1,0 +1,21 @@
+/// Where large contents are stored.
+package enum ObjectsLocation: Sendable, Equatable {
+  case directory(String)
+  case bucket(BucketAddress)
+
+  /// Nil for a bucket.
+  package var directory: String? {
+    if case .directory(let path) = self { path } else { nil }
+  }
+
+  /// `file:///<directory>`, or the form of a bucket. Nil for anything else.
+  package init?(_ text: String) {
+    if let address = BucketAddress(text) {
+      self = .bucket(address)
+    } else if text.hasPrefix("file:///"), text.utf8.count > "file:///".utf8.count {
+      self = .directory(String(text.dropFirst("file://".count)))
+    } else {
+      return nil
+    }
+  }
+}

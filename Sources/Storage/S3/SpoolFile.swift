@@ -1,0 +1,58 @@
+internal import Base
+internal import Crypto
+internal import Glibc
+internal import Objects
+
+/// A file without a name, in TMPDIR or /var/tmp. It goes with the process. One thread at a time may use it.
+final class SpoolFile {
+  private let open: OpenFile
+  private(set) var byteCount: Int64 = 0
+
+  init() throws(ObjectStoreError) {
+    let place = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? ""
+    let directory = place.isEmpty ? "/var/tmp" : place
+    let file = unsafe Glibc.open(directory, O_RDWR | Self.temporary | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw Self.failure("create") }
+    open = OpenFile(owning: file, byteCount: 0)
+  }
+
+  /// O_TMPFILE, a macro that Swift does not import.
+  private static let temporary = 0o20_000_000 | O_DIRECTORY
+
+  func write(_ bytes: RawSpan) throws(ObjectStoreError) {
+    var offset = 0
+    while offset < bytes.byteCount {
+      let count = unsafe bytes.withUnsafeBytes { bytes in
+        unsafe Glibc.write(open.descriptor, bytes.baseAddress! + offset, bytes.count - offset)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw Self.failure("write") }
+      offset += count
+    }
+    byteCount += Int64(bytes.byteCount)
+  }
+
+  /// The file, from its beginning. Nothing may be written after this.
+  func file() -> OpenFile {
+    lseek(open.descriptor, 0, SEEK_SET)
+    return OpenFile(owning: fcntl(open.descriptor, F_DUPFD_CLOEXEC, 0), byteCount: byteCount)
+  }
+
+  func digest(of range: Range<Int64>) throws(ObjectStoreError) -> [UInt8] {
+    let stream = SHA256Stream()
+    var buffer = [UInt8](repeating: 0, count: 1 << 17)
+    var position = range.lowerBound
+    while position < range.upperBound {
+      let wanted = min(buffer.count, Int(range.upperBound - position))
+      let count = unsafe pread(open.descriptor, &buffer, wanted, off_t(position))
+      guard count > 0 else { throw Self.failure("read") }
+      stream.update(unsafe buffer.span.extracting(0..<count).bytes)
+      position += Int64(count)
+    }
+    return stream.finalize()
+  }
+
+  private static func failure(_ action: String) -> ObjectStoreError {
+    .unavailable(reason: "cannot \(action) a temporary file: \(systemError())")
+  }
+}

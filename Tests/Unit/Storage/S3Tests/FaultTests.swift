@@ -1,0 +1,148 @@
+import Base
+import BucketFaults
+import Crypto
+import Glibc
+import Objects
+import S3
+import Testing
+
+@Suite(.enabled(if: !TestBucket.all.isEmpty, "COFFER_TEST_BUCKETS is not set"))
+struct FaultTests {
+  /// A store before which faults can be put.
+  private static func start(_ bucket: TestBucket) throws -> (store: any ObjectStore, FaultProxy) {
+    let port = try #require(bucket.text.split(separator: ":").last.flatMap { UInt16($0) })
+    let proxy = try #require(FaultProxy(before: port))
+    let halves = bucket.text.split(separator: "?", maxSplits: 1)
+    let location = try #require(
+      ObjectsLocation(
+        "\(halves[0])/\(Random.identifier())?region=us-east-1&endpoint=http://127.0.0.1:\(proxy.port)"
+      ))
+    return (try ObjectStores.serve(location, TestBucket.keys, isFirst: true), proxy)
+  }
+
+  private static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7 >> 2) }
+  private static let large = [UInt8](repeating: 9, count: 9 << 20)
+
+  private static func read(_ store: any ObjectStore, _ key: Identifier) throws -> [UInt8]? {
+    guard case .distant(let object) = try store.open(key) else { return nil }
+    return try object.read(0..<min(object.byteCount, 1 << 20))
+  }
+
+  @Test(arguments: TestBucket.all)
+  func `a service that asks to slow down is asked again`(_ bucket: TestBucket) throws {
+    let (store, proxy) = try Self.start(bucket)
+    let key = Random.identifier()
+    proxy.add(.busy, "PUT", "\(key)", count: 2)
+    proxy.add(.busy, "HEAD", "\(key)", count: 2)
+    proxy.add(.busy, "GET", "\(key)", count: 2)
+    try store.store(Self.bytes, as: key)
+    #expect(try Self.read(store, key) == Self.bytes)
+    #expect(proxy.hitCount == 6)
+  }
+
+  @Test(arguments: TestBucket.all)
+  func `a service that stays busy ends the upload, and not for ever after`(_ bucket: TestBucket)
+    throws
+  {
+    let (store, proxy) = try Self.start(bucket)
+    let key = Random.identifier()
+    proxy.add(.busy, "PUT", "\(key)", count: 5)
+    let error = #expect(throws: ObjectStoreError.self) { try store.store([1], as: key) }
+    #expect("\(try #require(error))".contains("503 SlowDown"))
+    #expect(try store.open(key) == nil)
+    try store.store([1], as: key)
+  }
+
+  @Test(arguments: TestBucket.all)
+  func `bytes that changed on the way are no success`(_ bucket: TestBucket) throws {
+    let (store, proxy) = try Self.start(bucket)
+    let key = Random.identifier()
+    proxy.add(.badDigest, "PUT", "\(key)")
+    #expect(throws: ObjectStoreError.self) { try store.store(Self.bytes, as: key) }
+    #expect(try store.open(key) == nil)
+  }
+
+  @Test(arguments: TestBucket.all)
+  func `a failure in the body of a success is repeated`(_ bucket: TestBucket) throws {
+    let (store, proxy) = try Self.start(bucket)
+    let key = Random.identifier()
+    proxy.add(.errorIn200, "POST", "\(key)?uploadId")
+    try store.store(Self.large, as: key)
+    #expect(try store.open(key)?.byteCount == Int64(Self.large.count))
+    #expect(proxy.hitCount == 1)
+  }
+
+  @Test(arguments: TestBucket.all)
+  func `an answer that is cut is read again, and never taken for the whole`(_ bucket: TestBucket)
+    throws
+  {
+    let (store, proxy) = try Self.start(bucket)
+    let key = Random.identifier()
+    try store.store(Self.bytes, as: key)
+    proxy.add(.cut(after: 100_000), "GET", "\(key)", count: 2)
+    #expect(try Self.read(store, key) == Self.bytes)
+    proxy.add(.cut(after: 100_000), "GET", "\(key)", count: 5)
+    #expect(throws: ObjectStoreError.self) { try Self.read(store, key) }
+  }
+
+  @Test(arguments: TestBucket.all)
+  func `slow answers are waited for`(_ bucket: TestBucket) throws {
+    let (store, proxy) = try Self.start(bucket)
+    let key = Random.identifier()
+    proxy.add(.slow(1500), "PUT", "\(key)")
+    proxy.add(.slow(1500), "GET", "\(key)")
+    try store.store(Self.bytes, as: key)
+    #expect(try Self.read(store, key) == Self.bytes)
+    #expect(proxy.hitCount == 2)
+  }
+
+  @Test(arguments: TestBucket.all)
+  func `a write whose answer was lost counts as done`(_ bucket: TestBucket) throws {
+    let (store, proxy) = try Self.start(bucket)
+    let (small, large) = (Random.identifier(), Random.identifier())
+    proxy.add(.lostAnswer, "PUT", "\(small)")
+    try store.store(Self.bytes, as: small)
+    #expect(try Self.read(store, small) == Self.bytes)
+    proxy.add(.lostAnswer, "POST", "\(large)?uploadId")
+    try store.store(Self.large, as: large)
+    #expect(try store.open(large)?.byteCount == Int64(Self.large.count))
+    #expect(proxy.hitCount == 2)
+  }
+
+  @Test(arguments: TestBucket.all)
+  func `an upload in parts that fails is ended in the store`(_ bucket: TestBucket) throws {
+    let (store, proxy) = try Self.start(bucket)
+    let key = Random.identifier()
+    proxy.add(.badDigest, "PUT", "partNumber=2")
+    #expect(throws: ObjectStoreError.self) { try store.store(Self.large, as: key) }
+    #expect(try store.leftovers(before: .distantFuture) == [])
+    #expect(try store.open(key) == nil)
+  }
+
+  @Test(arguments: TestBucket.all)
+  func `an upload in parts that no one ended is found and removed`(_ bucket: TestBucket) throws {
+    let (store, proxy) = try Self.start(bucket)
+    let key = Random.identifier()
+    proxy.add(.badDigest, "PUT", "partNumber=2")
+    proxy.add(.busy, "DELETE", "\(key)", count: 5)
+    #expect(throws: ObjectStoreError.self) { try store.store(Self.large, as: key) }
+    #expect(try store.leftovers(before: .distantFuture) == [key])
+    #expect(try store.leftovers(before: .distantPast) == [])
+    try store.deleteLeftover(key)
+    #expect(try store.leftovers(before: .distantFuture) == [])
+  }
+
+  @Test(arguments: TestBucket.all)
+  func `a service that does not list what was written is refused`(_ bucket: TestBucket) throws {
+    let port = try #require(bucket.text.split(separator: ":").last.flatMap { UInt16($0) })
+    let proxy = try #require(FaultProxy(before: port))
+    proxy.add(.emptyList, "GET", "list-type=2", count: 2)
+    let location = try #require(
+      ObjectsLocation("s3://coffer/p?region=us-east-1&endpoint=http://127.0.0.1:\(proxy.port)"))
+    let error = #expect(throws: ObjectStoreError.self) {
+      try ObjectStores.serve(location, TestBucket.keys, isFirst: true)
+    }
+    #expect(
+      error == .misconfigured(reason: "the object store does not list what was just written"))
+  }
+}
