@@ -67,3 +67,12 @@ extension Parameter where Value == Int {
       .number(in: 1...10_000), otherwise: count)
   }
 }
+
+extension Parameter where Value == Int64? {
+  /// Where the next page of a list begins that is ordered by descending numbers.
+  package static func below() -> Parameter {
+    .optional(
+      "--after", "number", text: "start below this number (see the previous page's last line)",
+      .number(in: 1...Int64.max))
+  }
+}

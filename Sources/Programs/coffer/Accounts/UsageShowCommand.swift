@@ -10,9 +10,7 @@ internal import Tiers
 
 extension Command {
   private static let limit = Parameter<Int>.limit(of: " entries of the ledger", otherwise: 20)
-  private static let after = Parameter<Int64?>.optional(
-    "--after", "number", text: "start below this number (see the previous page's last line)",
-    .number(in: 1...Int64.max))
+  private static let after = Parameter<Int64?>.below()
 
   static let usageShow = Command(
     words: ["usage", "show"],

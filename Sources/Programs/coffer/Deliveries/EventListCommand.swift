@@ -14,9 +14,7 @@ internal import Sync
 
 extension Command {
   private static let limit = Parameter<Int>.limit()
-  private static let after = Parameter<Int64?>.optional(
-    "--after", "number", text: "start below this number (see the previous page's last line)",
-    .number(in: 1...Int64.max))
+  private static let after = Parameter<Int64?>.below()
   private static let account = Parameter<String?>.optional(
     "--account", "account", text: "only subscriptions that this account owns or owned", .text)
   private static let store = Parameter<(any Store)?>.optional(

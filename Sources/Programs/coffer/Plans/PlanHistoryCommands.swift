@@ -10,9 +10,7 @@ extension Command {
   private static let historyLimit = Parameter<Int>.limit()
   private static let number = Parameter<Int64>.required(
     "number", text: "number, as in coffer plan history", .number(in: 1...Int64.max))
-  private static let historyAfter = Parameter<Int64?>.optional(
-    "--after", "number", text: "start below this number (see the previous page's last line)",
-    .number(in: 1...Int64.max))
+  private static let historyAfter = Parameter<Int64?>.below()
 
   static let planHistory = Command(
     words: ["plan", "history"],

@@ -11,9 +11,7 @@ extension Command {
   private static let file = Parameter<Identifier?>.optional(
     "file", text: "id of one document", .uuid(of: "a file"))
   private static let limit = Parameter<Int>.limit()
-  private static let after = Parameter<Int64?>.optional(
-    "--after", "number", text: "start below this number (see the previous page's last line)",
-    .number(in: 1...Int64.max))
+  private static let after = Parameter<Int64?>.below()
 
   static let treeHistory = Command(
     words: ["tree", "history"],

@@ -9,9 +9,7 @@ internal import Tiers
 
 extension Command {
   private static let limit = Parameter<Int>.limit()
-  private static let after = Parameter<Int64?>.optional(
-    "--after", "number", text: "start below this number (see the previous page's last line)",
-    .number(in: 1...Int64.max))
+  private static let after = Parameter<Int64?>.below()
 
   static let treeTrash = Command(
     words: ["tree", "trash"],
