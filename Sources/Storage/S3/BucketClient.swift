@@ -115,6 +115,8 @@ final class BucketClient: Sendable {
       let reply = try send("GET", query: parameters + position) {
         $0.status != 200 || Self.isComplete($0) && XMLElement($0.body) != nil
       }
+      // rclone answers so to a list of uploads as long as there was none.
+      if reply.status == 404, Self.code(of: reply) == "NoSuchUpload" { return }
       guard reply.status == 200, let page = XMLElement(reply.body) else { throw refusal(reply) }
       each(page, reply)
       more = page["IsTruncated"]?.text == "true" ? next(page) : nil

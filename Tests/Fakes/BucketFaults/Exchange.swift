@@ -20,6 +20,7 @@ struct Exchange {
     case .errorIn200: answer("200 OK", "   \n  " + Self.error("InternalError"))
     case .emptyList:
       answer("200 OK", "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>")
+    case .noSuchUpload: answer("404 Not Found", Self.error("NoSuchUpload"))
     case .cut(let count): relay(head, rest, answerCountMax: count)
     case .slow(let milliseconds):
       usleep(UInt32(milliseconds * 1000))

@@ -20,6 +20,8 @@ package final class FaultProxy: Sendable {
     case lostAnswer
     /// A list without what was just written.
     case emptyList
+    /// 404 NoSuchUpload.
+    case noSuchUpload
   }
 
   private struct Rule {

@@ -133,6 +133,15 @@ struct FaultTests {
   }
 
   @Test(arguments: TestBucket.all)
+  func `a service that knows no upload in parts has none to remove`(_ bucket: TestBucket) throws {
+    let (store, proxy) = try Self.start(bucket)
+    proxy.add(.noSuchUpload, "GET", "uploads=", count: 2)
+    #expect(try store.leftovers(before: .distantFuture) == [])
+    try store.deleteLeftover(Random.identifier())
+    #expect(proxy.hitCount == 2)
+  }
+
+  @Test(arguments: TestBucket.all)
   func `a service that does not list what was written is refused`(_ bucket: TestBucket) throws {
     let port = try #require(bucket.text.split(separator: ":").last.flatMap { UInt16($0) })
     let proxy = try #require(FaultProxy(before: port))
