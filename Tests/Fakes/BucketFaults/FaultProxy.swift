@@ -54,10 +54,13 @@ package final class FaultProxy: Sendable {
     guard isBound else { return nil }
     let (rules, hits) = (self.rules, self.hits)
     _ = Thread {
+      // No one joins these threads.
+      pthread_detach(pthread_self())
       while true {
         let client = accept(incoming, nil, nil)
         if client < 0 { return }
         _ = Thread {
+          pthread_detach(pthread_self())
           Exchange(client: client, upstream: upstream) { method, target in
             rules.withLock { rules in
               guard

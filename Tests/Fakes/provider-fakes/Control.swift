@@ -64,6 +64,8 @@ final class Control: Sendable {
         Admission(body: body) { bytes in
           .pending { done in
             _ = Thread {
+              // No one joins it.
+              pthread_detach(pthread_self())
               done(
                 Result {
                   try self.turn.withLock { _ in

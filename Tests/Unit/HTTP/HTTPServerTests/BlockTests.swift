@@ -1,4 +1,5 @@
 import Base
+import Glibc
 import HTTPMessages
 import HTTPServer
 import RawClient
@@ -22,6 +23,8 @@ import Testing
       fetched.withLock { $0.append(range) }
       let fails = range.upperBound > failsFrom
       _ = Thread {
+        // No one joins it.
+        pthread_detach(pthread_self())
         done(
           fails
             ? .failure(Gone())
