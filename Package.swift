@@ -437,8 +437,8 @@ let package = Package(
       [
         "Objects",
         "Accounts", "Archive", "Backup", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
-        "HTTPServer", "HTTPClient", "Endpoints", "Storage", "Tiers", "Configuration", "Requests",
-        "Sync", "TestDevices", "TestEngines", "TestFiles", "Goldens", "LocalServer", "SeededRandom",
+        "HTTPServer", "HTTPClient", "Endpoints", "Ledger", "Storage", "Tiers", "Configuration",
+        "Requests", "Sync", "TestDevices", "TestEngines", "TestFiles", "Goldens", "LocalServer", "SeededRandom",
         "RawClient", "KnownStores",
       ], exclude: ["PermissionMatrix.md"]),
     tests("Unit/TidyTests", ["TestFiles"]),

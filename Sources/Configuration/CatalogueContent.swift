@@ -33,22 +33,25 @@ extension Catalogue {
         Plan.Product(provider: try $0[0].requireString(), id: try $0[1].requireString())
       },
       fallbackPlanID: content["fallback"].string,
-      metadataFeeByteCount: shown["metadata_fee_bytes"].integer ?? 1000)
+      metadataFeeByteCount: shown["metadata_fee_bytes"].integer ?? 1000,
+      formerPlanDays: shown["former_plan_days"].integer ?? Catalogue.formerPlanDaysUsual)
   }
 
   /// The parts that people read and that sync charges by.
   package var shown: JSONValue {
-    [
-      "metadata_fee_bytes": .integer(metadataFeeByteCount),
-      "plans": .array(
-        ([free] + paid.sorted { $0.id < $1.id }).map { plan in
-          .object(
-            [
-              .init("id", .string(plan.id)), .init("title", .string(plan.title)),
-              .init("prices", .array(plan.prices.map(\.content))),
-            ] + plan.limits.content + plan.trials)
-        }),
-    ]
+    let days: [JSONValue.Member] =
+      formerPlanDays == Self.formerPlanDaysUsual
+      ? [] : [.init("former_plan_days", .integer(formerPlanDays))]
+    let plans = ([free] + paid.sorted { $0.id < $1.id }).map { plan in
+      JSONValue.object(
+        [
+          .init("id", .string(plan.id)), .init("title", .string(plan.title)),
+          .init("prices", .array(plan.prices.map(\.content))),
+        ] + plan.limits.content + plan.trials)
+    }
+    return .object(
+      [.init("metadata_fee_bytes", .integer(metadataFeeByteCount)), .init("plans", .array(plans))]
+        + days)
   }
 }
 

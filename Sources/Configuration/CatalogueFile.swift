@@ -26,7 +26,10 @@ package enum CatalogueFile {
 
   private static func catalogue(_ root: JSON) throws -> Catalogue {
     try check(
-      root, ["version", "metadata_fee_bytes", "free", "plans", "ignored", "fallback"])
+      root,
+      [
+        "version", "metadata_fee_bytes", "former_plan_days", "free", "plans", "ignored", "fallback",
+      ])
     let catalogue = try Catalogue(
       version: root["version"].requireString(),
       free: plan(root["free"], sold: false),
@@ -34,7 +37,9 @@ package enum CatalogueFile {
       ignored: ignored(root["ignored"]),
       fallbackPlanID: optionalString(root["fallback"]),
       metadataFeeByteCount: root["metadata_fee_bytes"].exists
-        ? root["metadata_fee_bytes"].requireInteger() : 1000)
+        ? root["metadata_fee_bytes"].requireInteger() : 1000,
+      formerPlanDays: root["former_plan_days"].exists
+        ? root["former_plan_days"].requireInteger() : Catalogue.formerPlanDaysUsual)
     for plan in catalogue.paid where plan.isLess(than: catalogue.free) {
       throw Failure(
         text:
@@ -160,6 +165,7 @@ package enum CatalogueFile {
     case .negativeLimit(let plan): "plan \(plan): a limit must not be negative"
     case .negativePrice(let plan): "plan \(plan): an amount must not be negative"
     case .negativeMetadataFee: "$.metadata_fee_bytes: must not be negative"
+    case .negativeFormerPlanDays: "$.former_plan_days: must not be negative"
     case .emptyProduct: "a product has an empty provider or id"
     case .duplicateProduct(let id):
       "the product or price \(id) is listed twice with different meanings"

@@ -96,6 +96,18 @@ package struct CatalogueOfRecord: Sendable {
     ])
   }
 
+  /// The most catalogues before the one of record that are remembered.
+  private static let formerCountMax = 1000
+
+  /// The catalogue in force with those before it, for programs that delete what no plan keeps.
+  package static func remembering(
+    _ catalogue: Catalogue, reading database: some Queryable
+  ) throws -> Catalogue {
+    let records = try all(limit: formerCountMax + 1, reading: database)
+    return catalogue.following(
+      zip(records, records.dropFirst()).map { Catalogue.Former($1.catalogue, end: $0.since) })
+  }
+
   /// Like `settled`, but the first catalogue becomes the one of record. For coffer-billing.
   package static func establish(
     _ given: Catalogue?, at now: Instant, in transaction: Transaction

@@ -59,7 +59,8 @@ package struct DatabaseConfiguration: Sendable {
 
   /// Adopts the catalogue of record, whatever was given, for commands that only report.
   package mutating func takeCatalogueOfRecord(reading database: some Queryable) throws {
-    catalogue = try CatalogueOfRecord.find(reading: database)?.catalogue ?? catalogue
+    catalogue = try CatalogueOfRecord.remembering(
+      CatalogueOfRecord.find(reading: database)?.catalogue ?? catalogue, reading: database)
   }
 
   /// The clock alone, for a command that needs no database.

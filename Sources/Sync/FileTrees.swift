@@ -24,8 +24,8 @@ package struct FileTrees: ProtocolRoom {
     let endpoints: [any Endpoint] = [
       PostFiles(host: host), GetFile(host: host), GetContent(host: host), GetUpdates(host: host),
       GetVersions(host: host), PostRestore(host: host),
-      GetTrash(host: host), ChangeTrash(host: host, change: .restore),
-      ChangeTrash(host: host, change: .purge),
+      GetFolderCap(host: host), PutFolderCap(host: host),
+      GetTrash(host: host), RestoreTrash(host: host), PurgeTrash(host: host),
     ]
     return endpoints.map { $0.route(on: host.database) } + [content.route] + uploads.routes
   }

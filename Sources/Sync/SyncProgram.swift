@@ -38,7 +38,8 @@ package enum SyncProgram {
     let database = try Database.open(configuration.database, owning: .sync)
     defer { database.close() }
     let catalogue = try database.read {
-      try CatalogueOfRecord.settled(configuration.catalogue, reading: $0)
+      try CatalogueOfRecord.remembering(
+        CatalogueOfRecord.settled(configuration.catalogue, reading: $0), reading: $0)
     }
     // Only the first start creates a store. Later, an empty directory means that its disk is not mounted.
     let isFirst = try !database.read { try History.isEstablished(reading: $0) }

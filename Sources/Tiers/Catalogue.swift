@@ -1,4 +1,4 @@
-internal import Base
+package import Base
 
 /// All plans, and the providers' products that stand for them.
 ///
@@ -14,6 +14,8 @@ package struct Catalogue: Hashable, Sendable {
   package let fallbackPlanID: String?
   /// The charge for each live record, in addition to its stored bytes.
   package let metadataFeeByteCount: Int64
+  /// For how many days a plan that ended still keeps the versions and the trash that it kept at its end.
+  package let formerPlanDays: Int64
   /// The file that an operator wrote; nil if no one wrote one, or if it was not kept.
   package private(set) var file: String?
 
@@ -24,14 +26,18 @@ package struct Catalogue: Hashable, Sendable {
   private var keptProducts: [Key: String] = [:]
   /// All amounts that each price ever cost.
   private var keptPrices: [Key: Set<Plan.Price>] = [:]
+  /// The catalogues before this one, the latest first. They say what plans kept that ended, or are no longer listed.
+  private var former: [Former] = []
 
   /// Refuses a catalogue that could answer one question in two ways.
   package init(
     version: String, free: Plan, paid: [Plan], ignored: [Plan.Product] = [],
-    fallbackPlanID: String? = nil, metadataFeeByteCount: Int64 = 1000
+    fallbackPlanID: String? = nil, metadataFeeByteCount: Int64 = 1000,
+    formerPlanDays: Int64 = formerPlanDaysUsual
   ) throws(CatalogueError) {
     guard !version.isEmpty else { throw .emptyVersion }
     guard metadataFeeByteCount >= 0 else { throw .negativeMetadataFee }
+    guard formerPlanDays >= 0 else { throw .negativeFormerPlanDays }
     try Self.check([free] + paid)
     if let fallbackPlanID, !([free] + paid).contains(where: { $0.id == fallbackPlanID }) {
       throw .unknownFallback(fallbackPlanID)
@@ -42,6 +48,7 @@ package struct Catalogue: Hashable, Sendable {
     self.ignored = ignored
     self.fallbackPlanID = fallbackPlanID
     self.metadataFeeByteCount = metadataFeeByteCount
+    self.formerPlanDays = formerPlanDays
     mappings = try Self.mappings(paid, ignored)
   }
 
@@ -59,6 +66,48 @@ package struct Catalogue: Hashable, Sendable {
       }
     }
     return catalogue
+  }
+
+  package static let formerPlanDaysUsual: Int64 = 30
+
+  /// A catalogue that was in force up to, but not including, a moment.
+  package struct Former: Hashable, Sendable {
+    let catalogue: Catalogue
+    let end: Instant
+
+    package init(_ catalogue: Catalogue, end: Instant) {
+      self.catalogue = catalogue
+      self.end = end
+    }
+  }
+
+  /// This catalogue with those before it, the latest first.
+  package func following(_ former: [Former]) -> Catalogue {
+    var catalogue = self
+    catalogue.former = former
+    return catalogue
+  }
+
+  /// The limits of a plan besides bytes. One that is no longer listed has those that it last had.
+  package func limits(of plan: String) -> Plan.Limits {
+    let listed = self.plan(plan) ?? former.lazy.compactMap { $0.catalogue.plan(plan) }.first
+    return listed?.limits ?? Plan.Limits()
+  }
+
+  /// The limits of a plan, or of the free plan, in a span of time, the latest first.
+  package func limits(of plan: String?, from: Instant, to: Instant) -> [Retention.Step] {
+    var steps: [Retention.Step] = []
+    var end = Instant.distantFuture
+    for (index, catalogue) in ([self] + former.map(\.catalogue)).enumerated() where end > from {
+      // What came before a catalogue says what it no longer lists.
+      let limits =
+        plan.map { catalogue.following(Array(former.dropFirst(index))).limits(of: $0) }
+        ?? catalogue.free.limits
+      let start = index < former.count ? former[index].end : .distantPast
+      if start < to { steps.append(Retention.Step(limits: limits, end: min(end, to))) }
+      end = start
+    }
+    return steps
   }
 
   /// This catalogue with the file that contains it.
@@ -119,7 +168,9 @@ package struct Catalogue: Hashable, Sendable {
   }
 
   /// Whether any plan limits anything besides bytes.
-  package var limitsMore: Bool { ([free] + paid).contains { !$0.limits.isEmpty } }
+  package var limitsMore: Bool {
+    ([free] + paid).contains { !$0.limits.isEmpty } || former.contains { $0.catalogue.limitsMore }
+  }
 
   /// Whether the id is listed, for a plan or as ignored.
   package func lists(provider: String, id: String) -> Bool {
@@ -206,6 +257,7 @@ package enum CatalogueError: Error, Hashable, Sendable {
   case negativeLimit(plan: String)
   case negativePrice(plan: String)
   case negativeMetadataFee
+  case negativeFormerPlanDays
   case emptyProduct
   /// One provider id is listed twice with different meanings.
   case duplicateProduct(String)

@@ -213,6 +213,8 @@ CREATE TABLE versions (
 
 CREATE UNIQUE INDEX versions_by_sequence ON versions (owner_id, seq);
 
+CREATE INDEX versions_by_age ON versions (owner_id, replaced_ms, seq);
+
 CREATE INDEX versions_by_object ON versions (object_id) WHERE object_id IS NOT NULL;
 
 -- Who else may see a file and everything below it. `seq` is a number of the sharee's sequence under which
@@ -283,7 +285,8 @@ CREATE INDEX deletions_by_root ON deletions (deleted_with);
 -- A file that was deleted and is kept with everything that was deleted with it, while the owner's plan says
 -- so. The columns from `parent_id` to `signature` are its record before. `seq` is the owner's number of the
 -- deletion. `bytes` and `record_count` are what is kept, as far as it was marked. While its files come back
--- or lose their contents, those up to `walked_seq` are done.
+-- or lose their contents, those up to `walked_seq` are done. `link_count` counts the links that were deleted
+-- with it and are not kept.
 CREATE TABLE trash (
   root_id BLOB NOT NULL PRIMARY KEY,
   owner_id BLOB NOT NULL REFERENCES accounts (id),
@@ -299,12 +302,31 @@ CREATE TABLE trash (
   signature BLOB,
   bytes INTEGER NOT NULL,
   record_count INTEGER NOT NULL,
-  walked_seq INTEGER NOT NULL
+  walked_seq INTEGER NOT NULL,
+  link_count INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX trash_by_sequence ON trash (owner_id, seq);
 
+CREATE INDEX trash_by_age ON trash (owner_id, deleted_ms, seq) WHERE state = 'kept';
+
 CREATE INDEX trash_open ON trash (deleted_ms) WHERE state <> 'kept';
+
+-- How many bytes a folder may hold, as its owner set it. `used_bytes` changes with every change of what the owner is
+-- charged for below the folder. The folder is counted, and the difference added, while `counted_number` is less than
+-- `count_number`. Before the first count (0) it may not grow.
+CREATE TABLE folder_caps (
+  folder_id BLOB NOT NULL PRIMARY KEY,
+  owner_id BLOB NOT NULL REFERENCES accounts (id),
+  cap_bytes INTEGER NOT NULL CHECK (cap_bytes >= 0),
+  used_bytes INTEGER NOT NULL,
+  count_number INTEGER NOT NULL,
+  counted_number INTEGER NOT NULL CHECK (counted_number BETWEEN 0 AND count_number)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX folder_caps_by_owner ON folder_caps (owner_id, folder_id);
+
+CREATE INDEX folder_caps_uncounted ON folder_caps (folder_id) WHERE counted_number < count_number;
 
 -- Why accounts.usage_bytes is what it is. The latest entries are kept one by one; older ones are folded
 -- into one for each reason, which stands for `entry_count`.
@@ -374,13 +396,18 @@ CREATE INDEX uploads_by_owner ON uploads (owner_id);
 
 CREATE INDEX uploads_by_expiry ON uploads (expires_ms);
 
--- An object that nothing refers to any more. It is deleted once no download can still use it.
+-- An object that nothing refers to any more. It is deleted once no download can still use it. If it was a
+-- document's content, `file_id` and `version` say so, for a client that was told of it.
 CREATE TABLE garbage (
   object_id BLOB NOT NULL PRIMARY KEY,
   since_ms INTEGER NOT NULL,
   owner_id BLOB,
-  bytes INTEGER NOT NULL DEFAULT 0
+  bytes INTEGER NOT NULL DEFAULT 0,
+  file_id BLOB,
+  version INTEGER
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX garbage_by_file ON garbage (file_id, version) WHERE file_id IS NOT NULL;
 
 CREATE INDEX garbage_by_age ON garbage (since_ms);
 

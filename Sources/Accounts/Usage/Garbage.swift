@@ -3,18 +3,40 @@ package import Storage
 
 /// Objects that nothing refers to any more, and their total size for each owner.
 package enum Garbage {
+  /// A content that was replaced: of which document, and the document's version then.
+  package struct Former {
+    let file: Identifier
+    let version: Int64
+
+    package init(file: Identifier, version: Int64) {
+      self.file = file
+      self.version = version
+    }
+  }
+
   /// Hands an unused object to the sweeper. `since` is when it was last visible; nil if it never was.
   package static func add(
     _ transaction: Transaction, _ id: Identifier, of owner: Identifier, byteCount: Int64,
-    since: Instant?
+    since: Instant?, was former: Former? = nil
   ) throws {
     let count = try transaction.execute(
       """
-      INSERT INTO sync.garbage (object_id, since_ms, owner_id, bytes) VALUES ($1, $2, $3, $4)
-      ON CONFLICT (object_id) DO NOTHING
+      INSERT INTO sync.garbage (object_id, since_ms, owner_id, bytes, file_id, version)
+      VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (object_id) DO NOTHING
       """,
-      .id(id), .instant(since ?? Instant(seconds: 0)), .id(owner), .integer(byteCount))
+      .id(id), .instant(since ?? Instant(seconds: 0)), .id(owner), .integer(byteCount),
+      .id(former?.file), .integer(former?.version))
     if count == 1 { try keep(transaction, byteCount, of: owner) }
+  }
+
+  /// The object of a replaced content that is not deleted yet; nil if there is none.
+  package static func find(
+    _ reader: some Queryable, _ former: Former
+  ) throws -> (object: Identifier, byteCount: Int64)? {
+    try reader.first(
+      "SELECT object_id, bytes FROM sync.garbage WHERE file_id = $1 AND version = $2 LIMIT 1",
+      .id(former.file), .integer(former.version)
+    ) { row in (try row.id(0), try row.integer(1)) }
   }
 
   /// Adds to, or subtracts from, the size of an account's garbage.

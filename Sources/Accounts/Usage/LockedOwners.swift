@@ -80,6 +80,8 @@ package struct LockedOwner {
   package private(set) var trashByteCount: Int64
   /// Whether the oldest versions, and then the oldest trash, are deleted before a write is refused for lack of room.
   package let purgesHistory: Bool
+  /// Whether any of its folders has a cap of its own.
+  package let hasFolderCaps: Bool
   /// When to look next for versions and trash to delete; nil if there are none.
   private var historyDue: Instant?
 
@@ -101,20 +103,21 @@ package struct LockedOwner {
       """
       UPDATE sync.accounts SET seq = seq WHERE id = $1
       RETURNING seq, usage_bytes, record_count, kept_bytes, suspended_ms, history_bytes,
-        purges_history, history_due_ms, trash_bytes
+        purges_history, history_due_ms, trash_bytes,
+        (SELECT c.owner_id FROM sync.folder_caps AS c WHERE c.owner_id = $1 LIMIT 1)
       """, .id(account)
     ) { row in
       (
         try row.integer(0), try row.integer(1), try row.integer(2), try row.integer(3),
         try row.optionalInteger(4) != nil, try row.integer(5), try row.integer(6) == 1,
-        try row.optionalInstant(7), try row.integer(8)
+        try row.optionalInstant(7), try row.integer(8), try row.optionalID(9) != nil
       )
     }
     guard let row else { return nil }
     self.account = account
     (
       sequence, usageByteCount, recordCount, keptByteCount, isSuspended, historyByteCount,
-      purgesHistory, historyDue, trashByteCount
+      purgesHistory, historyDue, trashByteCount, hasFolderCaps
     ) = row
     sequenceBefore = sequence
     usageBefore = usageByteCount
@@ -153,13 +156,15 @@ package struct LockedOwner {
   /// Whether any document may have earlier versions.
   package var mayHaveVersions: Bool { historyDue != nil }
 
-  /// Has versions and trash looked for at a moment, or earlier if that was planned.
+  /// Plans that `VersionUpkeep` looks at the account at `moment`, unless it is planned to do so earlier. For what was
+  /// just kept.
   package mutating func lookForKept(at moment: Instant) {
     isChanged = true
     historyDue = min(historyDue ?? moment, moment)
   }
 
-  /// Has versions and trash looked for at a moment, whatever was planned; nil: there are none.
+  /// Plans when `VersionUpkeep` looks at the account next, in place of any earlier plan; nil: it keeps nothing. For
+  /// `VersionUpkeep`, which has just looked.
   package mutating func lookForKept(next moment: Instant?) {
     isChanged = true
     historyDue = moment

@@ -70,7 +70,7 @@ extension Cap {
 
   /// The plan's limits besides bytes.
   package func limits(_ catalogue: Catalogue) -> Plan.Limits {
-    catalogue.plan(planID)?.limits ?? Plan.Limits()
+    catalogue.limits(of: planID)
   }
 }
 

@@ -128,6 +128,7 @@ enum Contents {
       owner.charge(
         -source.byteCount, history: -source.byteCount, reason: .contentChanged, file: file.id,
         sequence: owner.sequence + 1)
+      try FolderCap.post(-source.byteCount, above: file.id, of: owner, transaction)
     }
     return source
   }
@@ -200,6 +201,8 @@ enum Contents {
     let version: Int64
     let byteCount: Int64
     let place: Versions.Place
+    /// Whether it was replaced, is not kept, and may be deleted at any moment.
+    var isLeaving = false
   }
 
   /// Finds a document's content, or with `version` the content that it had at that version.
@@ -212,11 +215,16 @@ enum Contents {
     guard !file.isDeleted else { throw Refusal.fileDeleted }
     guard file.kind == .document else { throw Refusal.notADocument }
     if let version, version != file.contentVersion {
-      guard let found = try Versions.find(reader, id, version) else {
-        throw Refusal.versionNotFound
+      if let found = try Versions.find(reader, id, version) {
+        return Found(
+          owner: file.owner, version: version, byteCount: found.byteCount, place: found.place)
       }
+      // A client that has just been told of this version gets it while its object is there.
+      let former = Garbage.Former(file: id, version: version)
+      guard let found = try Garbage.find(reader, former) else { throw Refusal.versionNotFound }
       return Found(
-        owner: file.owner, version: version, byteCount: found.byteCount, place: found.place)
+        owner: file.owner, version: version, byteCount: found.byteCount,
+        place: .object(found.object), isLeaving: true)
     }
     let place: Versions.Place
     if let objectID = file.objectID {

@@ -29,6 +29,7 @@ struct Download {
     case .object(let id):
       // Replaced content stays for minutes after its row changed, so a missing object is damage, not a race.
       guard let file = try objects.open(id) else {
+        if found.isLeaving { throw Refusal.versionNotFound }
         Log.error("content.missing", ["object": id.description])
         throw Refusal.contentMissing
       }

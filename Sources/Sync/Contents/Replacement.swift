@@ -18,7 +18,8 @@ struct Replacement {
   /// Refuses new content that is too large for the owner's plan, or has no room.
   ///
   /// A write that does not grow its document is never refused for lack of room. If the replaced content has no
-  /// room beside the new one, it is not kept. `reserved` is the room promised to uploads under way.
+  /// room beside the new one, in the account or in a capped folder above, it is not kept. `reserved` is the room
+  /// promised to uploads under way.
   init(
     of file: FileRecord, by byteCount: Int64, for owner: LockedOwner, reserved: Int64 = 0,
     askedBy caller: Identifier, _ queryable: some Queryable, catalogue: Catalogue, now: Instant
@@ -29,18 +30,19 @@ struct Replacement {
       ? try Cap(queryable, owner.account, catalogue: catalogue, now: now).limits(catalogue)
       : Plan.Limits()
     try owner.requireSize(byteCount, insteadOf: file.contentByteCount, limits)
+    let caps = try FolderCap.above(file.id, of: owner, queryable)
     var surplus: [KeptVersion] = []
     if file.hasContent, let span = limits.historySpan {
       if let countMax = limits.historyVersionCount {
-        surplus = try Versions.newest(
-          queryable, of: file.id, without: countMax - 1, limit: Versions.surplusCountMax)
+        surplus = try Self.surplus(
+          beyond: countMax, of: file, queryable, catalogue: catalogue, now: now)
       }
       let delta = byteCount - surplus.byteCount
       let over = try owner.lack(
         of: delta, growingBy: growth, reserved: reserved, askedBy: caller, queryable,
         catalogue: catalogue, now: now)
       if let over, growth > 0 { throw over }
-      if over == nil {
+      if try over == nil && caps.allSatisfy({ try $0.fits(delta) }) {
         (keeps, self.surplus, self.delta, self.span) = (true, surplus, delta, span)
         historyDelta = file.contentByteCount - surplus.byteCount
         return
@@ -48,7 +50,24 @@ struct Replacement {
     }
     try owner.requireRoom(
       for: growth, reserved: reserved, askedBy: caller, queryable, catalogue: catalogue, now: now)
+    for cap in caps { try cap.require(growth, of: owner.account, askedBy: caller, queryable) }
     (keeps, self.surplus, delta, historyDelta, span) = (false, [], growth, 0, .seconds(0))
+  }
+
+  /// The versions that are one too many, once the content is a version, too. A former plan may keep more of those
+  /// that are older than its end.
+  private static func surplus(
+    beyond countMax: Int64, of file: FileRecord, _ queryable: some Queryable,
+    catalogue: Catalogue, now: Instant
+  ) throws -> [KeptVersion] {
+    let versions = try Versions.newest(
+      queryable, of: file.id, without: countMax - 1, limit: Versions.surplusCountMax)
+    guard !versions.isEmpty else { return [] }
+    let retention = try Retention(queryable, file.owner, catalogue: catalogue, now: now)
+    return versions.enumerated().filter { index, version in
+      let max = retention.versionCountMax(replaced: version.replaced, at: now) ?? .max
+      return countMax + Int64(index) >= max
+    }.map(\.element)
   }
 
   /// Moves the replaced content out of the way, and charges the owner. Version `number` takes its place.
@@ -61,10 +80,12 @@ struct Replacement {
       owner.lookForKept(at: now + min(span, Versions.pauseMax))
     } else if let object = file.objectID {
       try Garbage.add(
-        transaction, object, of: file.owner, byteCount: file.contentByteCount, since: now)
+        transaction, object, of: file.owner, byteCount: file.contentByteCount, since: now,
+        was: Garbage.Former(file: file.id, version: file.contentVersion))
     }
     try Versions.drop(transaction, surplus, of: file.owner, now: now)
     owner.charge(
       delta, history: historyDelta, reason: .contentChanged, file: file.id, sequence: number)
+    try FolderCap.post(delta, above: file.id, of: owner, transaction)
   }
 }

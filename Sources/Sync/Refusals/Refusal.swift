@@ -23,6 +23,9 @@ package enum Refusal: AnswerableError, Equatable {
   case trashBusy
   case nameTaken(by: Identifier)
   case parentGone(Identifier)
+  case notAFolder
+  case folderFull(FolderFull)
+  case tooManyFolderCaps(max: Int64)
   case tooManyUploads(max: Int)
   case reservationExpired
   case uploadSuperseded
@@ -111,8 +114,15 @@ package enum Refusal: AnswerableError, Equatable {
     case .parentGone(let parent):
       Problem(
         409, "parent_gone", "Folder gone",
-        "The folder that held the file is deleted. Restore it first.",
+        "The folder for the file is deleted, or there is none. Restore it first, or name another.",
         members: [.init("parent", .string(parent.description))])
+    case .notAFolder:
+      Problem(409, "not_a_folder", "Not a folder", "Only a folder has a cap.")
+    case .folderFull(let full): full.problem
+    case .tooManyFolderCaps(let max):
+      Problem(
+        409, "too_many_folder_caps", "Too many capped folders",
+        "An account sets caps for at most \(max) folders.", members: [.init("max", .integer(max))])
     case .tooManyUploads(let max):
       Problem(
         429, "too_many_uploads", "Too many uploads",

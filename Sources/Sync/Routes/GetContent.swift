@@ -49,6 +49,10 @@ struct GetContent: SyncRead {
 
   func respond(_ found: Contents.Found, to request: AccountRequest) throws -> Response {
     let response = try Download(found, host.objects, pool: host.pool).response(to: request.head)
+    // The client's own cache may keep the ciphertext of a version for ever. It asks whether the latest is still that.
+    let isVersion = try Self.version(request) != nil
+    request.head.answerFields.set(
+      "Cache-Control", isVersion ? "private, max-age=31536000, immutable" : "private, no-cache")
     if request.head.method != "HEAD" {
       request.credentials.meter.charge(Price.content(response.body.byteCount), for: .content)
       host.transfers.sent(response.body.byteCount, of: found.owner)

@@ -20,8 +20,7 @@ struct GetVersions: SyncRead {
     let file = try tree.file(request.identifier(0), reader)
     guard !file.isDeleted else { throw Refusal.fileDeleted }
     guard file.kind == .document else { throw Refusal.notADocument }
-    let plan = try Cap(reader, file.owner, catalogue: host.catalogue, now: now)
-      .limits(host.catalogue)
+    let retention = try Retention(reader, file.owner, catalogue: host.catalogue, now: now)
     let versions = try Versions.newest(
       reader, of: file.id, before: page.before, limit: page.limit + 1)
     let shown = versions.prefix(page.limit)
@@ -33,7 +32,7 @@ struct GetVersions: SyncRead {
             "author": .base64(version.author),
             "written": version.written.map { .string($0.description) } ?? .null,
             "replaced": .string(version.replaced.description),
-            "until": .string(version.end(under: plan).description),
+            "until": .string(version.end(under: retention).description),
           ]
         }),
       "next": versions.count > page.limit ? shown.last.map { .integer($0.number) } ?? .null : .null,

@@ -15,15 +15,14 @@ struct GetTrash: SyncRead {
   func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
     let account = try Caller(reader, request.credentials, now: now).account
     let page = try NewestFirst(request.head.query)
-    let plan = try Cap(reader, account, catalogue: host.catalogue, now: now)
-      .limits(host.catalogue)
+    let retention = try Retention(reader, account, catalogue: host.catalogue, now: now)
     let entries = try Trash.latest(
       reader, of: account, below: page.before, limit: page.limit + 1)
     let shown = try entries.prefix(page.limit).map { entry in
       (entry, try FileRecord.find(reader, entry.root))
     }
     return [
-      "trash": .array(shown.map { $0.json(file: $1, plan) }),
+      "trash": .array(shown.map { $0.json(file: $1, retention) }),
       "next": entries.count > page.limit
         ? shown.last.map { .integer($0.0.sequence) } ?? .null : .null,
     ]
@@ -31,29 +30,66 @@ struct GetTrash: SyncRead {
 }
 
 extension Trash {
-  fileprivate func json(file: FileRecord?, _ plan: Plan.Limits) -> JSONValue {
+  fileprivate func json(file: FileRecord?, _ retention: Retention) -> JSONValue {
     [
       "file": file?.json(shares: []) ?? .null, "state": .string(state.rawValue),
       "deleted": .string(deleted.description), "deleted_by": .base64(deletedBy),
-      "until": .string(end(under: plan).description), "bytes": .integer(byteCount),
-      "records": .integer(recordCount),
+      "until": .string(end(under: retention).description), "bytes": .integer(byteCount),
+      "records": .integer(recordCount), "links": .integer(linkCount),
     ]
   }
 }
 
-/// `POST /v1/trash/{id}/restore`: brings a deleted file back, with everything that was deleted with it. Takes no body.
-/// `DELETE /v1/trash/{id}`: deletes it for good.
-struct ChangeTrash: SyncWrite {
-  enum Change {
-    case restore, purge
+/// `POST /v1/trash/{id}/restore`: brings a deleted file back, with everything that was deleted with it. An optional
+/// body says where and under which name.
+struct RestoreTrash: SyncWrite {
+  let host: ProtocolHost
+  let method = "POST"
+  let pattern = "/v1/trash/{id}/restore"
+
+  struct Body: Sendable {
+    let root: Identifier
+    let placement: Placement?
   }
 
-  let host: ProtocolHost
-  let change: Change
-  let bodyByteCountMax = 0
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
+    guard let root = Identifier(request.captures[0]) else { throw Refusal.trashNotFound }
+    guard !body.isEmpty else { return Body(root: root, placement: nil) }
+    return Body(
+      root: root,
+      placement: try Placement(
+        JSON.body(body), of: root, counting: host.gate.authenticator.signatures))
+  }
 
-  var method: String { change == .restore ? "POST" : "DELETE" }
-  var pattern: String { change == .restore ? "/v1/trash/{id}/restore" : "/v1/trash/{id}" }
+  func write(
+    _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
+  ) throws -> Outcome {
+    try LockedCaller.once(transaction, request.credentials, now: now) { locked in
+      let account = locked.caller.account
+      try locked.owners.requireWritable([account], by: locked.caller, transaction)
+      if let author = body.placement?.author, author != locked.caller.publicKey {
+        throw RequestRefusal.bodyInvalid(
+          path: "$.author", rule: "must be the key that makes the request")
+      }
+      let restored = try TrashRequests.restore(
+        transaction, body.root, of: account, as: body.placement,
+        fee: host.catalogue.metadataFeeByteCount, now: now)
+      return Outcome(
+        200,
+        [
+          "id": .string(body.root.description), "version": .integer(restored.version),
+          "links": .integer(restored.linkCount),
+        ])
+    }
+  }
+}
+
+/// `DELETE /v1/trash/{id}`: deletes a file in the trash for good.
+struct PurgeTrash: SyncWrite {
+  let host: ProtocolHost
+  let method = "DELETE"
+  let pattern = "/v1/trash/{id}"
+  let bodyByteCountMax = 0
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Identifier {
     guard let root = Identifier(request.captures[0]) else { throw Refusal.trashNotFound }
@@ -64,14 +100,7 @@ struct ChangeTrash: SyncWrite {
     _ root: Identifier, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
     try LockedCaller.once(transaction, request.credentials, now: now) { locked in
-      let account = locked.caller.account
-      switch change {
-      case .restore:
-        try locked.owners.requireWritable([account], by: locked.caller, transaction)
-        try TrashRequests.restore(
-          transaction, root, of: account, fee: host.catalogue.metadataFeeByteCount, now: now)
-      case .purge: try TrashRequests.purge(transaction, root, of: account)
-      }
+      try TrashRequests.purge(transaction, root, of: locked.caller.account)
       return Outcome(status: 204, body: [])
     }
   }

@@ -33,6 +33,7 @@ struct BatchWriter {
 
   mutating func write(catalogue: Catalogue, limits: SyncLimits) throws -> Outcome {
     try requireRoom(catalogue: catalogue, limits: limits)
+    try fillFolders(catalogue: catalogue)
     // Access ends first, so that files moved into a folder are not shown to accounts that lose it.
     var shares = try write(batch.shares.filter { !$0.statement.isGrant })
     try makeWay()
@@ -108,6 +109,22 @@ struct BatchWriter {
       if owner.recordCount + count > max { throw Refusal.tooManyRecords(max: max) }
     }
     try requireShares(catalogue: catalogue)
+  }
+
+  /// Posts what the batch changes in capped folders, and refuses growth beyond a cap.
+  private mutating func fillFolders(catalogue: Catalogue) throws {
+    for (account, changes) in Dictionary(grouping: batch.files, by: \.statement.owner) {
+      guard try owners.require(account).hasFolderCaps else { continue }
+      let limits = try planLimits(of: account, catalogue)
+      var folders = FolderChanges(
+        plan, try FolderCap.all(transaction, of: account), fee: catalogue.metadataFeeByteCount)
+      for change in changes {
+        let isKept = plan.records[change.statement.id].map { Trash.span($0, limits) != nil }
+        try folders.add(change.statement, in: plan, isKept: isKept ?? false, transaction)
+        try budget.check()
+      }
+      try folders.post(of: account, askedBy: caller, transaction)
+    }
   }
 
   /// The limits of an owner's plan besides bytes; nil if no plan has any.

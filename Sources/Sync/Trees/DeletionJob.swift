@@ -66,6 +66,7 @@ struct DeletionJob {
       owner.charge(
         -versions.byteCount, history: -versions.byteCount, reason: .versionsDropped,
         file: first.file, sequence: owner.nextSequence())
+      try FolderCap.post(-versions.byteCount, above: folder, of: owner, transaction)
     }
     defer { room -= versions.count }
     return versions.count < room
@@ -162,10 +163,13 @@ struct DeletionJob {
       owner.charge(
         keptWeight - weight, trash: keptWeight, records: Int64(kept.count - files.count),
         reason: .recordDeleted, file: first.id, sequence: before + 1)
+      try FolderCap.post(keptWeight - weight, above: first.id, of: owner, transaction)
       return before
     }
     if isKept {
-      try Trash.count(transaction, deletedWith, bytes: keptWeight, records: Int64(kept.count))
+      try Trash.count(
+        transaction, deletedWith, bytes: keptWeight, records: Int64(kept.count),
+        links: Int64(files.count - kept.count))
     }
     let rest =
       isKept

@@ -31,11 +31,14 @@ package struct Trash: Sendable {
   /// As far as its files were marked.
   package let byteCount: Int64
   package let recordCount: Int64
+  /// The links that were deleted with it. They are not kept.
+  let linkCount: Int64
   /// How far a walk over its files has come, by their numbers.
   let walked: Int64
 
   static let columns = """
-    root_id, owner_id, seq, state, deleted_ms, deleted_by, bytes, record_count, walked_seq
+    root_id, owner_id, seq, state, deleted_ms, deleted_by, bytes, record_count, walked_seq, \
+    link_count
     """
 
   init(row: borrowing Row) throws {
@@ -51,12 +54,11 @@ package struct Trash: Sendable {
     byteCount = try row.integer(6)
     recordCount = try row.integer(7)
     walked = try row.integer(8)
+    linkCount = try row.integer(9)
   }
 
-  /// When it is purged under a plan: at once if the plan keeps none.
-  package func end(under plan: Plan.Limits) -> Instant {
-    deleted + (plan.trashSpan ?? .seconds(0))
-  }
+  /// When it is purged: at once if no plan keeps it.
+  package func end(under retention: Retention) -> Instant { retention.end(ofDeleted: deleted) }
 
   /// How long a file is kept after its deletion; nil if it is not.
   static func span(_ file: FileRecord, _ limits: Plan.Limits?) -> Instant.Span? {
@@ -90,13 +92,14 @@ package struct Trash: Sendable {
 
   /// Counts files that were marked with the root, or left it.
   static func count(
-    _ transaction: Transaction, _ root: Identifier, bytes: Int64, records: Int64
+    _ transaction: Transaction, _ root: Identifier, bytes: Int64, records: Int64, links: Int64 = 0
   ) throws {
     try transaction.execute(
       """
-      UPDATE sync.trash SET bytes = bytes + $2, record_count = record_count + $3
+      UPDATE sync.trash SET bytes = bytes + $2, record_count = record_count + $3,
+        link_count = link_count + $4
       WHERE root_id = $1
-      """, .id(root), .integer(bytes), .integer(records))
+      """, .id(root), .integer(bytes), .integer(records), .integer(links))
   }
 
   static func find(_ queryable: some Queryable, _ root: Identifier) throws -> Trash? {
@@ -124,14 +127,17 @@ package struct Trash: Sendable {
     ) { row in try row.integer(0) } ?? 0
   }
 
-  /// What an owner has kept longest and no one empties yet.
+  /// What an owner deleted first in a span of time, and no one empties yet.
   static func oldest(
-    _ queryable: some Queryable, of owner: Identifier, limit: Int
+    _ queryable: some Queryable, of owner: Identifier, deletedIn span: Range<Instant>, limit: Int
   ) throws -> [Trash] {
     try queryable.rows(
       """
-      SELECT \(columns) FROM sync.trash WHERE owner_id = $1 AND state = 'kept' ORDER BY seq LIMIT $2
-      """, .id(owner), .integer(Int64(limit))
+      SELECT \(columns) FROM sync.trash
+      WHERE owner_id = $1 AND state = 'kept' AND deleted_ms >= $2 AND deleted_ms < $3
+      ORDER BY deleted_ms, seq LIMIT $4
+      """, .id(owner), .instant(span.lowerBound), .instant(span.upperBound),
+      .integer(Int64(limit))
     ) { row in try Trash(row: row) }
   }
 

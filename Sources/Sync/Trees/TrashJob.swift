@@ -50,6 +50,10 @@ struct TrashJob {
       }
       bytes += fee + file.byteCount
       records += 1
+      if entry.state == .purging {
+        try FolderCap.post(
+          -fee - file.byteCount, above: file.id, of: owners.require(entry.owner), transaction)
+      }
     }
     if let first = files.first, records > 0 {
       let isPurge = entry.state == .purging

@@ -1,26 +1,42 @@
 internal import Accounts
 package import Base
 internal import HTTPMessages
+internal import Requests
 package import Storage
 
 /// What an owner, or an operator for it, has done with its trash. The owner's row must be locked.
 package enum TrashRequests {
+  /// What came back.
+  package struct Restored {
+    /// The file's number.
+    let version: Int64
+    /// The links that were deleted with it. They do not come back, so the shares that they accepted are pending.
+    package let linkCount: Int64
+  }
+
   /// Brings a deleted file back at once, and queues what was deleted with it. `TrashJob` sends it to accounts that
-  /// are only invited to it.
+  /// are only invited to it. Without a placement it gets its folder and name back.
   ///
   /// - Throws: A `Refusal` if the account has no such trash, the folder is gone, or the name is taken.
   package static func restore(
-    _ transaction: Transaction, _ root: Identifier, of account: Identifier, fee: Int64, now: Instant
-  ) throws {
+    _ transaction: Transaction, _ root: Identifier, of account: Identifier,
+    as placement: Placement? = nil, fee: Int64, now: Instant
+  ) throws -> Restored {
     let entry = try find(transaction, root, of: account)
     guard entry.state == .kept, try !entry.isBeingMarked(transaction) else {
       throw Refusal.trashBusy
     }
-    // In an entry that was restored in part the root is live.
-    if try FileRecord.find(transaction, root)?.isDeleted == true {
-      try unmark(transaction, entry, fee: fee, now: now)
+    guard let file = try FileRecord.find(transaction, root) else { throw Refusal.trashNotFound }
+    var version = file.sequence
+    if file.isDeleted {
+      version = try unmark(transaction, entry, file, as: placement, fee: fee, now: now)
+    } else if placement != nil {
+      // In an entry that was restored in part the root is live.
+      throw RequestRefusal.bodyInvalid(path: "$.file", rule: "is not deleted any more")
     }
     try entry.become(.restoring, transaction)
+    try Trash.count(transaction, root, bytes: 0, records: 0, links: -entry.linkCount)
+    return Restored(version: version, linkCount: entry.linkCount)
   }
 
   /// Empties a deleted file out of the trash, with all that was deleted with it.
@@ -40,31 +56,48 @@ package enum TrashRequests {
   }
 
   private static func unmark(
-    _ transaction: Transaction, _ entry: Trash, fee: Int64, now: Instant
-  ) throws {
+    _ transaction: Transaction, _ entry: Trash, _ file: FileRecord, as placement: Placement?,
+    fee: Int64, now: Instant
+  ) throws -> Int64 {
     let former = try transaction.first(
-      "SELECT parent_id, name_hmac FROM sync.trash WHERE root_id = $1", .id(entry.root)
-    ) { row in (parent: try row.id(0), hmac: try row.optionalBlob(1)) }
-    guard let former else { throw Refusal.trashNotFound }
-    var tree = AncestorTree(seenBy: entry.owner)
-    try tree.load(former.parent, transaction)
-    guard tree[former.parent] != nil, !tree.isDeleted(former.parent) else {
-      throw Refusal.parentGone(former.parent)
+      """
+      SELECT t.parent_id, t.name_hmac, f.height, f.content_bytes
+      FROM sync.trash AS t JOIN sync.files AS f ON f.id = t.root_id WHERE t.root_id = $1
+      """, .id(entry.root)
+    ) { row in
+      (
+        parent: try row.id(0), hmac: try row.optionalBlob(1), height: try row.integer(2),
+        byteCount: try row.integer(3)
+      )
     }
+    guard let former else { throw Refusal.trashNotFound }
+    let parent = placement?.statement.parent ?? former.parent
+    var tree = AncestorTree(seenBy: entry.owner)
+    try tree.load(parent, transaction)
+    guard let folder = tree[parent], tree.role(parent) > .stranger, !tree.isDeleted(parent) else {
+      throw Refusal.parentGone(parent)
+    }
+    try placement?.require(file, height: former.height, below: folder, in: tree)
+    let hmac = placement?.statement.name.hmac ?? former.hmac
     let other = try transaction.first(
       "SELECT id FROM sync.files WHERE parent_id = $1 AND name_hmac = $2 AND deleted = 0",
-      .id(former.parent), .blob(former.hmac)
+      .id(parent), .blob(hmac)
     ) { row in try row.id(0) }
     if let other { throw Refusal.nameTaken(by: other) }
     var owners = try LockedOwners(transaction, [entry.owner])
-    let byteCount =
-      try transaction.first(
-        "SELECT content_bytes FROM sync.files WHERE id = $1", .id(entry.root)
-      ) { row in try row.integer(0) } ?? 0
+    if parent != former.parent, try owners.require(entry.owner).hasFolderCaps {
+      let caps = try FolderCap.all(transaction, of: entry.owner)
+      var folders = FolderChanges(caps, moved: [], fee: fee)
+      let above = try FolderCap.above(file.id, of: owners.require(entry.owner), transaction)
+      try folders.move(
+        file, from: Set(above.map(\.folder)), to: folders.capped(tree.chain(parent)), transaction)
+      try folders.post(of: entry.owner, askedBy: entry.owner, transaction)
+    }
     let number = try owners.change(entry.owner) { owner in
       let number = owner.nextSequence()
       owner.charge(
-        0, trash: -fee - byteCount, reason: .trashPurged, file: entry.root, sequence: number)
+        0, trash: -fee - former.byteCount, reason: .trashPurged, file: entry.root,
+        sequence: number)
       return number
     }
     try transaction.execute(
@@ -75,7 +108,35 @@ package enum TrashRequests {
         file_key = t.file_key, author_key = t.author_key, signature = t.signature
       FROM sync.trash AS t WHERE f.id = $1 AND t.root_id = $1
       """, .id(entry.root), .integer(number))
-    try Trash.count(transaction, entry.root, bytes: -fee - byteCount, records: -1)
+    if let placement {
+      try place(transaction, placement)
+      try raise(transaction, tree.chain(parent), above: former.height)
+    }
+    try Trash.count(transaction, entry.root, bytes: -fee - former.byteCount, records: -1)
     try owners.save(transaction, now: now)
+    return number
+  }
+
+  private static func place(_ transaction: Transaction, _ placement: Placement) throws {
+    let statement = placement.statement
+    try transaction.execute(
+      """
+      UPDATE sync.files SET parent_id = $2, name = $3, name_hmac = $4, file_key = $5,
+        author_key = $6, signature = $7
+      WHERE id = $1
+      """, .id(statement.id), .id(statement.parent), .blob(statement.name.ciphertext),
+      .blob(statement.name.hmac), .blob(statement.key), .blob(placement.author),
+      .blob(placement.signature))
+  }
+
+  /// Notes how many levels may now lie below each of the folders, nearest first.
+  private static func raise(
+    _ transaction: Transaction, _ chain: [AncestorTree.Node], above height: Int64
+  ) throws {
+    for (level, folder) in chain.enumerated() where folder.height <= height + Int64(level) {
+      try transaction.execute(
+        "UPDATE sync.files SET height = $2 WHERE id = $1", .id(folder.id),
+        .integer(height + Int64(level) + 1))
+    }
   }
 }

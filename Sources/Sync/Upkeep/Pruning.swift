@@ -37,6 +37,7 @@ enum Pruning {
     var accounts = try LockedOwners(transaction, Set(shares.map(\.account)))
     let visibility = Visibility(transaction, now: horizon)
     for id in due {
+      try FolderCap.forget(id, transaction)
       try transaction.execute("DELETE FROM sync.shares WHERE file_id = $1", .id(id))
       try transaction.execute("DELETE FROM sync.files WHERE id = $1", .id(id))
     }

@@ -75,6 +75,10 @@ extension UsageFinding {
         records: trueRecordCount - recordedRecordCount, reason: .recount, file: root,
         sequence: owner.nextSequence())
     }
+    for folder in folders {
+      try FolderCap.find(transaction, folder.folder)?
+        .post(folder.trueByteCount - folder.recordedByteCount, transaction)
+    }
     try owners.save(transaction, now: now)
     return true
   }

@@ -21,6 +21,7 @@ package struct TreeUpkeep: Sendable {
       Upkeep("deletions", isUrgent: true) { try markDeleted() },
       Upkeep("versions", isUrgent: true) { try dropVersions() },
       Upkeep("trash", isUrgent: true) { try workOnTrash() },
+      Upkeep("folders", isUrgent: true) { try countFolder() },
       Upkeep("pruning", isUrgent: false) { try pruneFiles() },
       Upkeep("departures", isUrgent: false) { try pruneDepartures() },
     ]
@@ -75,6 +76,24 @@ package struct TreeUpkeep: Sendable {
       try queues.fail(.trash, entry.root, of: entry.owner, error)
       return true
     }
+  }
+
+  /// Counts one folder. Returns false if none is due.
+  package func countFolder() throws -> Bool {
+    let (database, now, fee) = (queues.database, queues.clock.now(), catalogue.metadataFeeByteCount)
+    guard let (folder, owner) = try database.read({ try FolderCount.next($0, now: now) }) else {
+      return false
+    }
+    do {
+      let count = try database.read { try FolderCount($0, folder, fee: fee) }
+      try database.write(for: nil) { transaction in
+        try count?.post(transaction)
+        try FailingItems.settle(.folders, [folder], in: transaction)
+      }
+    } catch  where !error.isOfDatabase {
+      try queues.fail(.folders, folder, of: owner, error)
+    }
+    return true
   }
 
   /// The changes before it were sent to every client whose cursor is still accepted.

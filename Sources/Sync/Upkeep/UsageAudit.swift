@@ -82,8 +82,18 @@ package struct UsageAudit {
       recordedRecordCount: recorded.recordCount,
       recordedHistoryByteCount: recorded.historyByteCount,
       recordedTrashByteCount: recorded.trashByteCount, feeByteCount: fee, weights: weights,
-      history: history, trash: trash,
+      history: history, trash: trash, folders: try folders(reader),
       ledger: try ledger(reader))
+  }
+
+  /// Folders that are yet to be counted are neither right nor wrong.
+  private func folders(_ reader: some Queryable) throws -> [UsageFinding.Folder] {
+    try FolderCap.all(reader, of: account).filter(\.isCounted).map { cap in
+      let weight = try FolderWeight(below: cap.folder, reader, fee: fee)
+      return UsageFinding.Folder(
+        folder: cap.folder, recordedByteCount: cap.postedByteCount,
+        trueByteCount: weight?.byteCount ?? 0)
+    }
   }
 
   private func rowCount(_ reader: some Queryable, in slice: Slice) throws -> Int64? {
@@ -210,6 +220,13 @@ package struct UsageFinding: Sendable, Equatable {
     package let byteCount: Int64
   }
 
+  /// What a capped folder holds.
+  package struct Folder: Sendable, Equatable {
+    package let folder: Identifier
+    package let recordedByteCount: Int64
+    package let trueByteCount: Int64
+  }
+
   package let account: Identifier
   /// The account's number at that moment.
   package let number: Int64
@@ -225,6 +242,7 @@ package struct UsageFinding: Sendable, Equatable {
   package let history: Weight
   /// Deleted records in the trash. They are charged like live ones.
   package let trash: Weight
+  package let folders: [Folder]
   /// By the entries' reason.
   package let ledger: [String: Posted]
 
@@ -251,5 +269,6 @@ package struct UsageFinding: Sendable, Equatable {
       && recordedRecordCount == trueRecordCount
       && recordedHistoryByteCount == history.contentByteCount
       && recordedTrashByteCount == trueTrashByteCount
+      && folders.allSatisfy { $0.recordedByteCount == $0.trueByteCount }
   }
 }

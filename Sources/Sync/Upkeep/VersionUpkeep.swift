@@ -28,26 +28,31 @@ enum VersionUpkeep {
     var owners = try LockedOwners(transaction, [account])
     guard owners.accounts.contains(account) else { return }
     let owner = try owners.require(account)
-    let cap = try Cap(transaction, account, catalogue: catalogue, now: now)
-    let plan = cap.limits(catalogue)
-    let oldest = try Versions.oldest(transaction, of: account, limit: Versions.sliceCountMax)
-    var excess = owner.purgesHistory ? owner.usageByteCount - cap.byteCount : 0
-    let leaving = Array(
-      oldest.prefix { version in
-        defer { excess -= version.byteCount }
-        return excess > 0 || version.end(under: plan) <= now
-      })
-    try Versions.drop(transaction, leaving, of: account, now: now)
-    let isDone = leaving.count < Versions.sliceCountMax
-    let version = leaving.count < oldest.count ? oldest[leaving.count] : nil
-    let trash = try isDone ? purgeTrash(transaction, account, excess, plan, now: now) : nil
+    let cap = try Cap(transaction, account, catalogue: catalogue, now: now).byteCount
+    let retention = try Retention(transaction, account, catalogue: catalogue, now: now)
+    var excess = owner.purgesHistory ? owner.usageByteCount - cap : 0
+    var versions = Due<KeptVersion>(limit: Versions.sliceCountMax)
+    for era in retention.eras {
+      let oldest = try Versions.oldest(
+        transaction, of: account, replacedIn: era, limit: versions.limit)
+      versions.take(oldest, excess: &excess, at: now, ends: { $0.end(under: retention) }) {
+        $0.byteCount
+      }
+    }
+    try Versions.drop(transaction, versions.leaving, of: account, now: now)
+    let isDone = versions.leaving.count < versions.limit
+    let trash = try isDone ? purgeTrash(transaction, account, excess, retention, now: now) : nil
     try owners.change(account) { owner in
-      if let file = leaving.first?.file {
+      if let file = versions.leaving.first?.file {
+        let byteCount = versions.leaving.byteCount
         owner.charge(
-          -leaving.byteCount, history: -leaving.byteCount, reason: .versionsDropped, file: file,
+          -byteCount, history: -byteCount, reason: .versionsDropped, file: file,
           sequence: owner.nextSequence())
       }
-      let ends = [version?.end(under: plan), trash].compactMap(\.self)
+      for (file, versions) in Dictionary(grouping: versions.leaving, by: \.file) {
+        try FolderCap.post(-versions.byteCount, above: file, of: owner, transaction)
+      }
+      let ends = [versions.next, trash].compactMap(\.self)
       owner.lookForKept(next: isDone ? ends.min().map { min($0, now + Versions.pauseMax) } : now)
     }
     try owners.save(transaction, now: now)
@@ -56,18 +61,44 @@ enum VersionUpkeep {
   /// Purges an account's trash that is due, and the oldest beyond it as long as there is an excess. `TrashJob` does the
   /// rest. Returns when the next is due; nil if there is none.
   private static func purgeTrash(
-    _ transaction: Transaction, _ account: Identifier, _ excess: Int64, _ plan: Plan.Limits,
+    _ transaction: Transaction, _ account: Identifier, _ excess: Int64, _ retention: Retention,
     now: Instant
   ) throws -> Instant? {
     var excess = excess - (try Trash.purgingByteCount(transaction, of: account))
-    let oldest = try Trash.oldest(transaction, of: account, limit: Versions.sliceCountMax)
-    for entry in oldest {
-      let end = entry.end(under: plan)
-      guard excess > 0 || end <= now else { return end }
-      try entry.become(.purging, transaction)
-      excess -= entry.byteCount
+    var trash = Due<Trash>(limit: Versions.sliceCountMax)
+    for era in retention.eras {
+      let oldest = try Trash.oldest(transaction, of: account, deletedIn: era, limit: trash.limit)
+      trash.take(oldest, excess: &excess, at: now, ends: { $0.end(under: retention) }) {
+        $0.byteCount
+      }
     }
-    return oldest.count < Versions.sliceCountMax ? nil : now
+    for entry in trash.leaving { try entry.become(.purging, transaction) }
+    return trash.leaving.count < trash.limit ? trash.next : now
+  }
+
+  /// What leaves in this slice, and when the first of the rest is due.
+  private struct Due<Kept> {
+    let limit: Int
+    private(set) var leaving: [Kept] = []
+    private(set) var next: Instant?
+
+    init(limit: Int) { self.limit = limit }
+
+    /// Takes from one era, the oldest first: what is due, and what is needed to reduce the excess.
+    mutating func take(
+      _ oldest: [Kept], excess: inout Int64, at now: Instant, ends: (Kept) -> Instant,
+      byteCount: (Kept) -> Int64
+    ) {
+      for kept in oldest.prefix(limit - leaving.count) {
+        let end = ends(kept)
+        guard excess > 0 || end <= now else {
+          next = min(next ?? end, end)
+          return
+        }
+        leaving.append(kept)
+        excess -= byteCount(kept)
+      }
+    }
   }
 }
 

@@ -33,10 +33,8 @@ package struct KeptVersion: Sendable {
     sequence = try row.integer(7)
   }
 
-  /// When it is deleted under a plan: at once if the plan keeps none.
-  package func end(under plan: Plan.Limits) -> Instant {
-    replaced + (plan.historySpan ?? .seconds(0))
-  }
+  /// When it is deleted: at once if no plan keeps it.
+  package func end(under retention: Retention) -> Instant { retention.end(ofReplaced: replaced) }
 }
 
 /// Keeps the replaced contents of documents, and deletes the oldest.
@@ -167,35 +165,21 @@ package enum Versions {
     return rows.first ?? 0
   }
 
-  /// The versions of an owner's documents that were replaced first.
+  /// The versions of an owner's documents that were replaced first in a span of time.
   static func oldest(
-    _ queryable: some Queryable, of owner: Identifier, limit: Int
+    _ queryable: some Queryable, of owner: Identifier, replacedIn span: Range<Instant>, limit: Int
   ) throws -> [KeptVersion] {
     try queryable.rows(
       """
-      SELECT \(KeptVersion.columns) FROM sync.versions WHERE owner_id = $1 ORDER BY seq LIMIT $2
-      """, .id(owner), .integer(Int64(limit))
+      SELECT \(KeptVersion.columns) FROM sync.versions
+      WHERE owner_id = $1 AND replaced_ms >= $2 AND replaced_ms < $3
+      ORDER BY replaced_ms, seq LIMIT $4
+      """, .id(owner), .instant(span.lowerBound), .instant(span.upperBound),
+      .integer(Int64(limit))
     ) { row in try KeptVersion(row: row) }
   }
 }
 
 extension [KeptVersion] {
   var byteCount: Int64 { reduce(0) { $0 + $1.byteCount } }
-}
-
-extension Plan.Limits {
-  /// The longest time that a catalogue's number of days stands for, so that no sum overflows.
-  private static let keptDaysMax: Int64 = 36_500
-
-  /// How long replaced contents are kept; nil if they are not.
-  var historySpan: Instant.Span? {
-    guard let historyDays, historyDays > 0, historyVersionCount != 0 else { return nil }
-    return .days(min(historyDays, Self.keptDaysMax))
-  }
-
-  /// How long deleted files are kept in the trash; nil if they are not.
-  var trashSpan: Instant.Span? {
-    guard let trashDays, trashDays > 0 else { return nil }
-    return .days(min(trashDays, Self.keptDaysMax))
-  }
 }

@@ -139,4 +139,29 @@ struct TreeHistoryTests: CommandSuite {
     let again = try Finished(words + ["--yes"], environment: environment)
     #expect(again.errors.contains("The file is still being"))
   }
+
+  @Test func `a folder gets a cap, which is shown first, set with yes, and removed`() throws {
+    let database = try database()
+    let root = try #require(
+      try database.read { reader in
+        try reader.first("SELECT root_id FROM sync.accounts") { row in try row.id(0) }
+      })
+    database.close()
+    func cap(_ file: Identifier, _ size: String, _ more: String...) throws -> Finished {
+      try Finished(
+        ["tree", "cap", "ada", file.description, size, "--reason", "ticket 7"] + more,
+        environment: environment)
+    }
+    #expect(try cap(root, "5GB").code == 3)
+    let done = try cap(root, "5GB", "--yes")
+    #expect(done.code == 0, "\(done.errors)")
+    #expect(done.out.contains("cap   5 GB\nused  1 kB\n"), "\(done.out)")
+    #expect(try coffer("audit", "list", "--account", "ada").out.contains("tree cap"))
+    #expect(try coffer("usage", "show", "ada").out.contains("right      yes\n"))
+    let removed = try cap(root, "none", "--yes", "--json")
+    #expect(removed.out.contains(#""cap":null,"used":null"#), "\(removed.out)")
+    #expect(try cap(Self.document, "5GB", "--yes").errors.contains("Only a folder has a cap."))
+    #expect(try cap(root, "much", "--yes").errors.contains("much is no size"))
+    #expect(try cap(Identifier(high: 9, low: 9), "1GB", "--yes").code != 0)
+  }
 }

@@ -86,6 +86,23 @@ struct UsageCommandTests: CommandSuite {
     try expectGolden(try coffer("usage", "show", "ada").out, "usage-show")
   }
 
+  @Test func `why an account is over its cap is told by part, folder and writer`() throws {
+    try write(("UPDATE sync.files SET content_bytes = 2000000 WHERE content_bytes > 0", []))
+    try write(
+      (
+        "UPDATE sync.accounts SET usage_bytes = 2002000, trash_bytes = 0 WHERE username = 'ada'", []
+      ))
+    let told = try coffer("usage", "explain", "ada")
+    #expect(told.code == 0, "\(told.errors)")
+    for line in ["over         1 MB\n", "live         2 MB\n", "trash        0 B\n"] {
+      #expect(told.out.contains(line), "\(told.out)")
+    }
+    let json = try coffer("usage", "explain", "ada", "--json")
+    #expect(json.out.contains(#""over":1002000"#), "\(json.out)")
+    #expect(json.out.contains(#""folder":"\#(Self.root)","others":0,"records":2"#), "\(json.out)")
+    #expect(json.out.contains(#""account":null,"others":0,"records":2"#), "\(json.out)")
+  }
+
   @Test func `usage is shown to programs with where it comes from`() throws {
     try expectGolden(try coffer("usage", "show", "ada", "--json").out, "usage-show-json")
   }

@@ -23,6 +23,7 @@ struct APIStories {
     try changeFiles()
     try keepVersions()
     try keepTrash()
+    try capFolders()
     try meetLimits()
     try meetSuspension()
     try meetDeletion()

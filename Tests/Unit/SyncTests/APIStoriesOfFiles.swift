@@ -52,6 +52,27 @@ extension APIStories {
     _ = try device.get("/v1/files/\(document)/versions")
   }
 
+  func capFolders() throws {
+    let server = try self.server()
+    let (device, other) = (try server.register(), try server.register())
+    let folder = try device.add("folder")
+    let document = try device.add(in: folder)
+    try device.share(folder, with: other, mode: "write")
+    for bytes in [JSONValue.integer(5000), .integer(-1), .null, .integer(2000)] {
+      _ = try device.capFolder(folder, bytes)
+    }
+    _ = try other.get("/v1/files/\(folder)/cap")
+    _ = try device.get("/v1/files/\(document)/cap")
+    _ = try other.capFolder(folder, .null)
+    _ = try device.capFolder(document, .integer(1))
+    _ = try device.capFolder(Random.identifier(), .integer(1))
+    _ = try other.put(document, Random.bytes(1001), ifMatch: "*")
+    _ = try device.create(parent: folder)
+    try device.delete(folder).requireSuccess()
+    _ = try device.capFolder(folder, .null)
+    _ = try device.get("/v1/files/\(folder)/cap")
+  }
+
   func keepTrash() throws {
     let server = try self.server(freeLimits: .init(trashDays: 30))
     let device = try server.register()
@@ -62,7 +83,10 @@ extension APIStories {
     _ = try device.get("/v1/trash?limit=1")
     _ = try device.get("/v1/trash?limit=x")
     _ = try device.add(in: folder, hmac: hmac)
+    _ = try device.restoreDeleted(documents[0], signedBy: Ed25519PrivateKey()) { _ in }
+    _ = try device.restoreDeleted(documents[0]) { $0.deleted = true }
     for id in documents + documents { _ = try device.restoreDeleted(id) }
+    _ = try device.restoreDeleted(documents[0]) { $0.name = .init() }
     _ = try device.restoreDeleted(folder)
     try device.delete(folder).requireSuccess()
     _ = try device.restoreDeleted(documents[0])

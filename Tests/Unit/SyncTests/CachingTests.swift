@@ -1,5 +1,9 @@
 import Base
+import Objects
+import Storage
+import Sync
 import TestDevices
+import TestEngines
 import Testing
 
 /// A signed request has no Authorization field, so RFC 9111 would let shared caches keep its answer.
@@ -9,16 +13,15 @@ import Testing
     let device = try server.register()
     let id = try device.add()
     let written = try device.put(id, [1, 2, 3], ifMatch: "*")
-    let tag = try #require(written.header("ETag"))
     let stranger = server.device()
     let answers = [
       written,
       try device.get("/v1/account"),
       try device.get("/v1/updates"),
       try device.get("/v1/files/\(id)"),
-      try device.get("/v1/files/\(id)/content"),
-      try device.get("/v1/files/\(id)/content", headers: [("Range", "bytes=0-1")]),
-      try device.get("/v1/files/\(id)/content", headers: [("If-None-Match", tag)]),
+      try device.get("/v1/files/\(id)/content", headers: [("Range", "bytes=5-")]),
+      try device.get("/v1/files/\(id)/content", headers: [("If-Match", "\"1\"")]),
+      try device.get("/v1/files/\(id)/content?version=99"),
       try device.get("/v1/files/\(Identifier(high: 1, low: 1))"),
       try device.get("/v1/updates?limit=0"),
       try device.send(device.sign("POST", "/v1/sessions")),
@@ -28,9 +31,81 @@ import Testing
           method: "GET", target: "/v1/account", headers: [("Host", TestServer.authority)], body: [])
       ),
     ]
-    #expect(answers.map(\.status) == [200, 200, 200, 200, 200, 206, 304, 404, 400, 201, 401, 401])
+    #expect(answers.map(\.status) == [200, 200, 200, 200, 416, 412, 404, 404, 400, 201, 401, 401])
     for answer in answers {
       #expect(answer.header("Cache-Control") == "private, no-store", "\(answer.status)")
     }
+  }
+
+  @Test(arguments: [3, 20_000])
+  func `a client's cache keeps a version for ever, and asks again for the latest`(
+    count: Int
+  ) throws {
+    let server = try TestServer(keepingFor: 30)
+    let device = try server.register()
+    let id = try device.add()
+    let first = try device.write(id, [UInt8](repeating: 1, count: count))
+    let second = try device.write(id, [UInt8](repeating: 2, count: count))
+    for (version, byte) in [(first, UInt8(1)), (second, 2)] {
+      let target = "/v1/files/\(id)/content?version=\(version)"
+      let tag = "\"\(version)\""
+      let answers = [
+        try device.get(target), try device.get(target, headers: [("Range", "bytes=0-1")]),
+        try device.get(target, headers: [("If-None-Match", tag)]),
+      ]
+      #expect(answers.map(\.status) == [200, 206, 304])
+      #expect(answers.map { $0.body.allSatisfy { $0 == byte } } == [true, true, true])
+      for answer in answers {
+        #expect(answer.header("Cache-Control") == "private, max-age=31536000, immutable")
+        #expect(answer.header("ETag") == tag)
+      }
+    }
+    let latest = "/v1/files/\(id)/content"
+    let answers = [
+      try device.get(latest), try device.get(latest, headers: [("If-None-Match", "\"\(second)\"")]),
+      try device.get(latest, headers: [("If-None-Match", "\"\(first)\"")]),
+    ]
+    #expect(answers.map(\.status) == [200, 304, 200])
+    for answer in answers { #expect(answer.header("Cache-Control") == "private, no-cache") }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a lagging client gets the large content that it was told of, until it is collected`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (alice, bob, eve) = (try server.register(), try server.register(), try server.register())
+    let folder = try alice.add("folder")
+    let id = try alice.add(in: folder)
+    try alice.share(folder, with: bob, mode: "read")
+    let content = [UInt8](repeating: 7, count: 20_000)
+    let version = try alice.write(id, content)
+    _ = try alice.write(id, [1])
+    let target = "/v1/files/\(id)/content?version=\(version)"
+    server.clock.advance(.minutes(9))
+    try server.sweeper().sweep()
+    for device in [alice, bob] { #expect(try device.get(target).holds(content)) }
+    #expect(try eve.get(target).problem == "file_not_found")
+    #expect(try alice.versions(id).isEmpty)
+    server.clock.advance(.minutes(2))
+    try server.sweeper().sweep()
+    #expect(try alice.get(target).problem == "version_not_found")
+  }
+
+  @Test func `a content that is collected while it is asked for is no longer there`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    let id = try device.add()
+    let version = try device.write(id, [UInt8](repeating: 7, count: 20_000))
+    let object = try #require(
+      try server.database.read { reader in
+        try reader.first("SELECT object_id FROM sync.files WHERE id = $1", .id(id)) {
+          try $0.id(0)
+        }
+      })
+    _ = try device.write(id, [1])
+    try server.objects.delete(object)
+    let answer = try device.get("/v1/files/\(id)/content?version=\(version)")
+    #expect(try answer.problem == "version_not_found")
   }
 }

@@ -11,7 +11,7 @@ import Testing
     "account_exists", "batch_too_costly", "busy", "creation_limited", "internal",
     "file_too_large", "origin_unknown", "reservation_expired", "stopping", "storage_unavailable",
     "timeout",
-    "too_many_connections",
+    "too_many_connections", "too_many_folder_caps",
     "too_many_refusals", "too_many_shares", "too_much_held", "too_much_replaced",
     // An upload of another program that does not let go, for five seconds.
     "upload_busy", "upload_superseded",

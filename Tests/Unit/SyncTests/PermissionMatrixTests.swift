@@ -21,6 +21,7 @@ import Testing
       ("The shared folder, the root and what is private", PermissionOperation.ofFolders),
       ("Shares", PermissionOperation.ofShares),
       ("Links", PermissionOperation.ofLinks),
+      ("Versions, trash, uploads and caps", PermissionOperation.ofHistory),
       ("Sight", PermissionOperation.ofSight),
     ]
   }

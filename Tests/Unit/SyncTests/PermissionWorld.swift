@@ -4,6 +4,7 @@ import Crypto
 import Sync
 import TestDevices
 import TestEngines
+import Tiers
 
 /// One owner's tree and five accounts with different access to it.
 ///
@@ -29,6 +30,8 @@ final class PermissionWorld {
   /// In the owner's root, and not shared with anyone.
   private(set) var privateFolder = Identifier(high: 0, low: 0)
   private(set) var privateDocument = Identifier(high: 0, low: 0)
+  /// A version of the document, if its content was replaced.
+  var formerVersion: Int64 = 0
   /// The writer's and the reader's link to the shared folder.
   private(set) var links: [Role: Identifier] = [:]
   private var statements: [Identifier: FileStatement] = [:]
@@ -38,7 +41,9 @@ final class PermissionWorld {
     limits.openInvitationCountMax = 1_000_000
     limits.invitationsPerDay = 1_000_000
     limits.receivedInvitationCountMax = 1_000_000
-    let server = try TestServer(engine, limits: limits)
+    let server = try TestServer(
+      engine, freeByteCount: 100_000_000, freeLimits: .init(historyDays: 30, trashDays: 30),
+      limits: limits)
     self.server = server
     devices = try Dictionary(
       uniqueKeysWithValues: Role.allCases.map { ($0, try server.register()) })

@@ -39,6 +39,8 @@ final class TestServer: Sendable {
     limits: SyncLimits = SyncLimits(), requestBurst: Int64 = 1_000_000,
     registration: SyncConfiguration.Registration = .open, trustedProxies: [AddressRange] = [],
     options: DatabaseOptions = DatabaseOptions(),
+    paid: [Plan] = [Plan(id: "premium", title: "Premium", byteCount: 30_000_000_000)],
+    formerPlanDays: Int64 = Catalogue.formerPlanDaysUsual,
     protocols: [any ProtocolRoom.Type] = [FileTrees.self],
     uptime: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now,
     observe: (@Sendable (TestDevice.Signed, Answer) -> Void)? = nil
@@ -58,7 +60,7 @@ final class TestServer: Sendable {
       version: "test",
       free: Plan(
         id: "free", title: "Free", byteCount: freeByteCount, limits: freeLimits),
-      paid: [Plan(id: "premium", title: "Premium", byteCount: 30_000_000_000)])
+      paid: paid, formerPlanDays: formerPlanDays)
     let reader = clock.clock
     api = SyncAPI(
       database: database, objects: objects, pool: pool,
@@ -133,9 +135,7 @@ final class TestServer: Sendable {
 
   /// Sets an account's cap, as coffer-billing would.
   func setCap(_ account: Identifier, _ byteCount: Int64, plan: String, reason: String) throws {
-    let billing = try Database.open(scratch.location, owning: .billing)
-    defer { billing.close() }
-    try billing.write(for: account) { transaction in
+    try asBilling(for: account) { transaction in
       try transaction.execute(
         "DELETE FROM billing.entitlements WHERE account_id = $1", .id(account))
       try transaction.execute(
@@ -144,6 +144,15 @@ final class TestServer: Sendable {
         VALUES ($1, 0, $2, $3, $4)
         """, .id(account), .integer(byteCount), .text(plan), .text(reason))
     }
+  }
+
+  /// A transaction as coffer-billing would have one.
+  func asBilling(
+    for account: Identifier, _ body: @escaping @Sendable (Transaction) throws -> Void
+  ) throws {
+    let billing = try Database.open(scratch.location, owning: .billing)
+    defer { billing.close() }
+    try billing.write(for: account, body)
   }
 }
 

@@ -72,54 +72,24 @@ import Tiers
   func `the counters equal a recount after any deletions, restores and purges`(
     engine: TestEngine
   ) throws {
-    let seed = UInt64.random(in: 0...UInt64.max)
-    print("trash seed \(seed)")
-    var random = SeededGenerator(seed: seed)
     let server = try TestServer(engine, trashFor: 2, history: 1, cap: 150_000)
-    let device = try server.register()
-    var folders = [device.root]
-    var files: [Identifier] = []
-    for step in 0..<100 {
-      switch Int.random(in: 0..<13, using: &random) {
-      case 0:
-        folders.append(
-          try device.create("folder", parent: folders.randomElement(using: &random)!).id)
-      case 1, 2:
-        files.append(try device.create(parent: folders.randomElement(using: &random)!).id)
-      case 3, 4:
-        guard let id = (folders.dropFirst() + files).randomElement(using: &random),
-          let record = try? device.record(id), !record.deleted
-        else { continue }
-        _ = try device.delete(id)
-      case 5: _ = try server.markDeleted(count: 2)
-      case 6:
-        server.clock.advance(.hours(Int64.random(in: 1...20, using: &random)))
-        try server.sweepDeletions()
-      case 7: _ = try device.choose(Bool.random(using: &random) ? "purge" : "keep")
-      case 8, 9:
-        guard let id = (folders.dropFirst() + files).randomElement(using: &random) else { continue }
-        _ = try device.restoreDeleted(id)
-      case 10:
-        guard let id = files.randomElement(using: &random) else { continue }
-        _ = try device.purge(id)
-      default:
-        guard let id = files.randomElement(using: &random) else { continue }
-        _ = try device.put(
-          id, Random.bytes(Int.random(in: 0...40_000, using: &random)), ifMatch: "*")
-      }
-      do {
-        try server.requireRight([device])
-        try server.requireSound([device])
-      } catch {
-        Issue.record("seed \(seed), step \(step): \(error)")
-        throw error
-      }
+    var devices: [TestDevice] = []
+    try RandomWalk.take(
+      100, on: server,
+      [
+        .createFolder, .createDocument, .createDocument, .delete, .delete, .mark, .sweep, .choose,
+        .restoreDeleted, .restoreDeleted, .restoreElsewhere, .purge, .write, .write, .move,
+      ], seed: SeededGenerator.seed(of: "trash")
+    ) { walk in
+      devices = [walk.device]
+      try server.requireRight(devices)
+      try server.requireSound(devices)
     }
     server.clock.advance(.days(3))
     for _ in 0..<2 { try server.sweepDeletions() }
     #expect(try server.count("trash") == 0)
     #expect(try server.count("files WHERE trash_id IS NOT NULL") == 0)
-    try server.requireRight([device])
+    try server.requireRight(devices)
   }
 
   @Test(arguments: TestEngine.available)

@@ -1,5 +1,6 @@
 import Base
 import Crypto
+import JSON
 import Objects
 import Storage
 import Sync
@@ -14,6 +15,30 @@ extension TestDevice {
     try send(sign("POST", "/v1/trash/\(id)/restore", body: []))
   }
 
+  /// Restores into another folder or under another name; `body` changes the record of the deletion.
+  func restoreDeleted(
+    _ id: Identifier, signedBy other: Ed25519PrivateKey? = nil,
+    as body: (inout FileStatement) -> Void
+  ) throws -> Answer {
+    let change = try record(id).change {
+      $0.deleted = false
+      body(&$0)
+    }
+    return try restoreDeleted(id, signedBy: other, as: change.file)
+  }
+
+  func restoreDeleted(
+    _ id: Identifier, signedBy other: Ed25519PrivateKey? = nil, as file: FileStatement
+  ) throws -> Answer {
+    let signature = (other ?? key).signature(for: file.signedBytes)
+    let members: [JSONValue.Member] = [
+      .init("author", .string(Base64.standard.encode(key.publicKey.bytes))),
+      .init("file", file.json), .init("signature", .string(Base64.standard.encode(signature))),
+    ]
+    return try send(
+      sign("POST", "/v1/trash/\(id)/restore", body: JSONValue.object(members).encoded()))
+  }
+
   func purge(_ id: Identifier) throws -> Answer {
     try send(sign("DELETE", "/v1/trash/\(id)"))
   }
@@ -21,7 +46,7 @@ extension TestDevice {
 
 extension Answer {
   func requireDone() throws {
-    guard status == 204 else { throw UnexpectedAnswer(self) }
+    guard status == 204 || status == 200 else { throw UnexpectedAnswer(self) }
   }
 }
 
@@ -44,5 +69,19 @@ extension TestServer {
         try #require(findings.isEmpty, "\(findings)")
       }
     }
+  }
+}
+
+/// Steps of stories about caps of folders.
+extension TestDevice {
+  func capFolder(_ id: Identifier, _ bytes: JSONValue) throws -> Answer {
+    try send(
+      sign(
+        "PUT", "/v1/files/\(id)/cap", body: JSONValue.object([.init("bytes", bytes)]).encoded()))
+  }
+
+  /// What a capped folder holds; nil if it is not counted.
+  func held(_ id: Identifier) throws -> Int64? {
+    try get("/v1/files/\(id)/cap").json["used"].integer
   }
 }

@@ -83,47 +83,13 @@ import Testing
   func `the counters equal a recount after any writes, restores, deletions and purges`(
     engine: TestEngine
   ) throws {
-    let seed = UInt64.random(in: 0...UInt64.max)
-    print("version seed \(seed)")
-    var random = SeededGenerator(seed: seed)
-    let server = try TestServer(engine, keepingFor: 2, count: 3, cap: 120_000)
-    let device = try server.register()
-    var folders = [device.root]
-    var documents: [Identifier] = []
-    for step in 0..<80 {
-      switch Int.random(in: 0..<12, using: &random) {
-      case 0: folders.append(try device.create("folder").id)
-      case 1, 2:
-        documents.append(try device.create(parent: folders.randomElement(using: &random)!).id)
-      case 3 where folders.count > 1:
-        _ = try device.delete(folders.remove(at: Int.random(in: 1..<folders.count, using: &random)))
-      case 4 where !documents.isEmpty:
-        let index = Int.random(in: 0..<documents.count, using: &random)
-        if try device.get("/v1/files/\(documents[index])").status == 200 {
-          _ = try device.delete(documents.remove(at: index))
-        }
-      case 5: _ = try server.markDeleted(count: 2)
-      case 6:
-        server.clock.advance(.hours(Int64.random(in: 1...20, using: &random)))
-        try server.sweepDeletions()
-      case 7: _ = try device.choose(Bool.random(using: &random) ? "purge" : "keep")
-      case 8:
-        if let id = documents.randomElement(using: &random),
-          try device.get("/v1/files/\(id)/versions").status == 200,
-          let version = try device.versions(id).randomElement(using: &random)
-        {
-          _ = try device.restore(id, version.number)
-        }
-      default:
-        guard let id = documents.randomElement(using: &random) else { continue }
-        _ = try device.put(
-          id, Random.bytes(Int.random(in: 0...40_000, using: &random)), ifMatch: "*")
-      }
-      do { try server.requireRight([device]) } catch {
-        Issue.record("seed \(seed), step \(step): \(error)")
-        throw error
-      }
-    }
+    try RandomWalk.take(
+      80, on: TestServer(engine, keepingFor: 2, count: 3, cap: 120_000),
+      [
+        .createFolder, .createDocument, .createDocument, .delete, .delete, .mark, .sweep, .choose,
+        .restoreVersion, .write, .write, .write,
+      ], seed: SeededGenerator.seed(of: "versions")
+    ) { try $0.server.requireRight([$0.device]) }
   }
 
   @Test(arguments: TestEngine.available)

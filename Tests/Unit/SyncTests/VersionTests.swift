@@ -189,21 +189,6 @@ import Tiers
     #expect(try server.objectCount() == 1)
   }
 
-  @Test(arguments: TestEngine.available)
-  func `a plan that keeps nothing any more deletes what was kept, within a day`(
-    engine: TestEngine
-  ) throws {
-    let server = try TestServer(engine, keepingFor: 30)
-    let device = try server.register()
-    let id = try device.add()
-    for content in [large, small, large] { _ = try device.write(id, content) }
-    try server.setCap(try device.account, 1_000_000, plan: "premium", reason: "subscribed")
-    server.clock.advance(.days(1))
-    try server.sweepDeletions()
-    #expect(try device.versions(id).isEmpty)
-    try server.requireRight([device])
-  }
-
   @Test(arguments: TestEngine.available, [false, true])
   func `the versions of a deleted document go, by itself or with its folder`(
     engine: TestEngine, isInFolder: Bool

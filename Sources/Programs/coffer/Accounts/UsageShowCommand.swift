@@ -71,6 +71,7 @@ private struct UsageReport {
         .init("cap", .integer), .init("plan", .text),
         .init("reason", .text), .init("suspended", .orNull(.time)),
         .init("deletion", .orNull(.text)), .init("history", .integer), .init("trash", .integer),
+        .init("when_full", .text),
         types.memberShape,
         reasons.memberShape,
         transfers.memberShape,
@@ -85,6 +86,7 @@ private struct UsageReport {
       .init("deletion", deletion.map { .string($0.state.rawValue) } ?? .null),
       .init("history", .integer(finding.recordedHistoryByteCount)),
       .init("trash", .integer(finding.recordedTrashByteCount)),
+      .init("when_full", .string(account.whenFull.rawValue)),
       Self.types.member(kinds), Self.reasons.member(posted), Self.transfers.member(months),
     ] + Self.figures.members(finding)
   }
@@ -112,6 +114,7 @@ private struct UsageReport {
       reason     \(cap.reason.rawValue)
       history    \(finding.recordedHistoryByteCount) bytes of it are earlier versions
       trash      \(finding.recordedTrashByteCount) bytes of it are deleted files
+      when full  \(account.whenFull == .purge ? "purge" : "keep") history and trash
       counted    \(finding.trueByteCount) bytes in \(finding.trueRecordCount) records
       ledger     \(finding.ledgerByteCount) bytes
       right      \(isRight)

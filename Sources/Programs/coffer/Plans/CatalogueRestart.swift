@@ -15,6 +15,7 @@ extension Catalogue {
     {
       parts.append("the other limits")
     }
+    if formerPlanDays != new.formerPlanDays { parts.append("the days of a former plan") }
     if hasOtherFee { parts.append("the fee of a record") }
     if offers != new.offers { parts.append("the plans that it offers to full accounts") }
     guard !parts.isEmpty else { return nil }

@@ -19,9 +19,10 @@ extension CommandTable {
         [
           .accountList, .accountShow, .accountTold, .accountCreate, .accountAddKey, .accountSuspend,
           .accountResume, .accountExport, .accountImport, .accountDelete, .deletionList,
-          .deletionCancel, .inviteCreate, .inviteList, .inviteRevoke, .usageShow, .usageRecount,
+          .deletionCancel, .inviteCreate, .inviteList, .inviteRevoke, .usageShow, .usageExplain,
+          .usageRecount,
           .quotaSet, .quotaClear, .treeValidate, .treeHistory, .treeTrash,
-          .treeRestore,
+          .treeRestore, .treeCap,
         ]
       ),
       (

@@ -18,22 +18,21 @@ extension Command {
     abstract: "List the versions of an account's documents, newest first",
     discussion: """
       A version is an earlier content that the account's plan keeps. VERSION is what coffer tree restore takes. \
-      Names and contents are ciphertext. UNTIL is when the version is deleted under the current plan.
+      Names and contents are ciphertext. UNTIL is when the version is deleted if the plan stays.
       """,
     examples: [
       "coffer tree history ada", "coffer tree history ada 5f0c2c8e-58f2-4c0e-9d1a-6f1d2a3b4c5d",
     ],
     arguments: [CommonArguments.account, file],
     options: [limit, after],
-    answers: versions(nil).shape,
+    answers: versions(.none).shape,
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let now = configuration.clock.now()
         return try database.read { reader in
           let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
-          let plan = try Cap(reader, account.id, catalogue: configuration.catalogue, now: now)
-            .limits(configuration.catalogue)
-          let listing = versions(plan)
+          let listing = versions(
+            try Retention(reader, account.id, catalogue: configuration.catalogue, now: now))
           let page = try listing.page(invocation, by: { "\($0.sequence)" }) {
             try Versions.newest(
               reader, ofOwner: account.id, file: invocation[file],
@@ -48,7 +47,7 @@ extension Command {
       }
     })
 
-  private static func versions(_ plan: Plan.Limits?) -> Listing<KeptVersion> {
+  private static func versions(_ retention: Retention) -> Listing<KeptVersion> {
     Listing(
       "versions",
       [
@@ -57,7 +56,7 @@ extension Command {
         .integer("version", "VERSION") { $0.number }, .bytes("bytes", "SIZE") { $0.byteCount },
         .optionalTime("written", "WRITTEN") { $0.written },
         .time("replaced", "REPLACED") { $0.replaced },
-        .time("until", "UNTIL") { $0.end(under: plan ?? Plan.Limits()) },
+        .time("until", "UNTIL") { $0.end(under: retention) },
       ])
   }
 }

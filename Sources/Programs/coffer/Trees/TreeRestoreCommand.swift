@@ -20,7 +20,9 @@ extension Command {
     abstract: "Restore a deleted file, or an earlier version of a document",
     discussion: """
       A deleted file comes back from the trash in its folder and under its name, with everything that was \
-      deleted with it. That takes some seconds if it is much. With --to, a version becomes the content of \
+      deleted with it. That takes some seconds if it is much. Links in it do not come back: the shares that they \
+      accepted are pending again. Only the owner's app can give it another folder or name, because it must sign \
+      them. With --to, a version becomes the content of \
       its document, and the replaced content becomes a version itself. Devices get either with their next \
       update.
       """,
@@ -30,7 +32,9 @@ extension Command {
     ],
     arguments: [CommonArguments.account, file],
     options: [version] + Act.options,
-    answers: Act.answers(["account": .text, "file": .text, "version": .orNull(.integer)]),
+    answers: Act.answers([
+      "account": .text, "file": .text, "version": .orNull(.integer), "links": .integer,
+    ]),
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let (file, number) = (invocation[file], invocation[version])
@@ -38,7 +42,7 @@ extension Command {
           let (account, _) = try DatabaseSession.lockedAccount(
             transaction, invocation[CommonArguments.account])
           let (before, after): (JSONValue, JSONValue)
-          var version: Int64?
+          var (version, links) = (Int64?.none, Int64(0))
           if let number {
             let restored = try OperatorRestore.perform(
               transaction, file, of: account.id, version: number,
@@ -48,18 +52,21 @@ extension Command {
               ["version": .integer(restored.before)], ["version": .integer(restored.after)]
             )
           } else {
-            try TrashRequests.restore(
+            links = try TrashRequests.restore(
               transaction, file, of: account.id,
-              fee: configuration.catalogue.metadataFeeByteCount, now: now)
+              fee: configuration.catalogue.metadataFeeByteCount, now: now
+            ).linkCount
             (before, after) = (["deleted": true], ["deleted": false])
           }
           return Act.Effect(
             subject: file.description, account: account.id, before: before, after: after,
-            text: "restored  \(file)\n" + (version.map { "version   \($0)\n" } ?? ""),
+            text: "restored  \(file)\n" + (version.map { "version   \($0)\n" } ?? "")
+              + (links == 0 ? "" : "links     \(links) not restored: their shares are pending\n"),
             members: [
               .init("account", .string(account.id.description)),
               .init("file", .string(file.description)),
               .init("version", version.map { .integer($0) } ?? .null),
+              .init("links", .integer(links)),
             ])
         }
       }

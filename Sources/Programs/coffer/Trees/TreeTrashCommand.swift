@@ -16,20 +16,19 @@ extension Command {
     abstract: "List an account's deleted files that are kept, latest first",
     discussion: """
       Each line is a file that was deleted by itself, with everything that was deleted with it. Names are \
-      ciphertext. coffer tree restore brings one back. UNTIL is when it is purged under the current plan.
+      ciphertext. coffer tree restore brings one back. UNTIL is when it is purged if the plan stays.
       """,
     examples: ["coffer tree trash ada"],
     arguments: [CommonArguments.account],
     options: [limit, after],
-    answers: trash(Plan.Limits()).shape,
+    answers: trash(.none).shape,
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let now = configuration.clock.now()
         return try database.read { reader in
           let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
-          let plan = try Cap(reader, account.id, catalogue: configuration.catalogue, now: now)
-            .limits(configuration.catalogue)
-          let listing = trash(plan)
+          let listing = trash(
+            try Retention(reader, account.id, catalogue: configuration.catalogue, now: now))
           let page = try listing.page(invocation, by: { "\($0.sequence)" }) {
             try Trash.latest(
               reader, of: account.id, below: invocation[after] ?? .max, limit: $0)
@@ -40,13 +39,14 @@ extension Command {
       }
     })
 
-  private static func trash(_ plan: Plan.Limits) -> Listing<Trash> {
+  private static func trash(_ retention: Retention) -> Listing<Trash> {
     Listing(
       "trash",
       [
         .integer("number", "NUMBER") { $0.sequence }, .text("file", "FILE") { $0.root.description },
         .integer("records", "RECORDS") { $0.recordCount }, .bytes("bytes", "SIZE") { $0.byteCount },
-        .time("deleted", "DELETED") { $0.deleted }, .time("until", "UNTIL") { $0.end(under: plan) },
+        .time("deleted", "DELETED") { $0.deleted },
+        .time("until", "UNTIL") { $0.end(under: retention) },
         .bool("busy") { $0.isAtWork },
       ])
   }

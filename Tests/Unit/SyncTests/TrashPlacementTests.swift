@@ -1,0 +1,115 @@
+import Base
+import Crypto
+import JSON
+import Storage
+import Sync
+import TestDevices
+import TestEngines
+import Testing
+
+/// Deleted files that come back into another folder or under another name.
+@Suite struct TrashPlacementTests {
+  private let large = Random.bytes(20_000)
+
+  @Test(arguments: TestEngine.available)
+  func `a deleted folder comes back elsewhere, with everything in it, for all who see that place`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, trashFor: 30)
+    let (alice, bob) = (try server.register(), try server.register())
+    let (shared, folder) = (try alice.add("folder"), try alice.add("folder"))
+    let inner = try alice.add("folder", in: folder)
+    let id = try alice.add(in: inner)
+    _ = try alice.write(id, large)
+    try alice.share(shared, with: bob)
+    let usage = try alice.usage()
+    var (own, others) = (try alice.pulled(), try bob.pulled())
+    try alice.delete(folder).requireSuccess()
+    try server.sweepDeletions()
+    let name = FileStatement.Name()
+    let restored = try alice.restoreDeleted(folder) {
+      $0.parent = shared
+      $0.name = name
+      $0.key = Random.bytes(40)
+    }
+    #expect(restored.status == 200)
+    #expect(try restored.json["version"].integer == alice.record(folder).version)
+    try server.sweepDeletions()
+    try own.pull()
+    try others.pull()
+    let record = try alice.record(folder)
+    #expect(record.parent == shared && record.name == name && !record.deleted)
+    #expect(record.author == alice.key.publicKey.bytes)
+    for replica in [own, others] {
+      #expect([folder, inner, id].map { replica.records[$0]?.deleted } == [false, false, false])
+    }
+    #expect(try bob.get("/v1/files/\(id)/content").holds(large))
+    #expect(try alice.usage() == usage)
+    try server.requireRight([alice, bob])
+    try server.requireSound([alice, bob])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a place that breaks a rule is refused by its name, and nothing comes back`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, trashFor: 30)
+    let (device, other) = (try server.register(), try server.register())
+    let folder = try device.add("folder")
+    let inner = try device.add("folder", in: folder)
+    let document = try device.add()
+    let deep = try #require(try device.addChain(127).last)
+    let hmac = Random.bytes(32)
+    let holder = try device.add(hmac: hmac)
+    try device.delete(folder).requireSuccess()
+    try server.sweepDeletions()
+    let rules: [(rule: String, change: (inout FileStatement) -> Void)] = [
+      ("too_deep", { $0.parent = deep }), ("parent_not_folder", { $0.parent = document }),
+      ("type_immutable", { $0.type = "document" }),
+      ("owner_immutable", { $0.owner = Identifier(high: 1, low: 1) }),
+    ]
+    for (rule, change) in rules {
+      let answer = try device.restoreDeleted(folder, as: change)
+      #expect(try (answer.status, answer.rules) == (422, [rule]))
+    }
+    for gone in [inner, folder, other.root, Identifier(high: 1, low: 1)] {
+      let answer = try device.restoreDeleted(folder) { $0.parent = gone }
+      #expect(try answer.problem == "parent_gone")
+      #expect(try answer.json["parent"].string == gone.description)
+    }
+    let taken = try device.restoreDeleted(folder) { $0.name.hmac = hmac }
+    #expect(try taken.problem == "name_taken")
+    #expect(try taken.json["file"].string == holder.description)
+    let unsigned = try device.restoreDeleted(folder, signedBy: other.key) { _ in }
+    #expect(try unsigned.rules == ["signature_invalid"])
+    #expect(try device.record(folder).deleted)
+    #expect(try device.record(inner).deleted)
+    try device.restoreDeleted(folder).requireDone()
+    try server.sweepDeletions()
+    try server.requireRight([device])
+    try server.requireSound([device])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `links do not come back, are counted, and leave their shares pending`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, trashFor: 30)
+    let (alice, bob) = (try server.register(), try server.register())
+    let shared = try alice.add("folder")
+    let folder = try bob.add("folder")
+    try alice.grant(shared, to: bob.account).requireSuccess()
+    try bob.accept(shared, parent: folder).answer.requireSuccess()
+    try bob.delete(folder).requireSuccess()
+    try server.sweepDeletions()
+    #expect(try bob.get("/v1/trash").json["trash"][0]["links"].integer == 1)
+    let restored = try bob.restoreDeleted(folder)
+    #expect(try (restored.status, restored.json["links"].integer) == (200, 1))
+    try server.sweepDeletions()
+    #expect(try bob.share(of: shared)?.state == "pending")
+    try bob.accept(shared, parent: folder).answer.requireSuccess()
+    #expect(try bob.share(of: shared)?.state == "accepted")
+    try server.requireRight([alice, bob])
+    try server.requireSound([alice, bob])
+  }
+}
