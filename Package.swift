@@ -282,6 +282,7 @@ let package = Package(
       ]),
 
     support("Fakes/BucketFaults", ["Base"]),
+    support("Support/TestBuckets", ["Base", "BucketFaults", "Crypto", "Objects", "S3"]),
 
     // The stores, in virtual time.
     support(
@@ -362,7 +363,10 @@ let package = Package(
       ]),
     tests(
       "Unit/Storage/S3Tests",
-      ["Base", "BucketFaults", "Crypto", "Objects", "S3"]),
+      [
+        "Base", "BucketFaults", "Crypto", "HTTPClient", "Objects", "S3", "SeededRandom",
+        "TestBuckets",
+      ]),
     tests("Unit/XMLTests", ["XML"]),
     tests("Unit/AuditTests", ["Audit", "Base", "JSON", "Storage", "TestEngines"]),
     tests("Unit/TiersTests", ["Base", "Tiers", "SeededRandom"]),
@@ -439,7 +443,7 @@ let package = Package(
         "Accounts", "Archive", "Backup", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
         "HTTPServer", "HTTPClient", "Endpoints", "Ledger", "Storage", "Tiers", "Configuration",
         "Requests", "Sync", "TestDevices", "TestEngines", "TestFiles", "Goldens", "LocalServer", "SeededRandom",
-        "RawClient", "KnownStores",
+        "RawClient", "KnownStores", "BucketFaults", "S3", "TestBuckets",
       ], exclude: ["PermissionMatrix.md"]),
     tests("Unit/TidyTests", ["TestFiles"]),
 
@@ -478,7 +482,8 @@ let package = Package(
         "Storage",
         "Configuration", "HTTPServer", "LocalServer", "ProviderFakes", "RawClient", "RecordedAPI",
         "RecordedStories",
-        "StripeSamples", "TestDevices", "TestEngines", "TestFiles", "SeededRandom", "KnownStores",
+        "StripeSamples", "TestBuckets", "TestDevices", "TestEngines", "TestFiles", "SeededRandom",
+        "KnownStores",
       ]),
 
     // Outside of what ships.

@@ -1,5 +1,19 @@
 internal import Glibc
 
+/// Writes all bytes at the descriptor's position. Returns false, with `errno` set, if it cannot.
+package func writeAll(_ bytes: RawSpan, to descriptor: Int32) -> Bool {
+  unsafe bytes.withUnsafeBytes { bytes in
+    var start = 0
+    while start < bytes.count {
+      let count = unsafe write(descriptor, bytes.baseAddress! + start, bytes.count - start)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return false }
+      start += count
+    }
+    return true
+  }
+}
+
 /// An open file that is closed when its last reference goes.
 package final class OpenFile: Sendable {
   package let descriptor: Int32

@@ -47,7 +47,8 @@ package enum OutputFile {
       throw CommandFailure(.refused, "\(path) cannot be written: \(reason)")
     }
     let isDurable =
-      FileOwnership.handOver(file, at: path) && writeAll(bytes, to: file) && fsync(file) == 0
+      FileOwnership.handOver(file, at: path) && writeAll(unsafe bytes.span.bytes, to: file)
+      && fsync(file) == 0
     guard close(file) == 0, isDurable else {
       remove(path)
       throw CommandFailure(.unavailable, "\(path) could not be written whole")
@@ -106,7 +107,7 @@ extension OutputFile {
 package enum StandardOutput {
   /// Writes results that come before the answer.
   package static func writeOn(_ text: String) throws(CommandFailure) {
-    guard writeAll(Array(text.utf8), to: STDOUT_FILENO) || errno == EPIPE else { throw cut() }
+    guard print(text) || errno == EPIPE else { throw cut() }
   }
 
   /// Writes the whole answer, the last text that goes there. An answer that is cut is a failure.
@@ -115,8 +116,13 @@ package enum StandardOutput {
   package static func write(_ text: String) throws(CommandFailure) {
     fflush(nil)
     guard !text.isEmpty else { return }
-    let isWritten = writeAll(Array(text.utf8), to: STDOUT_FILENO) && close(STDOUT_FILENO) == 0
+    let isWritten = print(text) && close(STDOUT_FILENO) == 0
     guard isWritten || errno == EPIPE else { throw cut() }
+  }
+
+  private static func print(_ text: String) -> Bool {
+    let bytes = Array(text.utf8)
+    return writeAll(unsafe bytes.span.bytes, to: STDOUT_FILENO)
   }
 
   private static func cut() -> CommandFailure {
@@ -140,19 +146,6 @@ package enum StandardError {
     let bytes = Array("\(line)\n".utf8)
     _ = unsafe Glibc.write(STDERR_FILENO, bytes, bytes.count)
   }
-}
-
-/// Whether everything was written; otherwise `errno` has the reason.
-private func writeAll(_ bytes: [UInt8], to file: Int32) -> Bool {
-  var rest = bytes[...]
-  while !rest.isEmpty {
-    let chunk = Array(rest.prefix(1 << 20))
-    let count = unsafe Glibc.write(file, chunk, chunk.count)
-    if count < 0, errno == EINTR { continue }
-    guard count > 0 else { return false }
-    rest = rest.dropFirst(count)
-  }
-  return true
 }
 
 /// The system's message about the last failed call.

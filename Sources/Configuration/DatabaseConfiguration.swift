@@ -38,7 +38,7 @@ package struct DatabaseConfiguration: Sendable {
     sealingKeys = reader.value(BillingSettings.sealingKeys)
     searchKey = reader.value(BillingSettings.searchKey)
     objects = reader.value(SyncSettings.objects)
-    objectsKeys = reader.value(SyncSettings.objectsKey)
+    objectsKeys = reader.bucketKeys()
     let given = reader.catalogue()
     // Another database has its own catalogue.
     givenCatalogue = other == nil ? given : nil

@@ -1,4 +1,5 @@
 package import Base
+internal import S3
 package import Tiers
 
 /// Turns the given settings into typed values and collects their problems.
@@ -91,6 +92,15 @@ extension SettingsReader {
         }
       }
     }
+  }
+
+  /// The keys of a bucket, from their own setting or from the file that another names; nil if none are given.
+  mutating func bucketKeys() -> BucketKeys? {
+    let (own, file) = (value(SyncSettings.objectsKey), value(SyncSettings.objectsKeyFile))
+    if has(SyncSettings.objectsKey), has(SyncSettings.objectsKeyFile) {
+      refuse(SyncSettings.objectsKeyFile, "is set beside \(SyncSettings.objectsKey.name)")
+    }
+    return own ?? file
   }
 
   /// The clock every program of the installation uses.

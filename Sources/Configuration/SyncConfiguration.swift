@@ -10,6 +10,8 @@ package struct SyncConfiguration: Sendable {
   package let objects: ObjectsLocation
   /// The keys of a bucket; nil if the settings give none.
   package let objectsKeys: BucketKeys?
+  /// Whether clients fetch large content from the bucket themselves.
+  package let isDirect: Bool
   package let listen: SocketAddress
   package let metrics: MetricsListener
   /// In lower case; never empty.
@@ -22,6 +24,12 @@ package struct SyncConfiguration: Sendable {
   package let registration: Registration
   package let limits: Limits
   package let clock: Clock
+
+  /// Whether clients fetch large content from the bucket themselves.
+  package enum Downloads: String, Sendable, CaseIterable {
+    case off
+    case on
+  }
 
   /// The rule for who may open an account.
   package enum Registration: String, Sendable, CaseIterable {
@@ -51,7 +59,11 @@ package struct SyncConfiguration: Sendable {
     var reader = SettingsReader(settings, for: .sync)
     let database = reader.value(SharedSettings.database)
     let objects = reader.value(SyncSettings.objects)
-    objectsKeys = reader.value(SyncSettings.objectsKey)
+    objectsKeys = reader.bucketKeys()
+    isDirect = reader.value(SyncSettings.objectsDirect) == .on
+    if isDirect, objects?.directory != nil {
+      reader.refuse(SyncSettings.objectsDirect, "needs a bucket in \(SyncSettings.objects.name)")
+    }
     let listen = reader.value(SyncSettings.listen)
     let metrics = reader.metricsListener()
     let authorities = reader.value(SyncSettings.authorities)
@@ -61,6 +73,9 @@ package struct SyncConfiguration: Sendable {
     catalogue = reader.catalogue()
     let registration = reader.value(SyncSettings.registration)
     let limits = Limits(reading: &reader)
+    if let limits, let most = objects?.contentByteCountMax, limits.contentByteCountMax > most {
+      reader.refuse(SyncSettings.contentBytesMax, "a bucket takes at most \(most) bytes")
+    }
     clock = reader.clock()
     guard let database, let objects, let listen, let metrics, let authorities,
       let registration, let limits, let connectionsPerAddressMax, reader.problems.isEmpty

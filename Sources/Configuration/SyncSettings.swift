@@ -4,7 +4,8 @@ package import S3
 /// The settings that `coffer-sync` alone reads, and those by which the commands find it.
 package enum SyncSettings {
   package static let all: [any AnySetting] = [
-    objects, objectsKey, listen, authorities, origins, registration, accountsPerAddress, recordsMax,
+    objects, objectsKey, objectsKeyFile, objectsDirect, listen, authorities, origins, registration,
+    accountsPerAddress, recordsMax,
     requestsBurst, requestsPerSecond, deletedDays, deletionDelayDays, youngDays, openInvitations,
     dailyInvitations,
     receivedInvitations, contentBytesMax,
@@ -32,12 +33,31 @@ package enum SyncSettings {
     .meaning("AWS_ACCESS_KEY_ID and the like of the environment"),
     text: "The keys of an S3 service: access key id, colon, secret access key.",
     example: "AKIAIOSFODNN7EXAMPLE:<secret access key>",
-    parser: Parser { (text) throws(ParseFailure) in
-      guard let keys = BucketKeys(text) else {
-        throw ParseFailure("is not <access key id>:<secret access key>")
-      }
-      return keys
-    }, isSecret: { _ in true })
+    parser: Parser { (text) throws(ParseFailure) in try keys(text) },
+    isSecret: { _ in true })
+
+  package static let objectsKeyFile = Setting<BucketKeys>(
+    "COFFER_OBJECTS_KEY_FILE", for: [.sync, .command], .meaning("COFFER_OBJECTS_KEY"),
+    text: "Path of a file with the text of COFFER_OBJECTS_KEY, which then is not set.",
+    example: "/etc/coffer/objects.key",
+    parser: Parser { (path) throws(ParseFailure) in
+      let line = try Parser.file.parse(path).prefix { $0 != 0x0A }
+      return try keys(String(SettingsFile.trim(String(decoding: line, as: UTF8.self))))
+    }, namesSecret: true)
+
+  private static func keys(_ text: String) throws(ParseFailure) -> BucketKeys {
+    guard let keys = BucketKeys(text) else {
+      throw ParseFailure("is not <access key id>:<secret access key>")
+    }
+    return keys
+  }
+
+  package static let objectsDirect = Setting<SyncConfiguration.Downloads>(
+    "COFFER_OBJECTS_DIRECT", for: [.sync], .value("off"),
+    text:
+      "Whether clients fetch large content from the S3 service themselves (on): a download is a "
+      + "redirect to a URL that is good for a minute.",
+    example: "on", parser: .word)
 
   package static let listen = Setting<SocketAddress>(
     "COFFER_SYNC_LISTEN", for: [.sync, .command], .value("127.0.0.1:8080"),

@@ -252,7 +252,8 @@ extension Doctor {
 
   package func leftovers() throws -> Check {
     guard let objects else { return Check("leftovers", .skipped, unseen) }
-    let old = try objects.leftovers(before: Clock.system.now() - OrphanAudit.grace)
+    let old = try OrphanAudit(database, objects)
+      .leftovers(before: Clock.system.now() - OrphanAudit.grace)
     if extent.fixes { for key in old { try objects.deleteLeftover(key) } }
     if old.isEmpty { return Check("leftovers", .ok, "no upload was left half way") }
     let text = "interrupted more than a day ago: \(counted(old.count, "upload"))"

@@ -169,6 +169,7 @@ package struct AccountArrival: Sendable {
           do throws(ObjectStoreError) { try writer.write(unsafe part.span.bytes) } catch {
             throw ArchiveError(.unavailable, "\(error)")
           }
+          writer.waitForRoom()
           progress.done += Int64(part.count)
         }
         try writer.finish()

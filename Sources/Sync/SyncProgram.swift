@@ -24,7 +24,8 @@ package enum SyncProgram {
   ) throws -> any ObjectStore {
     do throws(ObjectStoreError) {
       return try ObjectStores.serve(
-        configuration.objects, configuration.objectsKeys, isFirst: isFirst)
+        configuration.objects, configuration.objectsKeys, isFirst: isFirst,
+        givesLinks: configuration.isDirect)
     } catch {
       guard case .misconfigured(let reason) = error else { throw error }
       throw ConfigurationError([.init(.invalid, "\(SyncSettings.objects.name): \(reason)")])

@@ -19,8 +19,14 @@ package final class HTTPClient: Sendable {
   private let bodyByteCountMax: Int
   private let idle = Locked<[Transfer]>([])
 
-  /// Replies with a longer body are refused as they arrive.
-  package init(bodyByteCountMax: Int = 1 << 20) { self.bodyByteCountMax = bodyByteCountMax }
+  private let authorityFile: String?
+
+  /// Replies with a longer body are refused as they arrive. Servers' certificates must be of an authority in
+  /// `authorityFile` (PEM), or of one that the system trusts.
+  package init(bodyByteCountMax: Int = 1 << 20, authorityFile: String? = nil) {
+    self.bodyByteCountMax = bodyByteCountMax
+    self.authorityFile = authorityFile
+  }
 
   /// Sends one request. Any status is a reply; an error means that there was no reply.
   ///
@@ -68,7 +74,8 @@ package final class HTTPClient: Sendable {
     }
     return try transfer.perform(
       method, url, headers, body, milliseconds: Int(max(1, timeout.milliseconds)),
-      bodyByteCountMax: bodyByteCountMax, isRepeatable: isRepeatable, noticesStall: noticesStall)
+      bodyByteCountMax: bodyByteCountMax, authorityFile: authorityFile,
+      isRepeatable: isRepeatable, noticesStall: noticesStall)
   }
 
   private static func isClean(_ text: String) -> Bool {

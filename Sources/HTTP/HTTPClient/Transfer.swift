@@ -20,11 +20,12 @@ final class Transfer: @unchecked Sendable {
 
   func perform(
     _ method: String, _ url: String, _ headers: [(String, String)],
-    _ body: HTTPClient.Body?, milliseconds: Int, bodyByteCountMax: Int, isRepeatable: Bool,
-    noticesStall: Bool
+    _ body: HTTPClient.Body?, milliseconds: Int, bodyByteCountMax: Int,
+    authorityFile: String?, isRepeatable: Bool, noticesStall: Bool
   ) throws(HTTPClientError) -> HTTPClient.Reply {
     unsafe curl_easy_reset(handle)
     secure()
+    if let authorityFile { unsafe coffer_curl_set_pointer(handle, CURLOPT_CAINFO, authorityFile) }
     if !isRepeatable { useOwnConnection() }
     if noticesStall { noticeStall() }
     unsafe coffer_curl_set_long(handle, CURLOPT_TIMEOUT_MS, milliseconds)

@@ -33,4 +33,11 @@ package struct Admission: Sendable {
 package protocol BodySink: AnyObject, Sendable {
   /// Called on one worker thread at a time. An error that it throws refuses the request.
   func write(_ bytes: RawSpan) throws
+
+  /// Whether nothing more should be read from the client until `proceed` is called, once, on any thread.
+  func pause(_ proceed: @escaping @Sendable () -> Void) -> Bool
+}
+
+extension BodySink {
+  package func pause(_ proceed: @escaping @Sendable () -> Void) -> Bool { false }
 }

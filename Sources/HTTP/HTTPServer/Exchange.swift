@@ -38,6 +38,8 @@ final class Exchange {
   /// The bytes counted as held for the client until the end: the body, later the response too.
   private var heldByteCount = 0
   private var bodyStart = MonotonicTime.now()
+  /// Set while the sink of the body has no room.
+  private var pause: BodyPause?
 
   init(intake: Intake, peer: Peer, target: RawTarget) {
     self.intake = intake
@@ -69,7 +71,8 @@ final class Exchange {
       guard let outcome = waiting.outcome(orSuspend: connection) else { return true }
       return admit(connection, outcome)
     case .receiving(let admission):
-      return part.isEmpty ? finish(connection, admission) : receive(part, admission)
+      return part.isEmpty
+        ? finish(connection, admission) : receive(connection, part, admission)
     case .discarding(let problem):
       bodyByteCount += Int64(part.byteCount)
       return part.isEmpty ? answer(connection, problem) : true
@@ -202,17 +205,20 @@ final class Exchange {
 
   // MARK: The body
 
-  private func receive(_ part: RawSpan, _ admission: Admission) -> Bool {
+  private func receive(
+    _ connection: Connection, _ part: RawSpan, _ admission: Admission
+  ) -> Bool {
     bodyByteCount += Int64(part.byteCount)
-    // A stalled body is ended long before its whole length would be due.
-    peer.receive(until: bodyStart + core.limits.bodySpan + core.limits.pace(bodyByteCount))
     do {
+      try endPause(connection)
+      awaitBody()
       guard case .stream(_, let sink) = admission.body else {
         guard hold(part.byteCount) else { throw Self.tooMuchHeld }
         unsafe part.withUnsafeBytes { unsafe body.append(contentsOf: $0) }
         return true
       }
       try sink.write(part)
+      try waitForRoom(connection, sink)
       return true
     } catch {
       body = []
@@ -232,6 +238,37 @@ final class Exchange {
       peer.sendLast(response.rawBytes(requestID: requestID))
       return false
     }
+  }
+
+  /// Suspends the connection while the sink has no room, so that no more is read from the client.
+  private func waitForRoom(_ connection: Connection, _ sink: any BodySink) throws {
+    let pause = BodyPause(peer, span: core.limits.bodySpan)
+    guard sink.pause({ pause.end() }) else { return }
+    guard peer.wait(for: pause, until: .now() + core.limits.answerSpan) else {
+      throw Peers.isStopping
+    }
+    self.pause = pause
+    // There may be room by now.
+    if let outcome = pause.outcome(orSuspend: connection) { try end(pause, outcome) }
+  }
+
+  /// Ends the pause, if there was one. The client is not charged with its time.
+  private func endPause(_ connection: Connection) throws {
+    guard let pause, let outcome = pause.outcome(orSuspend: connection) else { return }
+    try end(pause, outcome)
+  }
+
+  private func end(_ pause: BodyPause, _ outcome: Result<Void, any Error>) throws {
+    self.pause = nil
+    let span = Int64(MonotonicTime.now().seconds(since: pause.since) * 1000)
+    bodyStart = bodyStart + .milliseconds(span)
+    awaitBody()
+    try outcome.get()
+  }
+
+  /// A stalled body is ended long before its whole length would be due.
+  private func awaitBody() {
+    peer.receive(until: bodyStart + core.limits.bodySpan + core.limits.pace(bodyByteCount))
   }
 
   /// The client that the held bytes are counted for.

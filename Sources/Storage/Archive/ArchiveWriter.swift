@@ -107,15 +107,7 @@ package final class ArchiveWriter {
   }
 
   private func write(_ bytes: ArraySlice<UInt8>) throws(ArchiveError) {
-    var rest = bytes
-    while !rest.isEmpty {
-      let count = unsafe rest.withUnsafeBytes {
-        unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
-      }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw .system("write", path) }
-      rest = rest.dropFirst(count)
-    }
+    guard writeAll(unsafe bytes.span.bytes, to: descriptor) else { throw .system("write", path) }
     byteCount += Int64(bytes.count)
   }
 }

@@ -54,13 +54,7 @@ struct HashedFile: Equatable {
   static func write(
     _ bytes: ArraySlice<UInt8>, to file: Int32, _ path: String
   ) throws(BackupError) {
-    var rest = bytes
-    while !rest.isEmpty {
-      let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(file, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw .system("write", path) }
-      rest = rest.dropFirst(count)
-    }
+    guard writeAll(unsafe bytes.span.bytes, to: file) else { throw .system("write", path) }
   }
 
   private static func read(

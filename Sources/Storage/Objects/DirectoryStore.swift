@@ -14,7 +14,7 @@ private final class DirectoryHold: ObjectHold {
 ///
 /// Uploads go to `tmp/` and appear under their key only when finished, whole and durable. A process
 /// that shares the directory locks a file there, so that its end is seen at once.
-package final class DirectoryStore: ResumableStore {
+package final class DirectoryStore: ObjectStore {
   private let directory: String
   private let lock: InstanceLock
   /// Fan-out directories that this process has made durable against a power failure.

@@ -49,21 +49,12 @@ final class DirectoryWriter: ResumableWriter {
 
   func write(_ bytes: RawSpan) throws(ObjectStoreError) {
     try step { state throws(ObjectStoreError) in
-      var offset = 0
-      while offset < bytes.byteCount {
-        let count = unsafe bytes.withUnsafeBytes { bytes in
-          unsafe Glibc.write(
-            state.descriptor, bytes.baseAddress! + offset, bytes.count - offset)
-        }
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else { throw DirectoryStore.failure("write") }
-        offset += count
-      }
+      guard writeAll(bytes, to: state.descriptor) else { throw DirectoryStore.failure("write") }
       state.byteCount += Int64(bytes.byteCount)
     }
   }
 
-  func checkpoint() throws(ObjectStoreError) -> ObjectCheckpoint {
+  func checkpoint(isLast: Bool) throws(ObjectStoreError) -> ObjectCheckpoint {
     var (descriptor, byteCount, isNamed): (Int32, Int64, Bool) = (-1, 0, true)
     try step(allowingFinished: true) { state throws(ObjectStoreError) in
       // A descriptor of its own, so that `write` need not wait for the disk and `suspend` can close its own.

@@ -43,6 +43,18 @@ package protocol ObjectStore: AnyObject, Sendable {
   /// Begins an upload.
   func create(_ key: Identifier) throws(ObjectStoreError) -> any ObjectWriter
 
+  /// Continues an upload at a checkpoint, in another request or another process; the bytes behind it are dropped. At
+  /// byte 0 it begins one.
+  ///
+  /// An upload that was finished needs nothing but `finish` again. The writer's drop or failure keeps what
+  /// is durable.
+  ///
+  /// - Throws: `.busy` while another writer, perhaps another process's, has the upload open; `.incomplete` if the
+  ///   store has less than the checkpoint counts.
+  func resume(
+    _ key: Identifier, at checkpoint: ObjectCheckpoint
+  ) throws(ObjectStoreError) -> any ResumableWriter
+
   /// Nil if there is no such object.
   func open(_ key: Identifier) throws(ObjectStoreError) -> StoredObject?
 
@@ -69,11 +81,26 @@ package protocol ObjectWriter: AnyObject, Sendable {
   /// Takes bytes without waiting for a network.
   func write(_ bytes: RawSpan) throws(ObjectStoreError)
 
+  /// Whether the caller should write no more until `proceed` is called, once: so much waits for a network.
+  func pause(_ proceed: @escaping @Sendable () -> Void) -> Bool
+
   /// Makes the object durable and visible under its key.
   func finish() throws(ObjectStoreError)
 
   /// Removes the upload. Does nothing once it has ended.
   func abandon()
+}
+
+extension ObjectWriter {
+  /// A disk is fast enough.
+  package func pause(_ proceed: @escaping @Sendable () -> Void) -> Bool { false }
+
+  /// Waits as long as `pause` asks for it.
+  package func waitForRoom() {
+    let hasRoom = Locked(false)
+    guard pause({ hasRoom.signal { $0 = true } }) else { return }
+    _ = hasRoom.wait { $0 ? true : nil }
+  }
 }
 
 /// A hold that prevents the deletion of objects, until it is released or its process ends.
@@ -119,25 +146,20 @@ package struct ObjectCheckpoint: Sendable, Equatable {
   }
 }
 
-/// A store that can continue an upload in another request, and in another process.
-package protocol ResumableStore: ObjectStore {
-  /// Continues an upload at a checkpoint; the bytes behind it are dropped. At byte 0 it begins one.
-  ///
-  /// An upload that was finished needs nothing but `finish` again. The writer's drop or failure keeps what
-  /// is durable.
-  ///
-  /// - Throws: `.busy` while another writer, perhaps another process's, has the upload open; `.incomplete` if the
-  ///   store has less than the checkpoint counts.
-  func resume(
-    _ key: Identifier, at checkpoint: ObjectCheckpoint
-  ) throws(ObjectStoreError) -> any ResumableWriter
-}
-
-/// An upload that can be continued. `checkpoint` may run beside `write`. It ends with `suspend`, too.
+/// An upload that another request may continue. `checkpoint` may run beside `write`. It ends with `suspend`, too.
 package protocol ResumableWriter: ObjectWriter {
-  /// Makes the bytes durable that were written before the call. Blocks as long as the disk does.
-  func checkpoint() throws(ObjectStoreError) -> ObjectCheckpoint
+  /// Makes durable the bytes that were written before the call. Blocks as long as the disk or the network does.
+  ///
+  /// Unless it `isLast`, that is the last before the writer ends, the end may be left out that fills no part of
+  /// `ObjectParts.byteCount`.
+  func checkpoint(isLast: Bool) throws(ObjectStoreError) -> ObjectCheckpoint
 
   /// Lets go of the upload and keeps the unfinished object, for `resume`.
   func suspend()
+}
+
+/// The parts in which a store may take a content.
+package enum ObjectParts {
+  /// Every part but the last has this size: some S3 services require equal parts of at least 5 MiB.
+  package static let byteCount: Int64 = 8 << 20
 }

@@ -2,7 +2,7 @@
 package enum ObjectStoreError: Error, Equatable, Sendable {
   /// The disk is full or the file system fails. Trying later makes sense.
   case unavailable(reason: String)
-  /// The store refuses this program, or is not the one that it was told of. Only an operator can change that.
+  /// The settings are wrong: the keys, the bucket, its endpoint or its region. Trying again does not help.
   case misconfigured(reason: String)
   /// An object or an upload with this key exists already: keys are random and used once.
   case alreadyExists

@@ -25,6 +25,9 @@ package enum StoredObject: Sendable {
 package protocol DistantObject: Sendable {
   var byteCount: Int64 { get }
 
+  /// A URL at which anyone can read the object for a minute; nil if the operator does not want that.
+  func link() -> String?
+
   /// Exactly these bytes. Blocks for as long as the network takes.
   func read(_ range: Range<Int64>) throws(ObjectStoreError) -> [UInt8]
 

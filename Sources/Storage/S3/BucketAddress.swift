@@ -11,7 +11,12 @@ package struct BucketAddress: Sendable, Equatable {
   package let scheme: String
   package let authority: String
 
-  package static let form = "s3://<bucket>[/<prefix>]?region=<region>[&endpoint=<https URL>]"
+  /// A file with the certificates (PEM) of the authorities that the service's certificate may be of; nil for those
+  /// that the system trusts.
+  package let authorityFile: String?
+
+  package static let form =
+    "s3://<bucket>[/<prefix>]?region=<region>[&endpoint=<https URL>][&ca=<file>]"
 
   /// Nil if the text has not this form. Without an endpoint it is Amazon's in that region.
   package init?(_ text: String) {
@@ -25,11 +30,14 @@ package struct BucketAddress: Sendable, Equatable {
     var options: [String: String] = [:]
     for option in halves[1].split(separator: "&", omittingEmptySubsequences: false) {
       let parts = option.split(separator: "=", maxSplits: 1).map(String.init)
-      guard parts.count == 2, ["endpoint", "region"].contains(parts[0]), options[parts[0]] == nil
+      guard parts.count == 2, ["ca", "endpoint", "region"].contains(parts[0]),
+        options[parts[0]] == nil
       else { return nil }
       options[parts[0]] = parts[1]
     }
     guard let region = options["region"], Self.isPlain(region) else { return nil }
+    let authorityFile = options["ca"]
+    guard authorityFile?.hasPrefix("/") ?? true else { return nil }
     let endpoint = options["endpoint"] ?? "https://s3.\(region).amazonaws.com"
     guard let address = WebAddress(endpoint), address.isPrivate,
       let end = endpoint.range(of: "://")
@@ -44,6 +52,7 @@ package struct BucketAddress: Sendable, Equatable {
     self.authority = authority
     prefix = path.dropFirst().map { $0 + "/" }.joined()
     scheme = address.scheme
+    self.authorityFile = authorityFile
   }
 
   /// Letters, digits and what needs no encoding in a path.

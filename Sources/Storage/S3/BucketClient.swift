@@ -14,7 +14,7 @@ final class BucketClient: Sendable {
   let address: BucketAddress
   private let signer: BucketSigner
   /// An answer holds a block of an object, or a page of a list.
-  private let http = HTTPClient(bodyByteCountMax: BucketObject.blockByteCountMax + (1 << 20))
+  private let http: HTTPClient
 
   private static let pauses: [Int64] = [100, 300, 1000, 3000]
   private static let shortSpan = Instant.Span.seconds(15)
@@ -22,6 +22,9 @@ final class BucketClient: Sendable {
   init(_ address: BucketAddress, _ keys: BucketKeys) {
     self.address = address
     signer = BucketSigner(keys, region: address.region)
+    http = HTTPClient(
+      bodyByteCountMax: BucketObject.blockByteCountMax + (1 << 20),
+      authorityFile: address.authorityFile)
   }
 
   /// One request of a key, or of the bucket if that is nil. Every status that is not a passing failure is an answer.
@@ -32,7 +35,7 @@ final class BucketClient: Sendable {
     headers: [(String, String)] = [], body: HTTPClient.Body? = nil, digest: [UInt8]? = nil,
     within span: Instant.Span = shortSpan, isWhole: (Reply) -> Bool = { _ in true }
   ) throws(ObjectStoreError) -> Reply {
-    let path = "/\(address.bucket)" + (key.map { "/\(address.prefix)\($0)" } ?? "/")
+    let path = path(key)
     let text = query.isEmpty ? "" : "?" + BucketSigner.text(of: query)
     let url = "\(address.scheme)://\(address.authority)\(path)\(text)"
     var failure = ""
@@ -57,6 +60,17 @@ final class BucketClient: Sendable {
       Log.warning("objects.retry", ["method": method, "reason": failure])
     }
     throw .unavailable(reason: "the object store cannot be used: \(failure)")
+  }
+
+  private func path(_ key: String?) -> String {
+    "/\(address.bucket)" + (key.map { "/\(address.prefix)\($0)" } ?? "/")
+  }
+
+  /// A URL at which anyone can read an object for a while.
+  func link(to key: String, seconds: Int64) -> String {
+    let query = signer.query(
+      forReading: path(key), host: address.authority, seconds: seconds, at: Clock.system.now())
+    return "\(address.scheme)://\(address.authority)\(path(key))?\(query)"
   }
 
   /// Whether the failure passes, so that the request is repeated.
@@ -96,8 +110,9 @@ final class BucketClient: Sendable {
         reason: "the bucket is at another endpoint, or in another region than \(address.region)")
     case (_, "RequestTimeTooSkewed"):
       return .misconfigured(reason: "this machine's clock differs too much from the object store's")
-    case (_, "InvalidAccessKeyId"), (_, "SignatureDoesNotMatch"), (_, "InvalidToken"),
-      (_, "ExpiredToken"), (401, _):
+    case (_, "ExpiredToken"):
+      return .misconfigured(reason: "the keys of the object store have expired")
+    case (_, "InvalidAccessKeyId"), (_, "SignatureDoesNotMatch"), (_, "InvalidToken"), (401, _):
       return .misconfigured(reason: "the object store does not know these keys (\(status))")
     case (403, _):
       return .misconfigured(reason: "the object store refuses what these keys ask (\(status))")

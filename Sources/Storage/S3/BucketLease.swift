@@ -23,6 +23,8 @@ final class BucketLease: Sendable {
     let last = Locked(MonotonicTime.now())
     /// Whether the lease ran out once.
     let lapsed = Locked(false)
+    /// Why the last beat failed; nil if it did not.
+    let failure = Locked<ObjectStoreError?>(nil)
   }
 
   /// `work` runs after each beat.
@@ -37,7 +39,13 @@ final class BucketLease: Sendable {
     (self.id, self.client, self.key, self.beat) = (id, client, key, beat)
     periodic = Periodic("objects.\(folder.rawValue)", every: Self.beatSeconds) {
       let begun = MonotonicTime.now()
-      _ = try client.put(key, "\(id)\n")
+      do throws(ObjectStoreError) {
+        _ = try client.put(key, "\(id)\n")
+        beat.failure.withLock { $0 = nil }
+      } catch {
+        beat.failure.withLock { $0 = error }
+        throw error
+      }
       let before = beat.last.withLock { last in
         defer { last = begun }
         return last
@@ -53,8 +61,9 @@ final class BucketLease: Sendable {
     try? client.delete(key)
   }
 
-  /// Throws if the store has not answered for a while.
+  /// Throws if the store has not answered for a while, and at once if it refuses this program.
   func check() throws(ObjectStoreError) {
+    if let failure = beat.failure.withLock({ $0 }), case .misconfigured = failure { throw failure }
     guard beat.last.withLock({ $0 }) + .seconds(3 * Self.beatSeconds) > .now() else {
       throw .unavailable(reason: "the object store has not answered for a minute")
     }

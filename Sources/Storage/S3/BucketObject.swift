@@ -11,6 +11,14 @@ struct BucketObject: DistantObject {
   let client: BucketClient
   let key: String
   let byteCount: Int64
+  /// Whether clients may read it from the service themselves.
+  let isLinked: Bool
+
+  private static let linkSeconds: Int64 = 60
+
+  func link() -> String? {
+    isLinked ? client.link(to: key, seconds: Self.linkSeconds) : nil
+  }
 
   func read(_ range: Range<Int64>) throws(ObjectStoreError) -> [UInt8] {
     precondition(range.count <= Self.blockByteCountMax && range.upperBound <= byteCount)
@@ -30,7 +38,10 @@ struct BucketObject: DistantObject {
     return reply.body
   }
 
-  func fetch() throws(ObjectStoreError) -> OpenFile {
+  func fetch() throws(ObjectStoreError) -> OpenFile { try spool(byteCount).file() }
+
+  /// The first bytes, in a file of this machine.
+  func spool(_ byteCount: Int64) throws(ObjectStoreError) -> SpoolFile {
     let spool = try SpoolFile()
     var start: Int64 = 0
     while start < byteCount {
@@ -39,6 +50,6 @@ struct BucketObject: DistantObject {
       try spool.write(unsafe block.span.bytes)
       start = end
     }
-    return spool.file()
+    return spool
   }
 }

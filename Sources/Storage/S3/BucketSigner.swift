@@ -1,7 +1,7 @@
 package import Base
 internal import Crypto
 
-/// AWS Signature Version 4, in the form that uses headers.
+/// AWS Signature Version 4, in headers or in the query.
 ///
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
 package struct BucketSigner: Sendable {
@@ -23,36 +23,71 @@ package struct BucketSigner: Sendable {
     _ method: String, host: String, path: String, query: [(String, String)],
     headers: [(String, String)], digest: [UInt8], at now: Instant
   ) -> [(String, String)] {
-    let time = String(now.description.prefix(19).filter { $0 != "-" && $0 != ":" }) + "Z"
-    let day = String(time.prefix(8))
+    let moment = Moment(now, region)
     var sent = headers
     sent.append(("x-amz-content-sha256", Hex.encode(digest)))
-    sent.append(("x-amz-date", time))
-    if let token = keys.token {
-      sent.append(("x-amz-security-token", String(decoding: token.exposed, as: UTF8.self)))
-    }
+    sent.append(("x-amz-date", moment.time))
+    if let token { sent.append(("x-amz-security-token", token)) }
     let all = (sent + [("host", host)]).map { ($0.0.lowercased(), $0.1) }.sorted { $0.0 < $1.0 }
     let names = all.map(\.0).joined(separator: ";")
     let request = [
       method, path, Self.text(of: query), all.map { "\($0.0):\($0.1)\n" }.joined(), names,
       Hex.encode(digest),
     ].joined(separator: "\n")
-    let scope = "\(day)/\(region)/s3/aws4_request"
-    let text = [
-      "AWS4-HMAC-SHA256", time, scope, Hex.encode(SHA256.hash(Array(request.utf8))),
-    ].joined(separator: "\n")
-    var key = Secret(Array("AWS4".utf8) + keys.secret.exposed)
-    for part in [day, region, "s3", "aws4_request"] {
-      key = Secret(HMACSHA256.code(key: key, Array(part.utf8)))
-    }
-    let signature = Hex.encode(HMACSHA256.code(key: key, Array(text.utf8)))
     sent.append(
       (
         "Authorization",
-        "AWS4-HMAC-SHA256 Credential=\(keys.id)/\(scope),SignedHeaders=\(names),"
-          + "Signature=\(signature)"
+        "AWS4-HMAC-SHA256 Credential=\(keys.id)/\(moment.scope),SignedHeaders=\(names),"
+          + "Signature=\(signature(of: request, moment))"
       ))
     return sent
+  }
+
+  /// The query with which anyone may read an object, for so many seconds.
+  ///
+  /// https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html
+  package func query(
+    forReading path: String, host: String, seconds: Int64, at now: Instant
+  ) -> String {
+    let moment = Moment(now, region)
+    var query = [
+      ("X-Amz-Algorithm", "AWS4-HMAC-SHA256"), ("X-Amz-Credential", "\(keys.id)/\(moment.scope)"),
+      ("X-Amz-Date", moment.time), ("X-Amz-Expires", "\(seconds)"), ("X-Amz-SignedHeaders", "host"),
+    ]
+    if let token { query.append(("X-Amz-Security-Token", token)) }
+    let text = Self.text(of: query)
+    let request = ["GET", path, text, "host:\(host)\n", "host", "UNSIGNED-PAYLOAD"]
+      .joined(separator: "\n")
+    return "\(text)&X-Amz-Signature=\(signature(of: request, moment))"
+  }
+
+  /// The time of a signature, and what it is good for.
+  private struct Moment {
+    let time: String
+    let day: String
+    let scope: String
+
+    init(_ now: Instant, _ region: String) {
+      time = String(now.description.prefix(19).filter { $0 != "-" && $0 != ":" }) + "Z"
+      day = String(time.prefix(8))
+      scope = "\(day)/\(region)/s3/aws4_request"
+    }
+  }
+
+  private var token: String? {
+    keys.token.map { String(decoding: $0.exposed, as: UTF8.self) }
+  }
+
+  private func signature(of request: String, _ moment: Moment) -> String {
+    let text = [
+      "AWS4-HMAC-SHA256", moment.time, moment.scope,
+      Hex.encode(SHA256.hash(Array(request.utf8))),
+    ].joined(separator: "\n")
+    var key = Secret(Array("AWS4".utf8) + keys.secret.exposed)
+    for part in [moment.day, region, "s3", "aws4_request"] {
+      key = Secret(HMACSHA256.code(key: key, Array(part.utf8)))
+    }
+    return Hex.encode(HMACSHA256.code(key: key, Array(text.utf8)))
   }
 
   /// The query as it is signed and sent: sorted, each name with an equals sign.

@@ -3,19 +3,29 @@ internal import HTTPClient
 internal import HTTPMessages
 internal import Objects
 
-/// An object store in a bucket of an S3 service, with the names that a directory has: `ab/cd/<key>`,
+/// An object store in a bucket of an S3 service, with the names that a directory has: `ab/cd/<key>`, `tmp/`,
 /// `instances/`, `holds/` and `history`.
 final class BucketStore: ObjectStore {
+  /// Threads that send parts of uploads, and the number of uploads that may wait for them.
+  private static let senderCount = 8
+  private static let senderQueueCountMax = 4096
+
   private let client: BucketClient
+  /// Whether clients may read objects from the service themselves.
+  private let givesLinks: Bool
+  private let pool = WorkPool(threads: senderCount, capacity: senderQueueCountMax)
   private let presence: BucketPresence
   private let lease: BucketLease
 
-  init(_ client: BucketClient) throws(ObjectStoreError) {
+  init(_ client: BucketClient, givesLinks: Bool = false) throws(ObjectStoreError) {
     self.client = client
+    self.givesLinks = givesLinks
     let presence = try BucketPresence(client)
     self.presence = presence
     lease = try BucketLease(client, in: .instances) { try presence.look() }
   }
+
+  deinit { pool.stop() }
 
   static func path(_ key: Identifier) -> String {
     let digits = Array(key.description)
@@ -89,7 +99,53 @@ final class BucketStore: ObjectStore {
   }
 
   func create(_ key: Identifier) throws(ObjectStoreError) -> any ObjectWriter {
-    try BucketWriter(client, key)
+    BucketWriter(client, pool, key)
+  }
+
+  func resume(
+    _ key: Identifier, at checkpoint: ObjectCheckpoint
+  ) throws(ObjectStoreError) -> any ResumableWriter {
+    guard let stored = BucketProgress(checkpoint.state) else { throw .incomplete }
+    // The row has been written since these were replaced. What cannot be removed now is named again.
+    var progress = stored
+    progress.replaced = stored.replaced.filter { tail in
+      (try? client.delete(tail.name(key))) == nil
+    }
+    // A part behind the checkpoint is sent again.
+    let partCount = Int(checkpoint.byteCount / ObjectParts.byteCount)
+    let restByteCount = checkpoint.byteCount % ObjectParts.byteCount
+    guard
+      progress.tags.count == partCount || progress.tags.count > partCount && restByteCount == 0
+    else { throw .incomplete }
+    progress.tags.removeSubrange(partCount...)
+    var rest: SpoolFile?
+    var isFinished = false
+    if restByteCount == 0 {
+      progress.replaceTail(by: nil)
+    } else if let spool = try tail(of: key, progress, restByteCount) {
+      rest = spool
+    } else {
+      guard let object = try open(key), object.byteCount == checkpoint.byteCount else {
+        throw .incomplete
+      }
+      isFinished = true
+    }
+    return BucketWriter(
+      resuming: key, client, pool, at: progress, byteCount: checkpoint.byteCount, rest: rest,
+      isFinished: isFinished)
+  }
+
+  /// The tail's first bytes, here; nil if there is none.
+  private func tail(
+    of key: Identifier, _ progress: BucketProgress, _ byteCount: Int64
+  ) throws(ObjectStoreError) -> SpoolFile? {
+    let start = Int64(progress.tags.count) * ObjectParts.byteCount
+    guard let tail = progress.tail, tail.end >= start + byteCount else { return nil }
+    let name = tail.name(key)
+    guard try client.head(name) != nil else { return nil }
+    let object = BucketObject(
+      client: client, key: name, byteCount: tail.end - start, isLinked: false)
+    return try object.spool(byteCount)
   }
 
   func open(_ key: Identifier) throws(ObjectStoreError) -> StoredObject? {
@@ -98,7 +154,8 @@ final class BucketStore: ObjectStore {
     guard let byteCount = head.headers.text("content-length").flatMap({ Int64($0) }) else {
       throw .unavailable(reason: "the object store does not report the length of an object")
     }
-    return .distant(BucketObject(client: client, key: path, byteCount: byteCount))
+    return .distant(
+      BucketObject(client: client, key: path, byteCount: byteCount, isLinked: givesLinks))
   }
 
   func delete(_ key: Identifier) throws(ObjectStoreError) { try client.delete(Self.path(key)) }
@@ -108,6 +165,9 @@ final class BucketStore: ObjectStore {
     try client.uploads(below: "") { name, _, begun in
       if begun < moment, let key = Identifier(name) { keys.insert(key) }
     }
+    try client.objects(below: BucketTail.folder) { name, _, written, _ in
+      if written < moment, let key = BucketTail.key(name) { keys.insert(key) }
+    }
     return keys.sorted()
   }
 
@@ -115,6 +175,9 @@ final class BucketStore: ObjectStore {
     var ids: [String] = []
     try client.uploads(below: Self.path(key)) { _, id, _ in ids.append(id) }
     for id in ids { try client.abort(Self.path(key), id) }
+    var tails: [String] = []
+    try client.objects(below: "\(BucketTail.folder)\(key).") { name, _, _, _ in tails.append(name) }
+    for name in tails { try client.delete(BucketTail.folder + name) }
   }
 
   func list(beginningWith byte: UInt8) throws(ObjectStoreError) -> [ListedObject] {

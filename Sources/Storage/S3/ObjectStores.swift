@@ -9,30 +9,35 @@ package enum ObjectStores {
   ) throws(ObjectStoreError) -> any ObjectStore {
     switch location {
     case .directory(let path): return try DirectoryStore(existing: path)
-    case .bucket(let address):
-      let client = try client(address, keys)
-      let store = try BucketStore(client)
-      guard try store.isEstablished() else {
-        throw .misconfigured(reason: "there is no object store in the bucket \(address.bucket) yet")
-      }
-      return store
+    case .bucket(let address): return try existing(BucketStore(client(address, keys)), address)
     }
   }
 
-  /// The store of coffer-sync; `isFirst` makes one if there is none. A bucket is tried out.
+  /// The store of coffer-sync; `isFirst` makes one if there is none. A bucket is tried out. With `givesLinks` clients
+  /// may read objects from it themselves.
   package static func serve(
-    _ location: ObjectsLocation, _ keys: BucketKeys?, isFirst: Bool
+    _ location: ObjectsLocation, _ keys: BucketKeys?, isFirst: Bool, givesLinks: Bool = false
   ) throws(ObjectStoreError) -> any ObjectStore {
     switch location {
     case .directory(let path):
       return isFirst ? try DirectoryStore(directory: path) : try DirectoryStore(existing: path)
     case .bucket(let address):
-      try BucketProbe.run(client(address, keys))
-      guard isFirst else { return try open(location, keys) }
-      let store = try BucketStore(client(address, keys))
+      let client = try client(address, keys)
+      try BucketProbe.run(client)
+      let store = try BucketStore(client, givesLinks: givesLinks)
+      guard isFirst else { return try existing(store, address) }
       try store.establish()
       return store
     }
+  }
+
+  private static func existing(
+    _ store: BucketStore, _ address: BucketAddress
+  ) throws(ObjectStoreError) -> BucketStore {
+    guard try store.isEstablished() else {
+      throw .misconfigured(reason: "there is no object store in the bucket \(address.bucket) yet")
+    }
+    return store
   }
 
   private static func client(
@@ -40,7 +45,9 @@ package enum ObjectStores {
   ) throws(ObjectStoreError) -> BucketClient {
     guard let keys = keys ?? .ofEnvironment() else {
       throw .misconfigured(
-        reason: "a bucket needs COFFER_OBJECTS_KEY, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+        reason:
+          "a bucket needs COFFER_OBJECTS_KEY, COFFER_OBJECTS_KEY_FILE, or AWS_ACCESS_KEY_ID and "
+          + "AWS_SECRET_ACCESS_KEY")
     }
     return BucketClient(address, keys)
   }

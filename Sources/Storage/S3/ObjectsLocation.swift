@@ -1,3 +1,5 @@
+internal import Objects
+
 /// Where large contents are stored.
 package enum ObjectsLocation: Sendable, Equatable {
   case directory(String)
@@ -6,6 +8,11 @@ package enum ObjectsLocation: Sendable, Equatable {
   /// Nil for a bucket.
   package var directory: String? {
     if case .directory(let path) = self { path } else { nil }
+  }
+
+  /// The largest content that can be stored there; nil if only the disk limits it.
+  package var contentByteCountMax: Int64? {
+    if case .bucket = self { Int64(BucketClient.partCountMax) * ObjectParts.byteCount } else { nil }
   }
 
   /// `file:///<directory>`, or the form of a bucket. Nil for anything else.

@@ -3,7 +3,7 @@ internal import Crypto
 internal import Glibc
 internal import Objects
 
-/// A file without a name, in TMPDIR or /var/tmp. It goes with the process. One thread at a time may use it.
+/// A file without a name, in TMPDIR or /var/tmp. It goes with the process. One thread at a time may write.
 final class SpoolFile {
   private let open: OpenFile
   private(set) var byteCount: Int64 = 0
@@ -20,17 +20,12 @@ final class SpoolFile {
   private static let temporary = 0o20_000_000 | O_DIRECTORY
 
   func write(_ bytes: RawSpan) throws(ObjectStoreError) {
-    var offset = 0
-    while offset < bytes.byteCount {
-      let count = unsafe bytes.withUnsafeBytes { bytes in
-        unsafe Glibc.write(open.descriptor, bytes.baseAddress! + offset, bytes.count - offset)
-      }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw Self.failure("write") }
-      offset += count
-    }
+    guard writeAll(bytes, to: open.descriptor) else { throw Self.failure("write") }
     byteCount += Int64(bytes.byteCount)
   }
+
+  /// What has been written. Any thread may read it, while more is written.
+  var bytes: SpooledBytes { SpooledBytes(file: open, byteCount: byteCount) }
 
   /// The file, from its beginning. Nothing may be written after this.
   func file() -> OpenFile {
@@ -38,21 +33,27 @@ final class SpoolFile {
     return OpenFile(owning: fcntl(open.descriptor, F_DUPFD_CLOEXEC, 0), byteCount: byteCount)
   }
 
-  func digest(of range: Range<Int64>) throws(ObjectStoreError) -> [UInt8] {
+  fileprivate static func failure(_ action: String) -> ObjectStoreError {
+    .unavailable(reason: "cannot \(action) a temporary file: \(systemError())")
+  }
+}
+
+/// The first bytes of a spool file.
+struct SpooledBytes: Sendable {
+  let file: OpenFile
+  let byteCount: Int64
+
+  func digest() throws(ObjectStoreError) -> [UInt8] {
     let stream = SHA256Stream()
     var buffer = [UInt8](repeating: 0, count: 1 << 17)
-    var position = range.lowerBound
-    while position < range.upperBound {
-      let wanted = min(buffer.count, Int(range.upperBound - position))
-      let count = unsafe pread(open.descriptor, &buffer, wanted, off_t(position))
-      guard count > 0 else { throw Self.failure("read") }
+    var position: Int64 = 0
+    while position < byteCount {
+      let wanted = min(buffer.count, Int(byteCount - position))
+      let count = unsafe pread(file.descriptor, &buffer, wanted, off_t(position))
+      guard count > 0 else { throw SpoolFile.failure("read") }
       stream.update(unsafe buffer.span.extracting(0..<count).bytes)
       position += Int64(count)
     }
     return stream.finalize()
-  }
-
-  private static func failure(_ action: String) -> ObjectStoreError {
-    .unavailable(reason: "cannot \(action) a temporary file: \(systemError())")
   }
 }

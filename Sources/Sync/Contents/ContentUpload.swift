@@ -80,6 +80,10 @@ struct ContentUpload: Sendable {
       }
     }
 
+    func pause(_ proceed: @escaping @Sendable () -> Void) -> Bool {
+      state.withLock { $0.writer?.pause(proceed) ?? false }
+    }
+
     /// Makes the object durable if its bytes are the promised ones.
     func settle() throws {
       let writer = try state.withLock { state in

@@ -21,11 +21,13 @@ private struct FetchedObject: BlockSource {
 struct Download {
   private let tag: EntityTag
   private let body: Response.Body
+  /// Where the client may fetch the content itself; nil if the server sends it.
+  private let link: String?
 
   init(_ found: Contents.Found, _ objects: any ObjectStore, pool: WorkPool) throws {
     tag = EntityTag(version: found.version)
     switch found.place {
-    case .bytes(let bytes): body = .bytes(bytes)
+    case .bytes(let bytes): (body, link) = (.bytes(bytes), nil)
     case .object(let id):
       // Replaced content stays for minutes after its row changed, so a missing object is damage, not a race.
       guard let file = try objects.open(id) else {
@@ -39,8 +41,9 @@ struct Download {
         throw Refusal.contentMissing
       }
       switch file {
-      case .file(let file): body = .file(file, range: 0..<file.byteCount)
+      case .file(let file): (body, link) = (.file(file, range: 0..<file.byteCount), nil)
       case .distant(let object):
+        link = object.link()
         body = .blocks(
           FetchedObject(object: object, owner: found.owner, pool: pool), range: 0..<object.byteCount
         )
@@ -48,14 +51,24 @@ struct Download {
     }
   }
 
-  /// 200; 206 for a range; 304 for content that the client has.
-  func response(to head: RequestHead) throws -> Response {
+  /// 200; 206 for a range; 304 for content that the client has; 307 to where the client may fetch it. Returns the
+  /// bytes of content, too, that the client gets by it.
+  func response(to head: RequestHead) throws -> (response: Response, byteCount: Int64) {
     switch try Preconditions(head.headers).evaluate(current: tag, isSafe: true) {
     case .holds:
-      return try .content(
+      let response = try Response.content(
         body, tag: tag, for: head, headers: [("Content-Type", "application/octet-stream")])
+      let byteCount = response.body.byteCount
+      guard head.method != "HEAD" else { return (response, 0) }
+      guard let link else { return (response, byteCount) }
+      return (
+        Response(
+          status: 307,
+          headers: [("Location", link), ("ETag", tag.field)],
+          body: .bytes([])), byteCount
+      )
     case .notModified:
-      return Response(status: 304, headers: [("ETag", tag.field)], body: .bytes([]))
+      return (Response(status: 304, headers: [("ETag", tag.field)], body: .bytes([])), 0)
     case .failed:
       throw Refusal.versionChanged(current: Int64(tag.opaque) ?? 0)
     }

@@ -86,12 +86,6 @@ enum Reservations {
     ) { row in (try row.id(0), try row.optionalID(1)) }
   }
 
-  /// Whether a reservation protects the object.
-  static func exists(_ reader: Reader, _ id: Identifier) throws -> Bool {
-    try reader.first("SELECT 1 FROM sync.reservations WHERE object_id = $1", .id(id)) { _ in true }
-      ?? false
-  }
-
   /// Ends a reservation whose object becomes visible in this transaction.
   static func consume(
     _ transaction: Transaction, _ id: Identifier, of caller: Caller, identity: [UInt8]?,

@@ -32,7 +32,6 @@ package enum Refusal: AnswerableError, Equatable {
   case uploadNotFound
   case uploadLost
   case uploadBusy
-  case uploadsNotResumable
   case uploadVersionUnsupported
   case tusVersionUnsupported
   case uploadFieldInvalid(_ name: String, _ rule: String)
@@ -136,7 +135,7 @@ package enum Refusal: AnswerableError, Equatable {
         409, "upload_superseded", "Sent again meanwhile",
         "The same upload was sent again, and that attempt continues. Nothing was stored by this one."
       )
-    case .uploadNotFound, .uploadLost, .uploadBusy, .uploadsNotResumable, .uploadVersionUnsupported,
+    case .uploadNotFound, .uploadLost, .uploadBusy, .uploadVersionUnsupported,
       .tusVersionUnsupported, .uploadFieldInvalid, .uploadMediaTypeInvalid, .uploadTooLarge,
       .uploadOffsetWrong, .uploadTooLong, .uploadTooShort, .uploadDigestWrong:
       uploadProblem

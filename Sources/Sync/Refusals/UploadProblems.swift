@@ -14,10 +14,6 @@ extension Refusal {
         503, "upload_busy", "Upload busy",
         "An earlier request has not let go of this upload. Try again shortly.",
         retryAfterSeconds: 1)
-    case .uploadsNotResumable:
-      Problem(
-        501, "uploads_not_resumable", "Uploads not resumable",
-        "This server's object store takes a content only whole. Send it with one PUT.")
     case .uploadVersionUnsupported:
       Problem(
         400, "upload_version_unsupported", "Upload protocol not supported",

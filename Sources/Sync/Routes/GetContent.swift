@@ -48,14 +48,18 @@ struct GetContent: SyncRead {
   }
 
   func respond(_ found: Contents.Found, to request: AccountRequest) throws -> Response {
-    let response = try Download(found, host.objects, pool: host.pool).response(to: request.head)
+    let (response, byteCount) = try Download(found, host.objects, pool: host.pool)
+      .response(to: request.head)
     // The client's own cache may keep the ciphertext of a version for ever. It asks whether the latest is still that.
+    // A link to the object store ends soon.
     let isVersion = try Self.version(request) != nil
     request.head.answerFields.set(
-      "Cache-Control", isVersion ? "private, max-age=31536000, immutable" : "private, no-cache")
-    if request.head.method != "HEAD" {
-      request.credentials.meter.charge(Price.content(response.body.byteCount), for: .content)
-      host.transfers.sent(response.body.byteCount, of: found.owner)
+      "Cache-Control",
+      response.status == 307
+        ? "no-store" : isVersion ? "private, max-age=31536000, immutable" : "private, no-cache")
+    if byteCount > 0 {
+      request.credentials.meter.charge(Price.content(byteCount), for: .content)
+      host.transfers.sent(byteCount, of: found.owner)
     }
     return response
   }

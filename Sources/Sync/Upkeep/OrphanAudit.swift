@@ -47,8 +47,11 @@ package struct OrphanAudit {
   ) throws -> (deleted: Found, left: Found) {
     var (deleted, left) = (Found(), Found())
     let old = try objects.list(beginningWith: byte).filter { $0.written < now - Self.grace }
-    for object in try unnamed(old) {
-      if try deletes && !objects.isHeld() {
+    let orphans = try unnamed(old)
+    // Once, and after they were found: a hold that is taken later needs none of them.
+    let deletes = try deletes && !orphans.isEmpty && !objects.isHeld()
+    for object in orphans {
+      if deletes {
         try objects.delete(object.key)
         deleted.add(object)
       } else {
@@ -56,6 +59,22 @@ package struct OrphanAudit {
       }
     }
     return (deleted, left)
+  }
+
+  /// The uploads that began, or were last written to, before `moment` and that no reservation protects.
+  package func leftovers(before moment: Instant) throws -> [Identifier] {
+    let old = try objects.leftovers(before: moment)
+    var live: Set<Identifier> = []
+    for list in SQLList.slices(of: old.map { .id($0) }, after: 0) {
+      live.formUnion(
+        try database.read { reader in
+          try reader.rows(
+            "SELECT object_id FROM sync.reservations WHERE object_id IN (\(list.parameters))",
+            values: list.values
+          ) { row in try row.id(0) }
+        })
+    }
+    return old.filter { !live.contains($0) }
   }
 
   private func unnamed(_ objects: [ListedObject]) throws -> [ListedObject] {

@@ -162,10 +162,9 @@ package final class Sweeper: Sendable {
         { [self] in try collect(now) },
         { [self] in
           // By the machine's clock, like the times of the file system.
-          for id in try objects.leftovers(before: Clock.system.now() - Reservations.lifetime)
-          where try !database.read({ try Reservations.exists($0, id) }) {
-            try deleteLeftover(id)
-          }
+          let left = try OrphanAudit(database, objects)
+            .leftovers(before: Clock.system.now() - Reservations.lifetime)
+          for id in left { try deleteLeftover(id) }
         },
       ] + upkeep(isUrgent: false).map { work in { [self] in try untilDone(work.slice) } })
   }

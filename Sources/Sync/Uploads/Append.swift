@@ -12,9 +12,6 @@ internal import Storage
 /// About every 8 MiB what has arrived is made durable and recorded, so that a crash costs at most that much. It
 /// ends as soon as a newer request takes over the upload.
 final class Append: BodySink {
-  /// Also the part size of an object store that takes parts of one size only.
-  static let partByteCount: Int64 = 8 << 20
-
   let upload: ResumableUpload
   private let writer: any ResumableWriter
   private let host: ProtocolHost
@@ -30,6 +27,8 @@ final class Append: BodySink {
     var marks: [(offset: Int64, hash: ResumableSHA256)] = []
     var isSaving = false
     var isSuperseded = false
+    /// Whether the store has lost bytes that the row counts.
+    var isLost = false
     var check: ContentDigestCheck?
   }
 
@@ -56,7 +55,7 @@ final class Append: BodySink {
     let isDue = try state.withLock { state in
       guard !state.isSuperseded else { throw Refusal.uploadSuperseded }
       state.check?.update(bytes)
-      try writer.write(bytes)
+      do throws(ObjectStoreError) { try writer.write(bytes) } catch { throw state.refusal(error) }
       let markCount = state.marks.count
       state.add(bytes)
       guard state.marks.count > markCount, !state.isSaving else { return false }
@@ -72,15 +71,19 @@ final class Append: BodySink {
     if !accepted { state.withLock { $0.isSaving = false } }
   }
 
+  func pause(_ proceed: @escaping @Sendable () -> Void) -> Bool { writer.pause(proceed) }
+
   /// Makes durable and records what has arrived. Blocks.
   func save(isLast: Bool = false) throws {
     if isLast { state.withLock { $0.marks.append(($0.offset, $0.hash)) } }
     // One after the other: a later row never holds less than an earlier one.
-    try saving.withLock { _ in try saveMark() }
+    try saving.withLock { _ in try saveMark(isLast: isLast) }
   }
 
-  private func saveMark() throws {
-    let checkpoint = try writer.checkpoint()
+  private func saveMark(isLast: Bool) throws {
+    let checkpoint = try store { () throws(ObjectStoreError) in
+      try writer.checkpoint(isLast: isLast)
+    }
     let mark = state.withLock { state in
       defer { state.marks.removeAll { $0.offset <= checkpoint.byteCount } }
       return state.marks.last { $0.offset <= checkpoint.byteCount }
@@ -110,7 +113,18 @@ final class Append: BodySink {
   var digest: [UInt8] { state.withLock { $0.hash.digest } }
 
   /// Makes the complete object visible under its key. Blocks.
-  func finish() throws { try writer.finish() }
+  func finish() throws {
+    try store { () throws(ObjectStoreError) in try writer.finish() }
+  }
+
+  /// Whether the store has lost bytes of the upload, so that it cannot continue.
+  var isLost: Bool { state.withLock { $0.isLost } }
+
+  private func store<Value>(_ body: () throws(ObjectStoreError) -> Value) throws -> Value {
+    do throws(ObjectStoreError) { return try body() } catch {
+      throw state.withLock { $0.refusal(error) }
+    }
+  }
 
   /// Records what has arrived and lets the upload wait for another request. Blocks.
   func suspend() {
@@ -136,16 +150,23 @@ final class Append: BodySink {
 }
 
 extension Append.State {
+  /// What a failure of the store means to the client.
+  fileprivate mutating func refusal(_ error: ObjectStoreError) -> any Error {
+    guard error == .incomplete else { return error }
+    isLost = true
+    return Refusal.uploadLost
+  }
+
   /// Adds bytes to the digest, and notes it at the end of each part.
   fileprivate mutating func add(_ bytes: RawSpan) {
     var start = 0
     while start < bytes.byteCount {
-      let room = Int(Append.partByteCount - offset % Append.partByteCount)
+      let room = Int(ObjectParts.byteCount - offset % ObjectParts.byteCount)
       let end = min(bytes.byteCount, start + room)
       hash.update(bytes.extracting(start..<end))
       offset += Int64(end - start)
       start = end
-      if offset % Append.partByteCount == 0 { marks.append((offset, hash)) }
+      if offset % ObjectParts.byteCount == 0 { marks.append((offset, hash)) }
     }
   }
 }

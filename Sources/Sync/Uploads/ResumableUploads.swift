@@ -114,30 +114,36 @@ struct ResumableUploads: Sendable {
 
   // MARK: Opening
 
-  /// Opens an upload that the request has taken over. The request before may need a moment to let go.
+  /// Opens an upload that the request has taken over, by the pool, since a store may read what it has of it. The
+  /// request before may need a moment to let go.
   func open(
     _ upload: ResumableUpload, digest: ContentDigest? = nil,
     until end: MonotonicTime = .now() + uploadPatience,
     _ done: @escaping @Sendable (Result<Append, any Error>) -> Void
   ) {
     endOlder(than: upload)
-    guard let objects = host.objects as? any ResumableStore else {
-      return done(.failure(Refusal.uploadsNotResumable))
+    let accepted = host.pool.submit(for: upload.owner) {
+      do throws(ObjectStoreError) {
+        let writer = try host.objects.resume(upload.object, at: upload.progress.checkpoint)
+        done(.success(Append(upload, writer, host, underWay, digest: digest)))
+      } catch .busy {
+        let accepted =
+          MonotonicTime.now() < end
+          && later.submit { open(upload, digest: digest, until: end, done) }
+        if !accepted { done(.failure(Refusal.uploadBusy)) }
+      } catch .incomplete {
+        lose(upload)
+        done(.failure(Refusal.uploadLost))
+      } catch {
+        done(.failure(error))
+      }
     }
-    do throws(ObjectStoreError) {
-      let writer = try objects.resume(upload.object, at: upload.progress.checkpoint)
-      done(.success(Append(upload, writer, host, underWay, digest: digest)))
-    } catch .busy {
-      let accepted =
-        MonotonicTime.now() < end
-        && later.submit { open(upload, digest: digest, until: end, done) }
-      if !accepted { done(.failure(Refusal.uploadBusy)) }
-    } catch .incomplete {
-      Log.error("upload.lost", ["object": upload.object.description])
-      forget(upload)
-      done(.failure(Refusal.uploadLost))
-    } catch {
-      done(.failure(error))
-    }
+    if !accepted { done(.failure(DatabaseError.busy(retryAfterSeconds: 1))) }
+  }
+
+  /// Ends an upload whose bytes the store has lost.
+  func lose(_ upload: ResumableUpload) {
+    Log.error("upload.lost", ["object": upload.object.description])
+    forget(upload)
   }
 }

@@ -12,7 +12,10 @@ extension ResumableUploads {
     defer { append.close() }
     request.meter.charge(Price.content(request.append?.byteCount ?? 0), for: .content)
     var upload = append.upload
-    try append.save(isLast: true)
+    do { try append.save(isLast: true) } catch {
+      if append.isLost { lose(upload) }
+      throw error
+    }
     if append.offset > upload.offset {
       upload.expires = host.clock.now() + ResumableUpload.lifetime
     }

@@ -165,7 +165,11 @@ extension ResumableUploads {
         }
       },
       abandon: {
-        if !host.pool.submit(for: append.upload.owner, { append.suspend() }) { append.close() }
+        let accepted = host.pool.submit(for: append.upload.owner) {
+          append.suspend()
+          if append.isLost { lose(append.upload) }
+        }
+        if !accepted { append.close() }
       })
   }
 

@@ -67,7 +67,6 @@ extension ResumableUploads {
   ) throws -> Step<Admission> {
     try host.database.step(after: host.gate.inquiry(request.credentials)) {
       let dialect = try dialect()
-      guard host.objects is any ResumableStore else { throw Refusal.uploadsNotResumable }
       let announced = try AnnouncedContent(request, byteCountMax: host.limits.contentByteCountMax)
       let hasBody = (request.head.contentLength ?? 0) > 0
       if !hasBody { _ = try request.checked([]) }

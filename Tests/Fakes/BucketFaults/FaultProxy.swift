@@ -18,6 +18,10 @@ package final class FaultProxy: Sendable {
     case slow(Int64)
     /// The service does what is asked, and no one hears of it.
     case lostAnswer
+    /// The client's connection ends without an answer, and the service gets the request only in `land`.
+    case late
+    /// 400 ExpiredToken, as for credentials that have ended.
+    case expired
     /// A list without what was just written.
     case emptyList
     /// 404 NoSuchUpload.
@@ -36,6 +40,7 @@ package final class FaultProxy: Sendable {
   private let upstream: UInt16
   private let rules = Locked<[Rule]>([])
   private let hits = Locked(0)
+  private let late = Locked<[[UInt8]]>([])
 
   /// `upstream` is a port of this machine.
   package init?(before upstream: UInt16) {
@@ -52,7 +57,7 @@ package final class FaultProxy: Sendable {
     }
     port = UInt16(bigEndian: name.sin_port)
     guard isBound else { return nil }
-    let (rules, hits) = (self.rules, self.hits)
+    let (rules, hits, late) = (self.rules, self.hits, self.late)
     _ = Thread {
       // No one joins these threads.
       pthread_detach(pthread_self())
@@ -61,7 +66,7 @@ package final class FaultProxy: Sendable {
         if client < 0 { return }
         _ = Thread {
           pthread_detach(pthread_self())
-          Exchange(client: client, upstream: upstream) { method, target in
+          FaultyExchange(client: client, upstream: upstream, late: late) { method, target in
             rules.withLock { rules in
               guard
                 let place = rules.firstIndex(where: {
@@ -88,8 +93,19 @@ package final class FaultProxy: Sendable {
     rules.withLock { $0.append(Rule(method: method, part: part, fault: fault, count: count)) }
   }
 
+  /// Ends all faults.
+  package func recover() { rules.withLock { $0 = [] } }
+
   /// How many requests suffered.
   package var hitCount: Int { hits.withLock { $0 } }
+
+  /// Passes on the requests that were `late`, in their order. Returns the status of each.
+  package func land() -> [Int] {
+    late.withLock { late in
+      defer { late = [] }
+      return late.map { FaultyExchange.status(of: $0, upstream) }
+    }
+  }
 
   static func local(port: UInt16) -> sockaddr_in {
     var name = sockaddr_in()

@@ -2,37 +2,26 @@ import Base
 import Configuration
 import Crypto
 import Glibc
+import HTTPClient
 import JSON
 import Objects
 import S3
+import Storage
+import TestBuckets
 import TestDevices
 import TestEngines
 import TestFiles
 import Testing
 
-/// The S3 services that `ops/objects` started: COFFER_TEST_BUCKETS names them.
-private let buckets: [String] = {
-  let names = Launch.environment()["COFFER_TEST_BUCKETS"] ?? ""
-  return names.split(separator: " ").map(String.init)
-}()
-
 /// The programs with large contents in a bucket.
-@Suite(.serialized, .enabled(if: !buckets.isEmpty, "COFFER_TEST_BUCKETS is not set"))
+@Suite(.serialized, .enabled(if: !TestBucket.all.isEmpty, "COFFER_TEST_BUCKETS is not set"))
 struct BucketTests {
-  private static let keys = "coffertest:coffertestsecret"
-
   private let scratch: ScratchDirectory
 
   init() throws { scratch = try ScratchDirectory() }
 
-  /// A prefix of its own in the bucket.
-  private static func fresh(_ bucket: String) -> String {
-    let halves = bucket.split(separator: "?", maxSplits: 1)
-    return "\(halves[0])/\(Random.identifier())?\(halves[1])"
-  }
-
   private func install(
-    _ bucket: String, _ engine: TestEngine = .sqlite, keys: String = keys
+    _ bucket: String, _ engine: TestEngine = .sqlite, keys: String = TestBucket.keyText
   ) throws -> Installation {
     try Installation(
       engine, startingAt: Clock.system.now(),
@@ -50,15 +39,15 @@ struct BucketTests {
 
   private static func objectCount(_ location: String) throws -> Int {
     let store = try ObjectStores.open(
-      #require(ObjectsLocation(location)), BucketKeys(keys))
+      #require(ObjectsLocation(location)), TestBucket.keys)
     return try (UInt8.min...UInt8.max).reduce(0) { try $0 + store.list(beginningWith: $1).count }
   }
 
-  @Test(arguments: TestEngine.available, buckets)
+  @Test(arguments: TestEngine.available, TestBucket.all)
   func `documents go to a bucket and come back, whole and in parts, until they are erased`(
-    _ engine: TestEngine, _ bucket: String
+    _ engine: TestEngine, _ bucket: TestBucket
   ) throws {
-    let location = Self.fresh(bucket)
+    let location = bucket.freshName()
     let installation = try install(location, engine)
     let sync = try installation.start(.sync)
     let device = try installation.device(of: sync)
@@ -126,13 +115,57 @@ struct BucketTests {
     }
   }
 
-  @Test(arguments: buckets)
-  func `keys, buckets and names that are wrong end the start with one line`(_ bucket: String) throws
+  @Test(arguments: TestBucket.all)
+  func `clients fetch large content from the bucket if the operator wants that`(
+    _ bucket: TestBucket
+  ) throws {
+    let installation = try Installation(
+      settings: [
+        "COFFER_OBJECTS": bucket.freshName(), "COFFER_OBJECTS_KEY": TestBucket.keyText,
+        "COFFER_OBJECTS_DIRECT": "on",
+      ])
+    let sync = try installation.start(.sync)
+    let device = try installation.device(of: sync)
+    let (small, large) = (Random.bytes(10_000), Random.bytes(100_000))
+    let documents = try [small, large].map { content in
+      let (id, _) = try device.create()
+      #expect(try device.put(id, content, ifMatch: "\"0\"").status == 200)
+      return id
+    }
+    #expect(try device.get("/v1/files/\(documents[0])/content").holds(small))
+    let target = "/v1/files/\(documents[1])/content"
+    let answer = try device.get(target)
+    #expect(answer.status == 307 && answer.body.isEmpty)
+    #expect(answer.header("cache-control") == "no-store")
+    let link = try #require(answer.header("location"))
+    let client = HTTPClient()
+    #expect(try client.send("GET", link, timeout: .seconds(10)).body == large)
+    let part = try device.get(target, headers: [("Range", "bytes=10-19")])
+    #expect(part.status == 307)
+    let tag = try #require(answer.header("etag"))
+    #expect(try device.get(target, headers: [("If-None-Match", tag)]).status == 304)
+    let stranger = try installation.device(of: sync)
+    #expect(try stranger.get(target).status == 404)
+    #expect(sync.stop() == .exited(0))
+    let database = try Database.open(installation.location, owning: .sync)
+    defer { database.close() }
+    let sent = try database.read { reader in
+      try reader.first("SELECT CAST(sum(sent_bytes) AS BIGINT) FROM sync.transfers") { row in
+        try row.integer(0)
+      }
+    }
+    #expect(sent == 110_010)
+  }
+
+  @Test(arguments: TestBucket.all)
+  func `keys, buckets and names that are wrong end the start with one line`(_ bucket: TestBucket)
+    throws
   {
     let cases = [
-      (Self.fresh(bucket), "coffertest:wrongsecretwrong", "keys"),
+      (bucket.freshName(), "coffertest:wrongsecretwrong", "keys"),
       (
-        bucket.replacing("s3://coffer", with: "s3://no-bucket-\(Random.identifier())"), Self.keys,
+        bucket.text.replacing("s3://coffer", with: "s3://no-bucket-\(Random.identifier())"),
+        TestBucket.keyText,
         "there is no bucket"
       ),
     ]
@@ -145,9 +178,9 @@ struct BucketTests {
     }
   }
 
-  @Test(arguments: buckets)
-  func `a bucket is of one database at a time`(_ bucket: String) throws {
-    let location = Self.fresh(bucket)
+  @Test(arguments: TestBucket.all)
+  func `a bucket is of one database at a time`(_ bucket: TestBucket) throws {
+    let location = bucket.freshName()
     let owner = try install(location).start(.sync)
     let refused = try install(location).launch(.sync)
     #expect(refused.process.wait(within: .seconds(60)) == .exited(69))

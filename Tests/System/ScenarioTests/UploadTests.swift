@@ -4,6 +4,8 @@ import Crypto
 import Glibc
 import JSON
 import RawClient
+import Storage
+import TestBuckets
 import TestDevices
 import TestEngines
 import TestFiles
@@ -11,6 +13,32 @@ import Testing
 
 /// Resumable uploads through the real program: it is killed and replaced, and clients of others send to it.
 @Suite struct UploadTests {
+  /// Where large contents are.
+  enum Place: Sendable, CustomTestStringConvertible {
+    case directory
+    case bucket(TestBucket)
+
+    static let all: [Place] = [.directory] + TestBucket.all.map { .bucket($0) }
+
+    var testDescription: String {
+      switch self {
+      case .directory: "directory"
+      case .bucket(let bucket): bucket.description
+      }
+    }
+
+    func install(_ engine: TestEngine = .sqlite, _ settings: [String: String] = [:]) throws
+      -> Installation
+    {
+      var settings = settings
+      if case .bucket(let bucket) = self {
+        settings["COFFER_OBJECTS"] = bucket.freshName()
+        settings["COFFER_OBJECTS_KEY"] = TestBucket.keyText
+      }
+      return try Installation(engine, settings: settings)
+    }
+  }
+
   /// A document of an account with room, and content for it in a file.
   private struct Scene {
     static let partByteCount = 8 << 20
@@ -80,9 +108,9 @@ import Testing
     func isStored(_ device: TestDevice) throws -> Bool { try device.get(target).holds(content) }
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: TestEngine.available, Place.all)
   func `an upload survives the death of its program, and sends at most one part again`(
-    engine: TestEngine
+    engine: TestEngine, place: Place
   ) throws {
     let plans = try ScratchDirectory()
     let catalogue = plans.path + "/plans.json"
@@ -90,7 +118,7 @@ import Testing
       {"version": "large", "free": {"id": "free", "title": "Free", "bytes": 100000000}, "plans": []}
       """
     try Files.write(Array(plan.utf8), to: catalogue)
-    let installation = try Installation(engine, settings: ["COFFER_PLANS": catalogue])
+    let installation = try place.install(engine, ["COFFER_PLANS": catalogue])
     let sync = try installation.start(.sync)
     let scene = try Scene(engine, installation, sync, byteCount: 3 * Scene.partByteCount)
     let url = try scene.create()
@@ -102,7 +130,7 @@ import Testing
     )
     let sent = 2 * Scene.partByteCount + 100_000
     client.send(Array(scene.content[..<sent]))
-    usleep(1_000_000)
+    try waitUntil(2 * Scene.partByteCount, isDurableIn: installation)
     sync.kill()
     let next = try installation.start(.sync, port: sync.port)
     let offset = try scene.offset(url, of: scene.device)
@@ -124,11 +152,11 @@ import Testing
     #expect(!sync.words.contains(url.split(separator: "/").last!))
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: TestEngine.available, Place.all)
   func `another instance continues an upload while the first still receives it`(
-    engine: TestEngine
+    engine: TestEngine, place: Place
   ) throws {
-    let installation = try Installation(engine)
+    let installation = try place.install(engine)
     let (first, second) = (try installation.start(.sync), try installation.start(.sync))
     let scene = try Scene(engine, installation, first, byteCount: 300_000)
     let url = try scene.create()
@@ -149,9 +177,12 @@ import Testing
   }
 
   @Test(
-    .enabled(if: Shell.python != nil, "COFFER_PYTHON is not set"), arguments: ["tuspy", "aiotus"])
-  func `an independent client of tus uploads a document`(client: String) throws {
-    let installation = try Installation()
+    .enabled(if: Shell.python != nil, "COFFER_PYTHON is not set"), arguments: ["tuspy", "aiotus"],
+    Place.all)
+  func `an independent client of tus uploads a document`(client: String, place: Place)
+    throws
+  {
+    let installation = try place.install()
     let sync = try installation.start(.sync)
     let scene = try Scene(.sqlite, installation, sync, byteCount: 700_000)
     let run = try tus(client, scene, sync)
@@ -159,9 +190,11 @@ import Testing
     #expect(try scene.isStored(scene.device))
   }
 
-  @Test(.enabled(if: Shell.python != nil, "COFFER_PYTHON is not set"))
-  func `tuspy continues after the program was killed and started again`() throws {
-    let installation = try Installation()
+  @Test(.enabled(if: Shell.python != nil, "COFFER_PYTHON is not set"), arguments: Place.all)
+  func `tuspy continues after the program was killed and started again`(place: Place)
+    throws
+  {
+    let installation = try place.install()
     let sync = try installation.start(.sync)
     let scene = try Scene(.sqlite, installation, sync, byteCount: 700_000)
     let begun = try tus("tuspy", scene, sync, ["--stop-at", "300000"])
@@ -174,8 +207,9 @@ import Testing
     #expect(try scene.isStored(scene.device))
   }
 
-  @Test func `curl uploads a document in two parts by hand`() throws {
-    let installation = try Installation()
+  @Test(arguments: Place.all)
+  func `curl uploads a document in two parts by hand`(place: Place) throws {
+    let installation = try place.install()
     let sync = try installation.start(.sync)
     let scene = try Scene(.sqlite, installation, sync, byteCount: 300_000)
     func curl(_ method: String, _ target: String, _ headers: [String], _ more: String = "")
@@ -239,6 +273,21 @@ import Testing
     // Another upload of the file begins anew, and is judged as any write.
     let again = try send()
     #expect(again.end == .exited(1) && again.output.contains("version_changed"), "\(again.output)")
+  }
+
+  /// Waits for the row of the only upload.
+  private func waitUntil(_ byteCount: Int, isDurableIn installation: Installation) throws {
+    let database = try Database.open(installation.location, owning: .sync)
+    defer { database.close() }
+    let deadline = MonotonicTime.now() + .seconds(60)
+    while true {
+      let durable = try database.read { reader in
+        try reader.first("SELECT durable_bytes FROM sync.uploads") { row in try row.integer(0) }
+      }
+      if durable ?? 0 >= Int64(byteCount) { return }
+      try #require(MonotonicTime.now() < deadline, "\(durable ?? 0) bytes are durable")
+      usleep(100_000)
+    }
   }
 
   private func tus(

@@ -272,6 +272,50 @@ struct SettingsTests {
     #expect(try problems(environment) == [])
   }
 
+  @Test func `a bucket's keys are in their setting or in a file, not in both`() throws {
+    let file = try ScratchFile("AKIA:secret\n")
+    let environment = Self.complete.merging(["COFFER_OBJECTS_KEY_FILE": file.path]) { $1 }
+    let configuration = try SyncConfiguration(Settings(.coffer, environment: environment))
+    #expect(configuration.objectsKeys != nil)
+    let wrong = try ScratchFile("AKIA\n")
+    let cases = [
+      (["COFFER_OBJECTS_KEY_FILE": wrong.path], "is not <access key id>:<secret access key>"),
+      (
+        ["COFFER_OBJECTS_KEY_FILE": file.path, "COFFER_OBJECTS_KEY": "A:b"],
+        "is set beside COFFER_OBJECTS_KEY"
+      ),
+    ]
+    for (settings, rule) in cases {
+      #expect(
+        try problems(Self.complete.merging(settings) { $1 }) == [
+          "COFFER_OBJECTS_KEY_FILE (environment): \(rule)"
+        ])
+    }
+  }
+
+  @Test func `downloads from the store itself need a bucket, and a bucket takes 10,000 parts`()
+    throws
+  {
+    let bucket = ["COFFER_OBJECTS": "s3://photos?region=eu-central-1"]
+    let direct = ["COFFER_OBJECTS_DIRECT": "on"]
+    let large = ["COFFER_CONTENT_BYTES_MAX": "83886080001"]
+    func problems(_ settings: [String: String]...) throws -> [String] {
+      try self.problems(settings.reduce(Self.complete) { $0.merging($1) { $1 } })
+    }
+    #expect(try problems(bucket, direct) == [])
+    #expect(
+      try problems(direct) == [
+        "COFFER_OBJECTS_DIRECT (environment): needs a bucket in COFFER_OBJECTS"
+      ])
+    #expect(try problems(large) == [])
+    #expect(
+      try problems(bucket, large) == [
+        "COFFER_CONTENT_BYTES_MAX (environment): a bucket takes at most 83886080000 bytes"
+      ])
+    let configuration = try SyncConfiguration(Settings(.coffer, environment: Self.complete))
+    #expect(!configuration.isDirect)
+  }
+
   @Test func `a virtual clock is refused in production`() throws {
     let clock = try ScratchFile("1767607200000\n")
     let environment = Self.complete.merging(["COFFER_TEST_CLOCK": clock.path]) { $1 }

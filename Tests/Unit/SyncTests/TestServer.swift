@@ -41,7 +41,7 @@ final class TestServer: Sendable {
     options: DatabaseOptions = DatabaseOptions(),
     paid: [Plan] = [Plan(id: "premium", title: "Premium", byteCount: 30_000_000_000)],
     formerPlanDays: Int64 = Catalogue.formerPlanDaysUsual,
-    protocols: [any ProtocolRoom.Type] = [FileTrees.self],
+    protocols: [any ProtocolRoom.Type] = [FileTrees.self], objects: (any ObjectStore)? = nil,
     uptime: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now,
     observe: (@Sendable (TestDevice.Signed, Answer) -> Void)? = nil
   ) throws {
@@ -54,7 +54,8 @@ final class TestServer: Sendable {
     clock = other?.clock ?? TestClock(Instant(seconds: 1_780_000_000))
     database = try Database.open(scratch.location, owning: .sync, options: options)
     try History.establish(database)
-    objects = try DirectoryStore(directory: scratch.directory.path + "/objects")
+    self.objects =
+      try objects ?? DirectoryStore(directory: scratch.directory.path + "/objects")
     pool = WorkPool(threads: 2, capacity: 64)
     catalogue = try Catalogue(
       version: "test",
@@ -63,7 +64,7 @@ final class TestServer: Sendable {
       paid: paid, formerPlanDays: formerPlanDays)
     let reader = clock.clock
     api = SyncAPI(
-      database: database, objects: objects, pool: pool,
+      database: database, objects: self.objects, pool: pool,
       authenticator: Authenticator(
         policy: SignaturePolicy(authorities: [Self.authority]), clock: reader),
       catalogue: catalogue, limits: limits, registration: registration,

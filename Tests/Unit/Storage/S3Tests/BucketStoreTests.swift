@@ -1,21 +1,15 @@
 import Base
 import Crypto
-import Glibc
+import HTTPClient
 import Objects
 import S3
+import TestBuckets
 import Testing
 
 @Suite(.enabled(if: !TestBucket.all.isEmpty, "COFFER_TEST_BUCKETS is not set"))
 struct BucketStoreTests {
   private static func bytes(_ count: Int) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
-  }
-
-  private static func read(_ object: StoredObject) throws -> [UInt8] {
-    let file = try object.file()
-    var bytes = [UInt8](repeating: 0, count: Int(file.byteCount))
-    let count = unsafe pread(file.descriptor, &bytes, bytes.count, 0)
-    return Array(bytes.prefix(max(0, count)))
   }
 
   @Test(arguments: TestBucket.all, [0, 1, 70_000, 8 << 20, (8 << 20) + 1, 20 << 20])
@@ -26,7 +20,7 @@ struct BucketStoreTests {
     try store.store(bytes, as: key)
     let object = try #require(try store.open(key))
     #expect(object.byteCount == Int64(size))
-    let isWhole = try Self.read(object) == bytes
+    let isWhole = try store.bytes(of: key) == bytes
     #expect(isWhole)
     try store.delete(key)
     #expect(try store.open(key) == nil)
@@ -112,6 +106,49 @@ struct BucketStoreTests {
     store = nil
     try other.belong(to: second)
     #expect(try other.owner()?.history == second)
+  }
+
+  @Test(.enabled(if: TestBucket.encrypted != nil, "ops/objects started no service behind TLS"))
+  func `a service behind TLS is trusted by the authority that the setting names, only`() throws {
+    let bucket = try #require(TestBucket.encrypted)
+    let (store, key) = (try bucket.start(), Random.identifier())
+    try store.store(Self.bytes(70_000), as: key)
+    #expect(try store.bytes(of: key) == Self.bytes(70_000))
+    let stranger = try #require(
+      ObjectsLocation(String(bucket.text.split(separator: "&").dropLast().joined(separator: "&"))))
+    let error = #expect(throws: ObjectStoreError.self) {
+      try ObjectStores.serve(stranger, TestBucket.keys, isFirst: true)
+    }
+    #expect("\(try #require(error))".contains("no trusted connection"))
+  }
+
+  @Test(arguments: TestBucket.all)
+  func `a URL of an object reads it for anyone, if the operator wants that`(_ bucket: TestBucket)
+    throws
+  {
+    let (location, key) = (bucket.fresh(), Random.identifier())
+    let store = try ObjectStores.serve(
+      location, TestBucket.keys, isFirst: true, givesLinks: true)
+    try store.store(Self.bytes(30_000), as: key)
+    guard case .distant(let object) = try #require(try store.open(key)) else {
+      Issue.record("not of another machine")
+      return
+    }
+    let link = try #require(object.link())
+    #expect(link.contains("X-Amz-Expires=60&"))
+    let client = HTTPClient()
+    let read = try client.send("GET", link, timeout: .seconds(10))
+    #expect(read.status == 200 && read.body == Self.bytes(30_000))
+    let part = try client.send(
+      "GET", link, headers: [("Range", "bytes=5-9")], timeout: .seconds(10))
+    #expect(part.body == Array(Self.bytes(30_000)[5...9]))
+    #expect(try client.send("DELETE", link, timeout: .seconds(10)).status >= 400)
+    let other = link.replacing("\(key)", with: "\(Random.identifier())")
+    #expect(try client.send("GET", other, timeout: .seconds(10)).status >= 400)
+
+    let plain = try ObjectStores.open(location, TestBucket.keys)
+    guard case .distant(let unlinked) = try #require(try plain.open(key)) else { return }
+    #expect(unlinked.link() == nil)
   }
 
   @Test(arguments: TestBucket.all)

@@ -4,39 +4,23 @@ import Crypto
 import Glibc
 import Objects
 import S3
+import TestBuckets
 import Testing
 
 @Suite(.enabled(if: !TestBucket.all.isEmpty, "COFFER_TEST_BUCKETS is not set"))
 struct FaultTests {
-  /// A store before which faults can be put.
-  private static func start(_ bucket: TestBucket) throws -> (store: any ObjectStore, FaultProxy) {
-    let port = try #require(bucket.text.split(separator: ":").last.flatMap { UInt16($0) })
-    let proxy = try #require(FaultProxy(before: port))
-    let halves = bucket.text.split(separator: "?", maxSplits: 1)
-    let location = try #require(
-      ObjectsLocation(
-        "\(halves[0])/\(Random.identifier())?region=us-east-1&endpoint=http://127.0.0.1:\(proxy.port)"
-      ))
-    return (try ObjectStores.serve(location, TestBucket.keys, isFirst: true), proxy)
-  }
-
   private static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7 >> 2) }
   private static let large = [UInt8](repeating: 9, count: 9 << 20)
 
-  private static func read(_ store: any ObjectStore, _ key: Identifier) throws -> [UInt8]? {
-    guard case .distant(let object) = try store.open(key) else { return nil }
-    return try object.read(0..<min(object.byteCount, 1 << 20))
-  }
-
   @Test(arguments: TestBucket.all)
   func `a service that asks to slow down is asked again`(_ bucket: TestBucket) throws {
-    let (store, proxy) = try Self.start(bucket)
+    let (store, proxy) = try bucket.startFaulty()
     let key = Random.identifier()
     proxy.add(.busy, "PUT", "\(key)", count: 2)
     proxy.add(.busy, "HEAD", "\(key)", count: 2)
     proxy.add(.busy, "GET", "\(key)", count: 2)
     try store.store(Self.bytes, as: key)
-    #expect(try Self.read(store, key) == Self.bytes)
+    #expect(try store.bytes(of: key) == Self.bytes)
     #expect(proxy.hitCount == 6)
   }
 
@@ -44,7 +28,7 @@ struct FaultTests {
   func `a service that stays busy ends the upload, and not for ever after`(_ bucket: TestBucket)
     throws
   {
-    let (store, proxy) = try Self.start(bucket)
+    let (store, proxy) = try bucket.startFaulty()
     let key = Random.identifier()
     proxy.add(.busy, "PUT", "\(key)", count: 5)
     let error = #expect(throws: ObjectStoreError.self) { try store.store([1], as: key) }
@@ -55,7 +39,7 @@ struct FaultTests {
 
   @Test(arguments: TestBucket.all)
   func `bytes that changed on the way are no success`(_ bucket: TestBucket) throws {
-    let (store, proxy) = try Self.start(bucket)
+    let (store, proxy) = try bucket.startFaulty()
     let key = Random.identifier()
     proxy.add(.badDigest, "PUT", "\(key)")
     #expect(throws: ObjectStoreError.self) { try store.store(Self.bytes, as: key) }
@@ -64,7 +48,7 @@ struct FaultTests {
 
   @Test(arguments: TestBucket.all)
   func `a failure in the body of a success is repeated`(_ bucket: TestBucket) throws {
-    let (store, proxy) = try Self.start(bucket)
+    let (store, proxy) = try bucket.startFaulty()
     let key = Random.identifier()
     proxy.add(.errorIn200, "POST", "\(key)?uploadId")
     try store.store(Self.large, as: key)
@@ -76,33 +60,33 @@ struct FaultTests {
   func `an answer that is cut is read again, and never taken for the whole`(_ bucket: TestBucket)
     throws
   {
-    let (store, proxy) = try Self.start(bucket)
+    let (store, proxy) = try bucket.startFaulty()
     let key = Random.identifier()
     try store.store(Self.bytes, as: key)
     proxy.add(.cut(after: 100_000), "GET", "\(key)", count: 2)
-    #expect(try Self.read(store, key) == Self.bytes)
+    #expect(try store.bytes(of: key) == Self.bytes)
     proxy.add(.cut(after: 100_000), "GET", "\(key)", count: 5)
-    #expect(throws: ObjectStoreError.self) { try Self.read(store, key) }
+    #expect(throws: ObjectStoreError.self) { try store.bytes(of: key) }
   }
 
   @Test(arguments: TestBucket.all)
   func `slow answers are waited for`(_ bucket: TestBucket) throws {
-    let (store, proxy) = try Self.start(bucket)
+    let (store, proxy) = try bucket.startFaulty()
     let key = Random.identifier()
     proxy.add(.slow(1500), "PUT", "\(key)")
     proxy.add(.slow(1500), "GET", "\(key)")
     try store.store(Self.bytes, as: key)
-    #expect(try Self.read(store, key) == Self.bytes)
+    #expect(try store.bytes(of: key) == Self.bytes)
     #expect(proxy.hitCount == 2)
   }
 
   @Test(arguments: TestBucket.all)
   func `a write whose answer was lost counts as done`(_ bucket: TestBucket) throws {
-    let (store, proxy) = try Self.start(bucket)
+    let (store, proxy) = try bucket.startFaulty()
     let (small, large) = (Random.identifier(), Random.identifier())
     proxy.add(.lostAnswer, "PUT", "\(small)")
     try store.store(Self.bytes, as: small)
-    #expect(try Self.read(store, small) == Self.bytes)
+    #expect(try store.bytes(of: small) == Self.bytes)
     proxy.add(.lostAnswer, "POST", "\(large)?uploadId")
     try store.store(Self.large, as: large)
     #expect(try store.open(large)?.byteCount == Int64(Self.large.count))
@@ -111,7 +95,7 @@ struct FaultTests {
 
   @Test(arguments: TestBucket.all)
   func `an upload in parts that fails is ended in the store`(_ bucket: TestBucket) throws {
-    let (store, proxy) = try Self.start(bucket)
+    let (store, proxy) = try bucket.startFaulty()
     let key = Random.identifier()
     proxy.add(.badDigest, "PUT", "partNumber=2")
     #expect(throws: ObjectStoreError.self) { try store.store(Self.large, as: key) }
@@ -121,7 +105,7 @@ struct FaultTests {
 
   @Test(arguments: TestBucket.all)
   func `an upload in parts that no one ended is found and removed`(_ bucket: TestBucket) throws {
-    let (store, proxy) = try Self.start(bucket)
+    let (store, proxy) = try bucket.startFaulty()
     let key = Random.identifier()
     proxy.add(.badDigest, "PUT", "partNumber=2")
     proxy.add(.busy, "DELETE", "\(key)", count: 5)
@@ -134,7 +118,7 @@ struct FaultTests {
 
   @Test(arguments: TestBucket.all)
   func `a service that knows no upload in parts has none to remove`(_ bucket: TestBucket) throws {
-    let (store, proxy) = try Self.start(bucket)
+    let (store, proxy) = try bucket.startFaulty()
     proxy.add(.noSuchUpload, "GET", "uploads=", count: 2)
     #expect(try store.leftovers(before: .distantFuture) == [])
     try store.deleteLeftover(Random.identifier())
@@ -143,15 +127,43 @@ struct FaultTests {
 
   @Test(arguments: TestBucket.all)
   func `a service that does not list what was written is refused`(_ bucket: TestBucket) throws {
-    let port = try #require(bucket.text.split(separator: ":").last.flatMap { UInt16($0) })
-    let proxy = try #require(FaultProxy(before: port))
+    let proxy = bucket.faultProxy()
     proxy.add(.emptyList, "GET", "list-type=2", count: 2)
-    let location = try #require(
-      ObjectsLocation("s3://coffer/p?region=us-east-1&endpoint=http://127.0.0.1:\(proxy.port)"))
     let error = #expect(throws: ObjectStoreError.self) {
-      try ObjectStores.serve(location, TestBucket.keys, isFirst: true)
+      try ObjectStores.serve(bucket.fresh(through: proxy.port), TestBucket.keys, isFirst: true)
     }
     #expect(
       error == .misconfigured(reason: "the object store does not list what was just written"))
+  }
+
+  @Test(arguments: TestBucket.all)
+  func `keys that expire are named as such, by requests and by the check of readiness`(
+    _ bucket: TestBucket
+  ) throws {
+    let (store, proxy) = try bucket.startFaulty()
+    let key = Random.identifier()
+    try store.store(Self.bytes, as: key)
+    try store.check()
+    for method in ["PUT", "GET", "HEAD"] { proxy.add(.expired, method, count: 100) }
+    let expired = ObjectStoreError.misconfigured(
+      reason: "the keys of the object store have expired")
+    #expect(throws: expired) { try store.store(Self.bytes, as: Random.identifier()) }
+    // As a command does, e.g. doctor.
+    #expect(throws: expired) {
+      try ObjectStores.open(bucket.fresh(through: proxy.port), TestBucket.keys)
+    }
+    #expect(throws: ObjectStoreError.self) { try store.open(key) }
+    let deadline = MonotonicTime.now() + .seconds(90)
+    func check() -> ObjectStoreError? {
+      do throws(ObjectStoreError) { try store.check() } catch { return error }
+      return nil
+    }
+    while check() == nil {
+      try #require(MonotonicTime.now() < deadline)
+      usleep(100_000)
+    }
+    #expect(check() == expired)
+    proxy.recover()
+    #expect(try store.bytes(of: key) == Self.bytes)
   }
 }

@@ -17,11 +17,16 @@ import Testing
     #expect(address.prefix == "")
   }
 
+  @Test func `the authorities of its certificate are a file`() throws {
+    let address = try #require(BucketAddress("s3://photos?region=x&ca=/etc/coffer/ca.pem"))
+    #expect(address.authorityFile == "/etc/coffer/ca.pem")
+  }
+
   @Test(arguments: [
     "s3://photos", "s3:///a?region=x", "s3://photos?region=", "s3://photos?region=x&region=y",
     "s3://photos?region=x&endpoint=http://s3.example.com", "s3://ph otos?region=x",
     "s3://photos?region=x&endpoint=https://a/b", "s3://photos/../b?region=x",
-    "s4://photos?region=x",
+    "s4://photos?region=x", "s3://photos?region=x&ca=ca.pem",
     "s3://photos?region=x&endpoint=https://user:word@a",
   ])
   func `what is not such a name, or would send content in the clear, is refused`(text: String) {

@@ -45,6 +45,17 @@ import Testing
     #expect(signature == "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7")
   }
 
+  /// https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html
+  @Test func `a URL for reading is signed as Amazon publishes it`() {
+    let query = Self.signer.query(
+      forReading: "/test.txt", host: "examplebucket.s3.amazonaws.com", seconds: 86400,
+      at: Instant(seconds: 1_369_353_600))
+    #expect(
+      query.hasSuffix(
+        "&X-Amz-Expires=86400&X-Amz-SignedHeaders=host&X-Amz-Signature="
+          + "aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404"))
+  }
+
   @Test func `the token of keys that end is sent and signed`() throws {
     let signer = BucketSigner(
       BucketKeys(id: "A", secret: Secret("b"), token: Secret("tok")), region: "auto")

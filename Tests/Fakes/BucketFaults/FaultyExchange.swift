@@ -2,9 +2,10 @@ internal import Base
 internal import Glibc
 
 /// One request and its answer, on a thread of its own.
-struct Exchange {
+struct FaultyExchange {
   let client: Int32
   let upstream: UInt16
+  let late: Locked<[[UInt8]]>
   let choose: (_ method: String, _ target: String) -> FaultProxy.Fault?
 
   func run() {
@@ -26,6 +27,8 @@ struct Exchange {
       usleep(UInt32(milliseconds * 1000))
       relay(head, rest)
     case .lostAnswer: relay(head, rest, answerCountMax: 0)
+    case .late: keep(head, rest)
+    case .expired: answer("400 Bad Request", Self.error("ExpiredToken"))
     case nil: relay(head, rest)
     }
   }
@@ -54,17 +57,47 @@ struct Exchange {
     while let part = Self.read(client), !part.isEmpty {}
   }
 
-  /// Passes the request on and its answer back, up to a number of bytes.
-  private func relay(_ head: [UInt8], _ rest: [UInt8], answerCountMax: Int = .max) {
-    let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  /// Takes the whole request and answers nothing.
+  private func keep(_ head: [UInt8], _ rest: [UInt8]) {
+    let fields = String(decoding: head, as: UTF8.self).lowercased().split(separator: "\r\n")
+    let length = fields.first { $0.hasPrefix("content-length:") }?.split(separator: " ").last
+    guard let length = length.flatMap({ Int($0) }) else { return }
+    Self.write(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8), to: client)
+    var body = rest
+    while body.count < length, let part = Self.read(client), !part.isEmpty { body += part }
+    guard body.count == length else { return }
+    late.withLock { $0.append(head + Array("Connection: close\r\n\r\n".utf8) + body) }
+  }
+
+  /// Sends a whole request and returns the status of its answer; 0 if there is none.
+  static func status(of request: [UInt8], _ upstream: UInt16) -> Int {
+    guard let server = connected(to: upstream) else { return 0 }
     defer { close(server) }
+    write(request, to: server)
+    var answer: [UInt8] = []
+    while let part = read(server), !part.isEmpty { answer += part }
+    let text = String(decoding: answer, as: UTF8.self)
+    let final = text.hasPrefix("HTTP/1.1 100") ? text.dropFirst(25) : text[...]
+    return final.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+  }
+
+  private static func connected(to upstream: UInt16) -> Int32? {
+    let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var name = FaultProxy.local(port: upstream)
     let isConnected = unsafe withUnsafePointer(to: &name) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
         unsafe connect(server, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
       }
     }
-    guard isConnected else { return }
+    if isConnected { return server }
+    close(server)
+    return nil
+  }
+
+  /// Passes the request on and its answer back, up to a number of bytes.
+  private func relay(_ head: [UInt8], _ rest: [UInt8], answerCountMax: Int = .max) {
+    guard let server = Self.connected(to: upstream) else { return }
+    defer { close(server) }
     Self.write(head + Array("Connection: close\r\n\r\n".utf8) + rest, to: server)
     let client = client
     let sender = Thread {
