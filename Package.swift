@@ -268,7 +268,7 @@ let package = Package(
         "Base", "Crypto", "HTTPClient", "HTTPMessages", "HTTPSignatures", "JSON",
       ]),
     support("Support/RawClient", []),
-    support("Support/TestEngines", ["Base", "Postgres", "Storage", "TestFiles"]),
+    support("Support/TestEngines", ["Base", "Objects", "Postgres", "Storage", "TestFiles"]),
     support(
       "Support/StoreFacts", ["Apple", "Base", "Google", "SeededRandom", "Subscriptions", "Tiers"]),
     support("Support/StripeSamples", ["Base", "JSON"]),
@@ -365,7 +365,7 @@ let package = Package(
       "Unit/Storage/S3Tests",
       [
         "Base", "BucketFaults", "Crypto", "HTTPClient", "Objects", "S3", "SeededRandom",
-        "TestBuckets",
+        "TestBuckets", "TestEngines",
       ]),
     tests("Unit/XMLTests", ["XML"]),
     tests("Unit/AuditTests", ["Audit", "Base", "JSON", "Storage", "TestEngines"]),
@@ -477,7 +477,7 @@ let package = Package(
     tests(
       "System/ScenarioTests",
       [
-        "Objects", "S3",
+        "Objects", "S3", "Backup", "Sync",
         "Archive", "Base", "Crypto", "Goldens", "JSON", "HTTPMessages", "HTTPClient", "SQLite",
         "Storage",
         "Configuration", "HTTPServer", "LocalServer", "ProviderFakes", "RawClient", "RecordedAPI",

@@ -19,9 +19,7 @@ package struct DatabaseConfiguration: Sendable {
   /// The keys that open stored deliveries; nil if the command was given none.
   package let sealingKeys: SealingKeys?
   /// Where objects are; nil if the command was given nothing.
-  package let objects: ObjectsLocation?
-  /// The keys of a bucket; nil if the settings give none.
-  package let objectsKeys: BucketKeys?
+  package let objects: ObjectsPlace?
   /// The key that finds personal data; nil if nothing can be found by it.
   package let searchKey: SearchKey?
   package let clock: Clock
@@ -37,8 +35,7 @@ package struct DatabaseConfiguration: Sendable {
     sandboxAccounts = Set(reader.value(BillingSettings.sandboxAccounts) ?? [])
     sealingKeys = reader.value(BillingSettings.sealingKeys)
     searchKey = reader.value(BillingSettings.searchKey)
-    objects = reader.value(SyncSettings.objects)
-    objectsKeys = reader.bucketKeys()
+    objects = reader.objects()
     let given = reader.catalogue()
     // Another database has its own catalogue.
     givenCatalogue = other == nil ? given : nil
@@ -69,6 +66,16 @@ package struct DatabaseConfiguration: Sendable {
     let clock = reader.clock()
     guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
     return clock
+  }
+
+  /// A store with the settings' keys, for a command that names another one.
+  package static func objects(
+    _ location: ObjectsLocation, _ settings: Settings
+  ) throws(ConfigurationError) -> ObjectsPlace.Part {
+    var reader = SettingsReader(settings, for: .command)
+    let keys = reader.value(SyncSettings.objectsKey)
+    guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
+    return ObjectsPlace.Part(location, keys)
   }
 
   /// The stores that are not off, for a command that asks them.

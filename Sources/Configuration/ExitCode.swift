@@ -10,7 +10,7 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
   case usage = 64
   case unavailable = 69
   case software = 70
-  /// The work continues, but was not done in the given time.
+  /// Something is left: the work continues behind the command, or the command is to be run again.
   case unfinished = 75
   case configuration = 78
 
@@ -24,7 +24,7 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
     case .unavailable: "the database or the other program does not answer; trying again may help"
     case .software: "a bug in Coffer; please report the line on stderr"
     case .unfinished:
-      "not done within --timeout; it continues, and stderr shows how to check"
+      "not done yet: it continues, or is to be run again, as the line on stderr says"
     case .configuration:
       "the configuration is wrong, or does not fit the database; each line on stderr is one problem"
     }

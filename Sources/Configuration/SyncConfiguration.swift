@@ -7,9 +7,7 @@ package import Tiers
 /// The checked configuration of `coffer-sync`.
 package struct SyncConfiguration: Sendable {
   package let database: DatabaseLocation
-  package let objects: ObjectsLocation
-  /// The keys of a bucket; nil if the settings give none.
-  package let objectsKeys: BucketKeys?
+  package let objects: ObjectsPlace
   /// Whether clients fetch large content from the bucket themselves.
   package let isDirect: Bool
   package let listen: SocketAddress
@@ -58,10 +56,9 @@ package struct SyncConfiguration: Sendable {
   package init(_ settings: Settings) throws(ConfigurationError) {
     var reader = SettingsReader(settings, for: .sync)
     let database = reader.value(SharedSettings.database)
-    let objects = reader.value(SyncSettings.objects)
-    objectsKeys = reader.bucketKeys()
+    let objects = reader.objects()
     isDirect = reader.value(SyncSettings.objectsDirect) == .on
-    if isDirect, objects?.directory != nil {
+    if isDirect, objects?.main.location.directory != nil {
       reader.refuse(SyncSettings.objectsDirect, "needs a bucket in \(SyncSettings.objects.name)")
     }
     let listen = reader.value(SyncSettings.listen)
@@ -73,7 +70,9 @@ package struct SyncConfiguration: Sendable {
     catalogue = reader.catalogue()
     let registration = reader.value(SyncSettings.registration)
     let limits = Limits(reading: &reader)
-    if let limits, let most = objects?.contentByteCountMax, limits.contentByteCountMax > most {
+    if let limits, let most = objects?.main.location.contentByteCountMax,
+      limits.contentByteCountMax > most
+    {
       reader.refuse(SyncSettings.contentBytesMax, "a bucket takes at most \(most) bytes")
     }
     clock = reader.clock()

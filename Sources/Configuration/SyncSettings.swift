@@ -4,8 +4,8 @@ package import S3
 /// The settings that `coffer-sync` alone reads, and those by which the commands find it.
 package enum SyncSettings {
   package static let all: [any AnySetting] = [
-    objects, objectsKey, objectsKeyFile, objectsDirect, listen, authorities, origins, registration,
-    accountsPerAddress, recordsMax,
+    objects, objectsKey, objectsKeyFile, objectsDirect, objectsAlso, objectsAlsoKey, listen,
+    authorities, origins, registration, accountsPerAddress, recordsMax,
     requestsBurst, requestsPerSecond, deletedDays, deletionDelayDays, youngDays, openInvitations,
     dailyInvitations,
     receivedInvitations, contentBytesMax,
@@ -18,22 +18,14 @@ package enum SyncSettings {
       + "/var/lib/coffer the package's units need ReadWritePaths=), or any S3 service as "
       + "\(BucketAddress.form).",
     example: "file:///var/lib/coffer/objects",
-    parser: Parser { (text) throws(ParseFailure) in
-      guard let location = ObjectsLocation(text) else {
-        throw ParseFailure(
-          text.hasPrefix("s3:")
-            ? "\(quoted(text)) is not \(BucketAddress.form)"
-            : "\(quoted(text)) is not file:///<directory>")
-      }
-      return location
-    })
+    parser: .objects)
 
   package static let objectsKey = Setting<BucketKeys>(
     "COFFER_OBJECTS_KEY", for: [.sync, .command],
     .meaning("AWS_ACCESS_KEY_ID and the like of the environment"),
     text: "The keys of an S3 service: access key id, colon, secret access key.",
     example: "AKIAIOSFODNN7EXAMPLE:<secret access key>",
-    parser: Parser { (text) throws(ParseFailure) in try keys(text) },
+    parser: .bucketKeys,
     isSecret: { _ in true })
 
   package static let objectsKeyFile = Setting<BucketKeys>(
@@ -42,15 +34,9 @@ package enum SyncSettings {
     example: "/etc/coffer/objects.key",
     parser: Parser { (path) throws(ParseFailure) in
       let line = try Parser.file.parse(path).prefix { $0 != 0x0A }
-      return try keys(String(SettingsFile.trim(String(decoding: line, as: UTF8.self))))
+      return try Parser.bucketKeys.parse(
+        String(SettingsFile.trim(String(decoding: line, as: UTF8.self))))
     }, namesSecret: true)
-
-  private static func keys(_ text: String) throws(ParseFailure) -> BucketKeys {
-    guard let keys = BucketKeys(text) else {
-      throw ParseFailure("is not <access key id>:<secret access key>")
-    }
-    return keys
-  }
 
   package static let objectsDirect = Setting<SyncConfiguration.Downloads>(
     "COFFER_OBJECTS_DIRECT", for: [.sync], .value("off"),
@@ -58,6 +44,19 @@ package enum SyncSettings {
       "Whether clients fetch large content from the S3 service themselves (on): a download is a "
       + "redirect to a URL that is good for a minute.",
     example: "on", parser: .word)
+
+  package static let objectsAlso = Setting<ObjectsLocation>(
+    "COFFER_OBJECTS_ALSO", for: [.sync, .command], .meaning("objects are in one store"),
+    text:
+      "A second store, while the objects move from it to COFFER_OBJECTS (coffer objects migrate). It is read, "
+      + "and gets no new objects.",
+    example: "file:///var/lib/coffer/objects", parser: .objects)
+
+  package static let objectsAlsoKey = Setting<BucketKeys>(
+    "COFFER_OBJECTS_ALSO_KEY", for: [.sync, .command], .meaning("COFFER_OBJECTS_KEY"),
+    text: "The keys of that store, if it is an S3 service with other keys.",
+    example: "AKIAIOSFODNN7EXAMPLE:<secret access key>", parser: .bucketKeys,
+    isSecret: { _ in true })
 
   package static let listen = Setting<SocketAddress>(
     "COFFER_SYNC_LISTEN", for: [.sync, .command], .value("127.0.0.1:8080"),
@@ -157,4 +156,45 @@ package enum SyncSettings {
       "The largest content of one document, in bytes. Content above 1 GiB needs a resumable "
       + "upload. A plan's file_bytes can only be lower.",
     example: "5000000000", parser: .number(in: 65_536...1_000_000_000_000))
+}
+
+extension Parser where Value == ObjectsLocation {
+  fileprivate static var objects: Parser {
+    Parser { (text) throws(ParseFailure) in
+      guard let location = ObjectsLocation(text) else {
+        throw ParseFailure(
+          text.hasPrefix("s3:")
+            ? "\(quoted(text)) is not \(BucketAddress.form)"
+            : "\(quoted(text)) is not file:///<directory>")
+      }
+      return location
+    }
+  }
+}
+
+extension Parser where Value == BucketKeys {
+  fileprivate static var bucketKeys: Parser {
+    Parser { (text) throws(ParseFailure) in
+      guard let keys = BucketKeys(text) else {
+        throw ParseFailure("is not <access key id>:<secret access key>")
+      }
+      return keys
+    }
+  }
+}
+
+extension SettingsReader {
+  /// Where objects are; nil if the settings do not say.
+  mutating func objects() -> ObjectsPlace? {
+    let main = value(SyncSettings.objects)
+    let keys = bucketKeys()
+    let also = value(SyncSettings.objectsAlso)
+    let alsoKeys = value(SyncSettings.objectsAlsoKey) ?? keys
+    guard let main else { return nil }
+    if let also, also.description == main.description {
+      refuse(SyncSettings.objectsAlso, "names the store of \(SyncSettings.objects.name)")
+    }
+    return ObjectsPlace(
+      .init(main, keys), also: also.map { .init($0, alsoKeys) })
+  }
 }

@@ -96,7 +96,7 @@ package struct BackupChecks {
       try database.read { try configuration.settleCatalogue(reading: $0) }
       return Doctor(
         database: database, configuration: configuration,
-        objects: try DirectoryStore(directory: outcome.objectsDirectory),
+        objects: outcome.objects,
         extent: Doctor.Extent(walksObjects: true, isDeep: true)
       ).checksOfRestored()
     } catch let error as ConfigurationError {

@@ -87,6 +87,7 @@ package struct Doctor {
     checks += [check("owners", owners), check("usage", usage)]
     checks += protocolRows()
     checks += [objectRows(), check("contents", contents), check("orphans", orphans)]
+    if let pair = objects as? PairStore { checks.append(migration(pair)) }
     return checks + [check("leftovers", leftovers), check("drift", drift), check("keys", keys)]
   }
 

@@ -13,7 +13,7 @@ extension Doctor {
   package func files() -> [Check] {
     var directories: [String] = []
     if let sqliteDirectory { directories.append(sqliteDirectory) }
-    if let place = configuration.objects?.directory { directories.append(place) }
+    directories += configuration.objects?.directories ?? []
     var checks = [room(directories)]
     let databaseFiles = sqliteDirectory.map { DatabaseFiles(directory: $0).paths } ?? []
     checks.append(permissions(directories + databaseFiles))
@@ -88,14 +88,10 @@ extension Doctor {
   /// What the servers cannot open, because a command of another user made it.
   private func strangers() -> [(text: String, remedy: String)] {
     let looked =
-      [
-        sqliteDirectory.flatMap { path in
-          OwnershipAudit.database(in: path).map { (path, $0) }
-        },
-        configuration.objects?.directory.flatMap { path in
-          OwnershipAudit.objects(in: path).map { (path, $0) }
-        },
-      ]
+      [sqliteDirectory.flatMap { path in OwnershipAudit.database(in: path).map { (path, $0) } }]
+      + (configuration.objects?.directories ?? []).map { path in
+        OwnershipAudit.objects(in: path).map { (path, $0) }
+      }
     return looked.compactMap { $0 }.compactMap { path, audit in
       guard let first = audit.first else { return nil }
       let owner = UnixUser.name(of: audit.owner)
@@ -248,6 +244,34 @@ extension Doctor {
         .warning, "coffer-sync of this database started on this store less than a day ago",
         "look again a day after that"
       )
+  }
+
+  /// How far objects have moved to another store.
+  func migration(_ pair: PairStore) -> Check {
+    check("migration") {
+      let byte = UInt8.random(in: .min ... .max)
+      let progress = Progress("comparing the object stores", .count(of: "parts"), of: 256)
+      let found = try ObjectMigration(database, pair, copies: false).run(
+        extent.walksObjects ? .min ... .max : byte...byte
+      ) { progress.done = Int64($1) }
+      let remedy = "run coffer objects migrate until it says that nothing is left"
+      guard extent.walksObjects else {
+        return found.leftCount > 0
+          ? Check(
+            "migration", .warning,
+            "in COFFER_OBJECTS_ALSO only: \(counted(found.leftCount, "object")) of a sample, a 256th of all",
+            remedy)
+          : Check(
+            "migration", .ok, "every object of a sample, a 256th of all, is in COFFER_OBJECTS")
+      }
+      return Check(
+        "migration", .warning,
+        found.isComplete
+          ? "every object that documents need is in COFFER_OBJECTS"
+          : "in COFFER_OBJECTS_ALSO only: \(counted(found.leftCount, "object")), "
+            + "\(ByteCount.text(found.leftByteCount)), and \(counted(found.uploadCount, "upload")) under way",
+        remedy)
+    }
   }
 
   package func leftovers() throws -> Check {

@@ -83,16 +83,16 @@ package struct Examination {
   private static func objectStore(
     _ configuration: DatabaseConfiguration
   ) -> ((any ObjectStore)?, [Check]) {
-    guard let location = configuration.objects else { return (nil, []) }
+    guard let place = configuration.objects else { return (nil, []) }
     do throws(ObjectStoreError) {
-      return (try ObjectStores.open(location, configuration.objectsKeys), [])
+      return (try ObjectStores.open(place), [])
     } catch {
       return (
         nil,
         [
           Check(
             "object store", .failed, CommandFailure(of: error).text,
-            location.directory == nil
+            place.isDistant
               ? "give this command coffer-sync's COFFER_OBJECTS and keys, and see whether the service answers"
               : "mount its disk, or give this command coffer-sync's COFFER_OBJECTS")
         ]

@@ -152,13 +152,10 @@ package struct AccountArrival: Sendable {
   /// Stores large contents, each under a new key. Returns the keys by the documents' ids.
   private func writeObjects() throws -> (keys: [Identifier: Identifier], store: (any ObjectStore)?)
   {
-    guard !large.isEmpty, let location = configuration.objects else { return ([:], nil) }
-    let store: any ObjectStore =
-      if let directory = location.directory {
-        try DirectoryStore(directory: directory)
-      } else {
-        try ObjectStores.open(location, configuration.objectsKeys)
-      }
+    guard !large.isEmpty, let place = configuration.objects else { return ([:], nil) }
+    // An account may come before the first start of coffer-sync.
+    let store = try ObjectStores.open(
+      place, isFirst: database.read { try History.id(reading: $0) } == nil)
     let total = large.reduce(0) { $0 + $1.byteCount }
     let progress = Progress("importing", .bytes, of: total)
     var keys: [Identifier: Identifier] = [:]

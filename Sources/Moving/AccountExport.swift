@@ -76,11 +76,7 @@ package struct AccountExport {
   /// meanwhile.
   private mutating func run(_ name: String) throws -> Account {
     // Without large contents there may be no object store.
-    let store = try configuration.objects.flatMap { location in
-      location.directory == nil
-        ? try ObjectStores.open(location, configuration.objectsKeys)
-        : try? ObjectStores.open(location, nil)
-    }
+    let store = try configuration.objects.flatMap { try ObjectStores.find($0) }
     let hold = try store?.hold()
     let progress = Progress("exporting", .bytes)
     let account = try database.read { reader in

@@ -24,8 +24,7 @@ package enum SyncProgram {
   ) throws -> any ObjectStore {
     do throws(ObjectStoreError) {
       return try ObjectStores.serve(
-        configuration.objects, configuration.objectsKeys, isFirst: isFirst,
-        givesLinks: configuration.isDirect)
+        configuration.objects, isFirst: isFirst, givesLinks: configuration.isDirect)
     } catch {
       guard case .misconfigured(let reason) = error else { throw error }
       throw ConfigurationError([.init(.invalid, "\(SyncSettings.objects.name): \(reason)")])
@@ -47,9 +46,9 @@ package enum SyncProgram {
     let objects = try opened(configuration, isFirst: isFirst)
     try History.establish(database)
     try objects.belong(to: database.read { try History.current($0).id })
-    let isDistant = configuration.objects.directory == nil
     let pool = WorkPool(
-      threads: isDistant ? distantThreadCount : ioThreadCount, capacity: ioQueueCountMax)
+      threads: configuration.objects.isDistant ? distantThreadCount : ioThreadCount,
+      capacity: ioQueueCountMax)
     let limits = SyncLimits(configuration.limits)
     let api = SyncAPI(
       database: database, objects: objects, pool: pool,

@@ -1,3 +1,5 @@
+internal import Objects
+
 /// Why a backup could not be made, read or restored, in one sentence.
 package struct BackupError: Error, Equatable, Sendable, CustomStringConvertible {
   package enum Kind: Sendable {
@@ -17,5 +19,16 @@ package struct BackupError: Error, Equatable, Sendable, CustomStringConvertible 
   init(_ kind: Kind, _ description: String) {
     self.kind = kind
     self.description = description
+  }
+}
+
+extension BackupError {
+  /// Runs `body`. A failure of the object store is a backup's failure, too.
+  static func ofStore<Value>(
+    _ body: () throws(ObjectStoreError) -> Value
+  ) throws(BackupError) -> Value {
+    do throws(ObjectStoreError) { return try body() } catch {
+      throw BackupError(.unavailable, "\(error)")
+    }
   }
 }

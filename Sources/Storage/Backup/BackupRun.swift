@@ -45,14 +45,14 @@ package struct BackupRun {
 
   private static let dumpName = "database.dump"
 
-  /// `apartFrom` is the directory of the objects, if they are on this machine: no backup may lie in a directory in use. Refuses a
+  /// `apartFrom` are the directories of objects on this machine: no backup may lie in a directory in use. Refuses a
   /// directory whose newest backup is of another `installation`, unless `goesOn` allows it. The shell
   /// command `dumpingBy` dumps PostgreSQL instead of pg_dump.
   package init(
     into directory: String, of database: Database, at location: DatabaseLocation,
     dumpingBy dumpCommand: String?, _ objects: any ObjectStore, installation: Identifier?,
     goesOn: Bool,
-    checksEarlier: Bool, contentByteCount: Int64, apartFrom objectsDirectory: String?
+    checksEarlier: Bool, contentByteCount: Int64, apartFrom objectsDirectories: [String]
   ) throws(BackupError) {
     self.database = database
     self.objects = objects
@@ -61,7 +61,7 @@ package struct BackupRun {
     self.contentByteCount = contentByteCount
     self.installation = installation
     self.checksEarlier = checksEarlier
-    var used = [objectsDirectory].compactMap { $0 }
+    var used = objectsDirectories
     if case .sqlite(let directory) = location { used.append(directory) }
     set = try BackupSet(directory, apartFrom: used)
     guard let newest = try BackupSet.whole(in: set.folder).first else {

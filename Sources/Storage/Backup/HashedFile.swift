@@ -1,6 +1,7 @@
 internal import Base
 internal import Crypto
 internal import Glibc
+internal import Objects
 
 /// The size of a file's content, and its SHA-256.
 struct HashedFile: Equatable {
@@ -20,6 +21,22 @@ struct HashedFile: Equatable {
     guard file >= 0 else { throw .system("read", path, .unreadable) }
     defer { close(file) }
     self = try Self.read(file, path) { (part) throws(BackupError) in each(Int64(part.count)) }
+  }
+
+  /// Reads the file to its end into an object, which is not finished.
+  init(
+    reading path: String, to writer: any ObjectWriter, each: (Int64) -> Void
+  ) throws(BackupError) {
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard file >= 0 else { throw .system("read", path, .unreadable) }
+    defer { close(file) }
+    self = try Self.read(file, path) { (part) throws(BackupError) in
+      try BackupError.ofStore { () throws(ObjectStoreError) in
+        try writer.write(unsafe part.span.bytes)
+        writer.waitForRoom()
+      }
+      each(Int64(part.count))
+    }
   }
 
   /// Copies an open file to a new one and makes its content durable, but not its name. `name` is

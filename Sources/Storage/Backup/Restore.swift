@@ -1,10 +1,10 @@
 package import Base
 internal import Glibc
 internal import Migrations
-internal import Objects
+package import Objects
 package import Storage
 
-/// Restores a backup into an empty directory: first `objects`, last `database`.
+/// Restores a backup into an empty directory: first `objects`, unless they go to another store, last `database`.
 ///
 /// Everything is checked against its digest. What is damaged, missing or unreadable is left out and reported.
 package struct Restore {
@@ -14,12 +14,21 @@ package struct Restore {
   package let unfinished: [String]
   private let backup: Folder
   private let target: Folder
-  private let linksObjects: Bool
+  private let objects: Objects
+
+  /// Where objects go.
+  package enum Objects {
+    /// To the directory.
+    case copied
+    /// To the directory, linked instead of copied if the file system can: for inspection, not for use.
+    case linked
+    case stored(any ObjectStore)
+  }
 
   package struct Outcome: Sendable {
     /// The place of the databases: the directory of the files, or PostgreSQL's dump.
     package let database: DatabasePlace
-    package let objectsDirectory: String
+    package let objects: any ObjectStore
     package let objectCount: Int64
     package let damagedCount: Int64
     /// The first of the damaged objects.
@@ -45,10 +54,8 @@ package struct Restore {
   /// `path` is a backup, or a directory of backups, of which the newest is used. If `now` is given,
   /// the newest must not be from the future, because then it is not known which is the newest.
   ///
-  /// With `linksObjects`, objects are linked instead of copied if the file system can: for
-  /// inspection, not for use.
   package init(
-    of path: String, into directory: String, at now: Instant? = nil, linksObjects: Bool = false
+    of path: String, into directory: String, _ objects: Objects, at now: Instant? = nil
   ) throws(BackupError) {
     (backup, unfinished) = try Self.backup(path, at: now)
     (head, sum) = try ManifestReader(of: backup).check()
@@ -74,7 +81,7 @@ package struct Restore {
           : "\(directory) is not empty; a backup is restored into an empty one")
     }
     target = place.resolved
-    self.linksObjects = linksObjects
+    self.objects = objects
   }
 
   private static func backup(
@@ -109,6 +116,9 @@ package struct Restore {
   /// The directory that holds the backup, usually among others.
   package var home: String { backup.folder("..").resolved.path }
 
+  /// Where objects are restored that go to the directory.
+  package var objectsDirectory: String { target.path(of: KeptObjects.name) }
+
   /// Makes the next backup read what it takes over from this one. False if this one cannot be marked.
   package func noteDamage() -> Bool { backup.mark(BackupSet.damaged) }
 
@@ -122,10 +132,7 @@ package struct Restore {
       done += byteCount
       each(done, total)
     }
-    let kept = KeptObjects(in: backup)
-    let objects = target.folder(KeptObjects.name)
-    // Makes the other parts of an object store, so that the directory is recognized as one.
-    _ = try DirectoryStore(directory: objects.path)
+    let (kept, store) = (KeptObjects(in: backup), try store())
     var (count, damagedCount, damaged) = (Int64(0), Int64(0), [Identifier]())
     var hasChanged = false
     try ManifestReader(of: backup).read { (line) throws(BackupError) in
@@ -133,7 +140,7 @@ package struct Restore {
       switch line {
       case .object(let object):
         id = object.id
-        if try restore(object, kept, to: objects, advance) {
+        if try restore(object, kept, to: store, advance) {
           count += 1
           return
         }
@@ -151,31 +158,60 @@ package struct Restore {
     }
     Folder.synchronizeAll()
     return Outcome(
-      database: database, objectsDirectory: objects.path, objectCount: count,
+      database: database, objects: store, objectCount: count,
       damagedCount: damagedCount, damaged: damaged, hasChanged: hasChanged)
+  }
+
+  private func store() throws(BackupError) -> any ObjectStore {
+    if case .stored(let store) = objects { return store }
+    return try BackupError.ofStore { () throws(ObjectStoreError) in
+      try DirectoryStore(directory: objectsDirectory)
+    }
   }
 
   /// False if the backup does not have what its manifest states.
   private func restore(
-    _ object: Manifest.Object, _ kept: KeptObjects, to objects: Folder, _ advance: (Int64) -> Void
+    _ object: Manifest.Object, _ kept: KeptObjects, to store: any ObjectStore,
+    _ advance: (Int64) -> Void
   ) throws(BackupError) -> Bool {
     let source = kept.path(of: object)
     guard unsafe access(source, F_OK) == 0 else { return false }
-    let (place, name) = (try KeptObjects.made(object.id, in: objects), "\(object.id)")
-    if place.has(name) { return true }
     do throws(BackupError) {
-      let found: HashedFile
-      if linksObjects, try place.link(name, from: source) {
-        found = try HashedFile(reading: source, each: advance)
-      } else {
-        found = try HashedFile.copy(path: source, to: place.path(of: name), each: advance)
+      if case .linked = objects {
+        let place = try KeptObjects.made(object.id, in: Folder(path: objectsDirectory))
+        if try place.link("\(object.id)", from: source) {
+          let found = Manifest.File(try HashedFile(reading: source, each: advance))
+          if found != object.file { try place.remove("\(object.id)") }
+          return found == object.file
+        }
       }
-      if Manifest.File(found) == object.file { return true }
+      return try copy(object, from: source, to: store, advance)
     } catch {
       guard error.kind == .unreadable else { throw error }
+      return false
     }
-    try place.remove(name)
-    return false
+  }
+
+  /// An object becomes visible only once it is whole. So what is there already is of a run that was interrupted.
+  private func copy(
+    _ object: Manifest.Object, from source: String, to store: any ObjectStore,
+    _ advance: (Int64) -> Void
+  ) throws(BackupError) -> Bool {
+    let there = try BackupError.ofStore { () throws(ObjectStoreError) in
+      try store.open(object.id)?.byteCount
+    }
+    if there == object.file.byteCount {
+      advance(object.file.byteCount)
+      return true
+    }
+    let writer = try BackupError.ofStore { () throws(ObjectStoreError) in
+      try store.create(object.id)
+    }
+    defer { writer.abandon() }
+    let found = try HashedFile(reading: source, to: writer, each: advance)
+    guard Manifest.File(found) == object.file else { return false }
+    try BackupError.ofStore { () throws(ObjectStoreError) in try writer.finish() }
+    return true
   }
 
   private func restoreDatabase(

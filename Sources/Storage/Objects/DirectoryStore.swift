@@ -15,7 +15,7 @@ private final class DirectoryHold: ObjectHold {
 /// Uploads go to `tmp/` and appear under their key only when finished, whole and durable. A process
 /// that shares the directory locks a file there, so that its end is seen at once.
 package final class DirectoryStore: ObjectStore {
-  private let directory: String
+  let directory: String
   private let lock: InstanceLock
   /// Fan-out directories that this process has made durable against a power failure.
   private let durable = Locked<Set<UInt64>>([])
@@ -31,14 +31,10 @@ package final class DirectoryStore: ObjectStore {
     lock = try InstanceLock(in: "\(directory)/instances")
   }
 
-  /// Opens a store that was made before. A new one would hide that the path was mistyped or its
-  /// disk is not mounted.
-  package convenience init(existing directory: String) throws(ObjectStoreError) {
-    guard unsafe access("\(directory)/instances", F_OK) == 0 else {
-      throw .unavailable(
-        reason: "there is no object store in \(directory); is its disk mounted?")
-    }
-    try self.init(directory: directory)
+  /// The store that was made in the directory before; nil if there is none.
+  package static func existing(in directory: String) throws(ObjectStoreError) -> DirectoryStore? {
+    guard unsafe access("\(directory)/instances", F_OK) == 0 else { return nil }
+    return try DirectoryStore(directory: directory)
   }
 
   /// Throws if the directory is not the one that was opened, because its disk is gone.
@@ -58,47 +54,6 @@ package final class DirectoryStore: ObjectStore {
     for name in try identifiers(in: "instances") where !isRunning(name) {
       InstanceLock.remove(name, in: "\(directory)/instances")
     }
-  }
-
-  package func owner() throws(ObjectStoreError) -> ObjectOwner? {
-    let file = unsafe Glibc.open(historyPath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard file >= 0 else {
-      if errno == ENOENT { return nil }
-      throw Self.failure("open")
-    }
-    defer { close(file) }
-    var bytes = [UInt8](repeating: 0, count: 64)
-    let count = unsafe read(file, &bytes, bytes.count)
-    var status = stat()
-    guard count >= 0, unsafe fstat(file, &status) == 0 else { throw Self.failure("read") }
-    let line = String(decoding: bytes.prefix(count).prefix { $0 != 10 }, as: UTF8.self)
-    return Identifier(line).map {
-      ObjectOwner(history: $0, since: Instant(seconds: Int64(status.st_mtim.tv_sec)))
-    }
-  }
-
-  package func belong(to history: Identifier) throws(ObjectStoreError) {
-    let known = try owner()?.history
-    guard known != history else { return }
-    let others = try identifiers(in: "instances").filter { $0 != instance && isRunning($0) }
-    guard known == nil || others.isEmpty else {
-      throw .unavailable(
-        reason: "the object store is another database's, and a program runs on it")
-    }
-    let unfinished = temporaryPath(instance)
-    let file = unsafe Glibc.open(
-      unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard file >= 0 else { throw Self.failure("create") }
-    defer { close(file) }
-    guard FileOwnership.handOver(file, at: unfinished) else {
-      throw Self.failure("give a file away")
-    }
-    let line = Array("\(history)\n".utf8)
-    guard unsafe write(file, line, line.count) == line.count, fsync(file) == 0 else {
-      throw Self.failure("write")
-    }
-    guard unsafe rename(unfinished, historyPath) == 0 else { throw Self.failure("publish") }
-    try Self.synchronize(directory)
   }
 
   package func hold() throws(ObjectStoreError) -> any ObjectHold {
@@ -227,7 +182,7 @@ package final class DirectoryStore: ObjectStore {
     return listed
   }
 
-  private func identifiers(in name: String) throws(ObjectStoreError) -> [Identifier] {
+  func identifiers(in name: String) throws(ObjectStoreError) -> [Identifier] {
     guard let listing = unsafe opendir("\(directory)/\(name)") else { throw Self.failure("list") }
     defer { unsafe closedir(listing) }
     var identifiers: [Identifier] = []
@@ -262,9 +217,7 @@ package final class DirectoryStore: ObjectStore {
     try deleteLeftover(key)
   }
 
-  private var historyPath: String { "\(directory)/history" }
-
-  private func temporaryPath(_ key: Identifier) -> String { "\(directory)/tmp/\(key)" }
+  func temporaryPath(_ key: Identifier) -> String { "\(directory)/tmp/\(key)" }
 
   private func path(_ key: Identifier) -> String { "\(fanOut(key).inner)/\(key)" }
 
@@ -294,7 +247,7 @@ package final class DirectoryStore: ObjectStore {
     guard FileOwnership.makeDirectory(path) || errno == EEXIST else { throw failure("create") }
   }
 
-  private static func synchronize(_ path: String) throws(ObjectStoreError) {
+  static func synchronize(_ path: String) throws(ObjectStoreError) {
     guard synchronizeDirectory(path) else { throw failure("synchronize a directory") }
   }
 

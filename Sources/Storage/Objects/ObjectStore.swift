@@ -30,6 +30,13 @@ package protocol ObjectStore: AnyObject, Sendable {
   ///   the objects that only the other knows.
   func belong(to history: Identifier) throws(ObjectStoreError)
 
+  /// The location of another store that may have objects of this installation, as this store says; nil if there is
+  /// none. A program that opens this store alone would miss them.
+  func companion() throws(ObjectStoreError) -> String?
+
+  /// Writes the location of that other store; nil removes it.
+  func setCompanion(_ location: String?) throws(ObjectStoreError)
+
   /// Keeps every process from deleting objects while the hold exists. What was in use when it was
   /// taken can be read during that time.
   func hold() throws(ObjectStoreError) -> any ObjectHold

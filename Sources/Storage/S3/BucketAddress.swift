@@ -70,6 +70,13 @@ package struct BucketAddress: Sendable, Equatable {
   }
 }
 
+extension BucketAddress: CustomStringConvertible {
+  package var description: String {
+    "s3://\(bucket)/\(prefix.dropLast())?region=\(region)&endpoint=\(scheme)://\(authority)"
+      + (authorityFile.map { "&ca=\($0)" } ?? "")
+  }
+}
+
 extension String {
   /// The first place of `other`. Without Foundation there is no such function.
   fileprivate func range(of other: String) -> Range<Index>? {

@@ -10,7 +10,7 @@ final class BucketStore: ObjectStore {
   private static let senderCount = 8
   private static let senderQueueCountMax = 4096
 
-  private let client: BucketClient
+  let client: BucketClient
   /// Whether clients may read objects from the service themselves.
   private let givesLinks: Bool
   private let pool = WorkPool(threads: senderCount, capacity: senderQueueCountMax)

@@ -26,3 +26,13 @@ package enum ObjectsLocation: Sendable, Equatable {
     }
   }
 }
+
+extension ObjectsLocation: CustomStringConvertible {
+  /// The form that settings have.
+  package var description: String {
+    switch self {
+    case .directory(let path): "file:///\(path.split(separator: "/").joined(separator: "/"))"
+    case .bucket(let address): address.description
+    }
+  }
+}

@@ -11,8 +11,6 @@ package struct OrphanAudit {
   /// No object younger than this is deleted: an import writes the objects of an account before its rows, and
   /// a replica that took over may have lost the last rows.
   package static let grace = Instant.Span.days(1)
-  /// The tables whose `object_id` names objects.
-  private static let tables = ["files", "versions", "reservations", "garbage"]
 
   private let database: Database
   private let objects: any ObjectStore
@@ -78,19 +76,7 @@ package struct OrphanAudit {
   }
 
   private func unnamed(_ objects: [ListedObject]) throws -> [ListedObject] {
-    var named: Set<Identifier> = []
-    for list in SQLList.slices(of: objects.map { .id($0.key) }, after: 0) {
-      // One snapshot, because a commit moves a key from one table to another.
-      let found = try database.read { reader in
-        try Self.tables.flatMap { table in
-          try reader.rows(
-            "SELECT object_id FROM sync.\(table) WHERE object_id IN (\(list.parameters))",
-            values: list.values
-          ) { row in try row.id(0) }
-        }
-      }
-      named.formUnion(found)
-    }
+    let named = try ObjectRows(database: database).named(objects.map(\.key))
     return objects.filter { !named.contains($0.key) }
   }
 }

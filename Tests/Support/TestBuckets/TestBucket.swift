@@ -54,6 +54,20 @@ package struct TestBucket: Sendable, CustomStringConvertible {
   }
 }
 
+extension ObjectStores {
+  package static func open(
+    _ location: ObjectsLocation, _ keys: BucketKeys?
+  ) throws(ObjectStoreError) -> any ObjectStore {
+    try open(ObjectsPlace(.init(location, keys)))
+  }
+
+  package static func serve(
+    _ location: ObjectsLocation, _ keys: BucketKeys?, isFirst: Bool, givesLinks: Bool = false
+  ) throws(ObjectStoreError) -> any ObjectStore {
+    try serve(ObjectsPlace(.init(location, keys)), isFirst: isFirst, givesLinks: givesLinks)
+  }
+}
+
 extension ObjectStore {
   /// Stores an object.
   package func store(_ bytes: [UInt8], as key: Identifier) throws {

@@ -3,7 +3,9 @@ import Configuration
 import Crypto
 import Glibc
 import JSON
+import S3
 import Storage
+import TestBuckets
 import TestDevices
 import TestEngines
 import TestFiles
@@ -343,6 +345,40 @@ import Testing
     #expect(json["database"].string?.hasSuffix("/place/back/database") == true)
     #expect(json["objects"].string?.contains("..") == false)
     #expect(lines.last?.contains("accounts erased since") == true)
+  }
+
+  @Test(arguments: TestStore.all)
+  func `a backup is restored into another store, also after an interruption`(_ store: TestStore)
+    throws
+  {
+    let (installation, writer) = try written()
+    _ = try backUp(installation)
+    let (place, objects) = (scratch.path + "/restored", store.location(in: scratch.path))
+    let words = ["restore", backups, "--into", place, "--objects", objects]
+    installation.set(["COFFER_OBJECTS_KEY": TestBucket.keyText])
+    let (cutOff, _) = try installation.begin(words)
+    usleep(200_000)
+    cutOff.send(SIGKILL)
+    #expect(cutOff.wait(within: .seconds(60)) != nil)
+    Files.removeAll(place)
+    let restored = try installation.command(words)
+    #expect(restored.end == .exited(0), "\(restored.output)")
+    let location = try #require(ObjectsLocation(objects))
+    #expect(restored.output.contains("\nCOFFER_OBJECTS=\(location)\n"), "\(restored.output)")
+    #expect(Files.names(in: place) == ["database"])
+
+    let next = try Installation(directory: place)
+    next.set(["COFFER_OBJECTS": objects, "COFFER_OBJECTS_KEY": TestBucket.keyText])
+    let sync = try next.start(.sync)
+    let device = next.device(of: sync, key: writer.device.key, root: writer.device.root)
+    try writer.check(through: device, from: writer.versions, to: writer.versions)
+    let found = try next.command("doctor", "--all", "--objects")
+    #expect(found.end == .exited(0), "\(found.output)")
+    #expect(sync.stop() == .exited(0))
+    Files.removeAll(place)
+    let again = try installation.command(words)
+    #expect(again.end == .exited(1), "\(again.output)")
+    #expect(again.output.contains("is in use"), "\(again.output)")
   }
 
   @Test func `a restore that was cut off earlier is named`() throws {

@@ -18,7 +18,7 @@ final class Installation: Sendable {
   let location: DatabaseLocation
   let clock: TestClock
   private let scratch: ScratchDatabase
-  private let settings: [String: String]
+  private let settings: Locked<[String: String]>
   private let processes = Locked<[ChildProcess]>([])
 
   static let authority = "sync.coffer.test"
@@ -56,7 +56,14 @@ final class Installation: Sendable {
       all["COFFER_MODE"] = "test"
       all["COFFER_TEST_CLOCK"] = scratch.directory.path + "/clock"
     }
-    self.settings = all.merging(settings) { $1 }
+    self.settings = Locked(all.merging(settings) { $1 })
+  }
+
+  /// Changes the settings of what starts from now on; nil removes one.
+  func set(_ changes: [String: String?]) {
+    settings.withLock { settings in
+      for (name, value) in changes { settings[name] = value }
+    }
   }
 
   deinit {
@@ -83,7 +90,7 @@ final class Installation: Sendable {
   ) throws -> Server {
     let port = port ?? Ports.free()
     let listen = program == .sync ? "COFFER_SYNC_LISTEN" : "COFFER_BILLING_LISTEN"
-    let environment = self.settings.merging([
+    let environment = self.settings.withLock { $0 }.merging([
       listen: "127.0.0.1:\(port)",
       "COFFER_METRICS_LISTEN": "127.0.0.1:\(Ports.free())",
     ]) { $1 }.merging(settings) { $1 }
@@ -109,15 +116,23 @@ final class Installation: Sendable {
   func command(
     _ arguments: [String], from previous: String? = nil
   ) throws -> (end: ChildProcess.End, output: String) {
-    let name = "\(directory)/command-\(Random.identifier())"
-    let process = try ChildProcess(
-      Self.executable(.command, from: previous), arguments, environment: settings,
-      output: name + ".out", errors: name + ".err")
+    let (process, name) = try begin(arguments, from: previous)
     guard let end = process.wait(within: .seconds(60)) else {
       throw ScenarioError("coffer \(arguments.joined(separator: " ")) does not end")
     }
     let errors = Files.text(name + ".err") ?? ""
     return (end, (Files.text(name + ".out") ?? "") + errors)
+  }
+
+  /// Starts a command without waiting. Its output goes to `name` with `.out` and `.err`.
+  func begin(
+    _ arguments: [String], from previous: String? = nil
+  ) throws -> (process: ChildProcess, name: String) {
+    let name = "\(directory)/command-\(Random.identifier())"
+    let process = try ChildProcess(
+      Self.executable(.command, from: previous), arguments,
+      environment: settings.withLock { $0 }, output: name + ".out", errors: name + ".err")
+    return (process, name)
   }
 
   /// A device with an account of its own.

@@ -6,25 +6,40 @@ import SeededRandom
 import StripeSamples
 import TestDevices
 import TestEngines
+import TestFiles
 import Testing
 
-/// Several instances of each program on one database and one directory of objects, behind nginx, as in
-/// `ops/scale-test` and docs/scaling.md.
+/// Several instances of each program on one PostgreSQL and one bucket, behind nginx, as in `ops/scale-test` and
+/// docs/scaling.md. They share no directory: each has its own for temporary files, and nothing else.
 @Suite(
-  .enabled(if: TestRun.isFull && Balancer.isAvailable && TestEngine.available.contains(.postgres)))
+  .enabled(
+    if: TestRun.isFull && Balancer.isAvailable && TestEngine.available.contains(.postgres)
+      && !TestStore.buckets.isEmpty))
 struct ScaleTests {
   private let installation: Installation
   private let syncs: [Server]
   private let billings: [Server]
   private let balancer: Balancer
+  /// What each machine has of its own.
+  private let scratch: [ScratchDirectory]
 
   init() throws {
+    let store = try #require(TestStore.buckets.first)
     let installation = try Installation(
-      .postgres, settings: ["COFFER_TRUSTED_PROXIES": "127.0.0.1"])
+      .postgres, settings: store.settings.merging(["COFFER_TRUSTED_PROXIES": "127.0.0.1"]) { $1 })
     self.installation = installation
-    syncs = try (0..<2).map { _ in try installation.start(.sync) }
+    scratch = try (0..<2).map { _ in try ScratchDirectory() }
+    syncs = try scratch.map { try Self.start(on: $0, installation) }
     billings = try (0..<2).map { _ in try installation.start(.billing) }
     balancer = try Balancer(sync: syncs, billing: billings)
+  }
+
+  private static func start(
+    on machine: ScratchDirectory, _ installation: Installation, port: UInt16? = nil
+  ) throws -> Server {
+    let server = try installation.launch(.sync, port: port, settings: ["TMPDIR": machine.path])
+    try server.waitUntilReady()
+    return server
   }
 
   /// A device that uses whichever instance nginx chooses. It has its own account unless `key` is given.
@@ -54,7 +69,8 @@ struct ScaleTests {
       let place = round % 2
       living.sync[place].kill()
       living.billing[place].kill()
-      living.sync[place] = try installation.start(.sync, port: living.sync[place].port)
+      living.sync[place] = try Self.start(
+        on: scratch[place], installation, port: living.sync[place].port)
       living.billing[place] = try installation.start(.billing, port: living.billing[place].port)
     }
     for thread in threads { thread.join() }
@@ -72,6 +88,8 @@ struct ScaleTests {
     for server in living.sync + living.billing {
       #expect(server.stop() == .exited(0), "\(server.lastWords)")
     }
+    #expect(Files.paths(under: installation.directory).filter { $0.contains("objects") } == [])
+    #expect(scratch.flatMap { Files.paths(under: $0.path) } == [])
     try Books(installation).expectWhole(accountCount: 4)
     try Deliveries(installation).expectEach(of: senders.flatMap(\.acknowledged))
   }

@@ -7,10 +7,13 @@ import Testing
 
 /// `coffer-sync` after `kill -9` under load: it still has everything that it ever answered with 200.
 @Suite(.serialized) struct SyncCrashTests {
-  @Test(arguments: TestEngine.available)
-  func `a crash loses no content that was acknowledged`(engine: TestEngine) throws {
-    var random = SeededGenerator(seed: SeededGenerator.seed(of: "sync crash, \(engine)"))
-    let installation = try Installation(engine)
+  @Test(arguments: TestEngine.available, TestStore.all)
+  func `a crash loses no content that was acknowledged`(
+    engine: TestEngine, store: TestStore
+  ) throws {
+    let name = "sync crash, \(engine), \(store.testDescription)"
+    var random = SeededGenerator(seed: SeededGenerator.seed(of: name))
+    let installation = try Installation(engine, settings: store.settings)
     var sync = try installation.start(.sync)
     let port = sync.port
     var writers: [Writer] = []

@@ -66,12 +66,12 @@ extension Command {
         }
         let backup = try BackupRun(
           into: invocation[directory], of: database, at: configuration.database,
-          dumpingBy: invocation[dump], try ObjectStores.open(place, configuration.objectsKeys),
+          dumpingBy: invocation[dump], try ObjectStores.open(place),
           installation: try database.read(History.id), goesOn: invocation[goesOn],
           checksEarlier: invocation[check],
           contentByteCount: try Account.contentByteCount(
             database, fee: configuration.catalogue.metadataFeeByteCount),
-          apartFrom: place.directory)
+          apartFrom: place.directories)
         let progress = StagedProgress()
         return answer(
           try backup.run(at: configuration.clock.now()) { stage, done, total in

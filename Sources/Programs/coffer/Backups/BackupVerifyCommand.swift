@@ -53,7 +53,7 @@ extension Command {
 
   private static func verify(_ invocation: Invocation, in directory: String) throws -> Answer {
     let now = try DatabaseConfiguration.clock(invocation.settings).now()
-    let restore = try Restore(of: invocation[wanted], into: directory, linksObjects: true)
+    let restore = try Restore(of: invocation[wanted], into: directory, .linked)
     try restore.requirePlace(in: invocation[loaded])
     let progress = StagedProgress()
     let outcome = try restore.run(renew: History.renew) { done, total in

@@ -5,6 +5,8 @@ internal import CommandLine
 internal import Configuration
 internal import Doctor
 internal import JSON
+internal import Objects
+internal import S3
 internal import Storage
 internal import Sync
 
@@ -18,12 +20,18 @@ extension Command {
     text: "PostgreSQL: empty database to load the dump into",
     .postgres)
 
+  private static let store = Parameter<ObjectsLocation?>.optional(
+    "--objects", "url", text: "other store for the objects, e.g. a bucket, as for COFFER_OBJECTS",
+    .objects)
+
   static let restore = Command(
     words: ["restore"],
     abstract: "Restore a backup into an empty directory",
     discussion: """
-      Writes <directory>/objects, then <directory>/database, and verifies digests on the way. Nothing in \
-      use is touched. The settings for the servers are printed, without a password. A database of an \
+      Writes <directory>/objects, then <directory>/database, and verifies digests on the way. With \
+      --objects, the objects go to that store instead, which coffer-sync must not have used; \
+      COFFER_OBJECTS_KEY has the keys of a bucket. After an interruption, empty the directory and start \
+      again: objects that the store has already are not sent again. Nothing in use is touched. The settings for the servers are printed, without a password. A database of an \
       earlier version stays as it is until coffer migrate or a server migrates it.
 
       Clients see a new history and download everything again. Accounts that were erased since the backup \
@@ -31,9 +39,12 @@ extension Command {
       are missing: have the stores resend them, or use coffer subscription read. A PostgreSQL dump is \
       loaded by pg_restore into --database; without that option it is named and left alone.
       """,
-    examples: ["coffer restore /var/backups/coffer --into /srv/coffer"],
+    examples: [
+      "coffer restore /var/backups/coffer --into /srv/coffer",
+      "coffer restore /var/backups/coffer --into /srv/coffer --objects s3://my-bucket/new?region=eu-central-1",
+    ],
     arguments: [wanted],
-    options: [into, loaded],
+    options: [into, store, loaded],
     answers: [
       "backup": .text, "taken": .time, "database": .text, "objects": .text,
       "object_count": .integer, "damaged_count": .integer, "damaged": .list(.text),
@@ -41,7 +52,11 @@ extension Command {
     run: { invocation in
       let progress = StagedProgress()
       let now = try DatabaseConfiguration.clock(invocation.settings).now()
-      let restore = try Restore(of: invocation[wanted], into: invocation[into], at: now)
+      let place = try invocation[store].map {
+        try DatabaseConfiguration.objects($0, invocation.settings)
+      }
+      let objects = try place.map { Restore.Objects.stored(try unused($0)) } ?? .copied
+      let restore = try Restore(of: invocation[wanted], into: invocation[into], objects, at: now)
       try restore.requirePlace(in: invocation[loaded])
       let outcome = try restore.run(renew: History.renew) { done, total in
         progress.set("restoring", done, of: total)
@@ -50,11 +65,23 @@ extension Command {
         throw CommandFailure(.refused, outcome.damage.joined(separator: "; "))
       }
       let database = try outcome.database(loadedInto: invocation[loaded], renew: History.renew)
-      return answer(restore, outcome, database)
+      let stored = place?.location.description ?? "file://\(restore.objectsDirectory)"
+      return answer(restore, outcome, database, stored)
     })
 
+  /// A store without an owner: what a database in use has there must not be mixed with a backup's.
+  private static func unused(_ place: ObjectsPlace.Part) throws -> any ObjectStore {
+    let store = try ObjectStores.make(place)
+    guard try store.owner() == nil else {
+      throw CommandFailure(
+        .refused, "\(place.location) is in use: restore into a new directory or prefix")
+    }
+    return store
+  }
+
   private static func answer(
-    _ restore: Restore, _ outcome: Restore.Outcome, _ database: DatabaseLocation?
+    _ restore: Restore, _ outcome: Restore.Outcome, _ database: DatabaseLocation?,
+    _ objects: String
   ) -> Answer {
     let (name, place) =
       switch (database, outcome.database) {
@@ -68,13 +95,13 @@ extension Command {
       text: """
         restored \(Printable.text(restore.path)) of \(restore.head.taken)
         \(name)=\(Printable.text(place))
-        COFFER_OBJECTS=file://\(Printable.text(outcome.objectsDirectory))
+        COFFER_OBJECTS=\(Printable.text(objects))
         \(counted(outcome.objectCount, "object")), \(ByteCount.text(restore.sum.byteCount))
 
         """,
       json: [
         "backup": .string(restore.path), "taken": .string(restore.head.taken.description),
-        "database": .string(place), "objects": .string("file://\(outcome.objectsDirectory)"),
+        "database": .string(place), "objects": .string(objects),
         "object_count": .integer(outcome.objectCount),
         "damaged_count": .integer(outcome.damagedCount),
         "damaged": .array(outcome.damaged.map { .string($0.description) }),
@@ -97,6 +124,20 @@ extension Restore {
       throw CommandFailure(
         .usage,
         "the database of --database already has a schema \(schema): dropdb and createdb it")
+    }
+  }
+}
+
+extension Form where Value == ObjectsLocation {
+  fileprivate static var objects: Form {
+    Form { (text, name) throws(CommandFailure) in
+      if let refusal = Surroundings.blank(around: text) {
+        throw CommandFailure(.usage, "\(name) \(refusal)")
+      }
+      guard let location = ObjectsLocation(text) else {
+        throw CommandFailure(.usage, "\(name) takes file:///<directory> or \(BucketAddress.form)")
+      }
+      return location
     }
   }
 }

@@ -56,7 +56,7 @@ extension Command {
       return try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         var validation = TreeValidation(
           database,
-          try configuration.objects.map { try ObjectStores.open($0, configuration.objectsKeys) },
+          try configuration.objects.map { try ObjectStores.open($0) },
           Recount(database, catalogue: configuration.catalogue),
           repairing: !invocation[repair]
             ? nil

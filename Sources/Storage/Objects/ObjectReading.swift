@@ -1,0 +1,40 @@
+internal import Base
+internal import Glibc
+
+extension StoredObject {
+  /// The most that is in memory at once.
+  private static let blockByteCount: Int64 = 1 << 20
+
+  /// Reads the object from its first byte to its last, block by block.
+  ///
+  /// - Throws: What `each` throws, and `.unavailable` if the object ends before its length.
+  package func read(
+    each: ([UInt8]) throws(ObjectStoreError) -> Void
+  ) throws(ObjectStoreError) {
+    var start: Int64 = 0
+    while start < byteCount {
+      let end = min(start + Self.blockByteCount, byteCount)
+      try each(block(start..<end))
+      start = end
+    }
+  }
+
+  private func block(_ range: Range<Int64>) throws(ObjectStoreError) -> [UInt8] {
+    switch self {
+    case .distant(let object): return try object.read(range)
+    case .file(let file):
+      var bytes = [UInt8](repeating: 0, count: range.count)
+      var count = 0
+      while count < bytes.count {
+        let position = off_t(range.lowerBound) + count
+        let more = unsafe bytes.withUnsafeMutableBytes { bytes in
+          unsafe pread(file.descriptor, bytes.baseAddress! + count, bytes.count - count, position)
+        }
+        if more < 0, errno == EINTR { continue }
+        guard more > 0 else { throw DirectoryStore.failure("read") }
+        count += more
+      }
+      return bytes
+    }
+  }
+}
