@@ -331,9 +331,19 @@ let package = Package(
         "JSON", "SeededRandom", "Requests", "Simulation", "Storage", "Sync", "TestDevices",
         "TestEngines", "Tiers",
       ]),
+    support(
+      "Support/ContentSimulation",
+      [
+        "Accounts", "Base", "Crypto", "HTTPMessages", "JSON", "Objects", "SeededRandom",
+        "Simulation", "Storage", "Sync", "TestDevices", "TestEngines", "TestFiles", "Tiers",
+        "TreeSimulation",
+      ]),
     program(
       "Tests/System/simulate",
-      ["Base", "BillingSimulation", "Crypto", "SeededOpenSSL", "Simulation", "TreeSimulation"],
+      [
+        "Base", "BillingSimulation", "ContentSimulation", "Crypto", "SeededOpenSSL", "Simulation",
+        "TreeSimulation",
+      ],
       exclude: ["seeds.txt"]),
 
     // One module each, as in Sources.
@@ -471,8 +481,8 @@ let package = Package(
     tests(
       "System/TreeModelTests",
       [
-        "Base", "Crypto", "SeededRandom", "Storage", "Sync", "TestDevices", "TestEngines",
-        "TreeSimulation",
+        "Base", "ContentSimulation", "Crypto", "SeededRandom", "Simulation", "Storage", "Sync",
+        "TestDevices", "TestEngines", "TreeSimulation",
       ]),
     tests(
       "System/ScenarioTests",
@@ -482,7 +492,8 @@ let package = Package(
         "Storage",
         "Configuration", "HTTPServer", "LocalServer", "ProviderFakes", "RawClient", "RecordedAPI",
         "RecordedStories",
-        "StripeSamples", "TestBuckets", "TestDevices", "TestEngines", "TestFiles", "SeededRandom",
+        "StripeSamples", "Sync", "TestBuckets", "TestDevices", "TestEngines", "TestFiles",
+        "SeededRandom",
         "KnownStores",
       ]),
 

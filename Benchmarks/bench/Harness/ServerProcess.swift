@@ -38,6 +38,14 @@ final class ServerProcess {
     waitpid(process, nil, 0)
   }
 
+  /// Ends the server as a crash would.
+  func crash() {
+    guard !hasEnded else { return }
+    hasEnded = true
+    kill(process, SIGKILL)
+    waitpid(process, nil, 0)
+  }
+
   /// User and system time of all its threads since its start.
   func processorSeconds() -> Double {
     guard let text = Files.text("/proc/\(process)/stat"), let name = text.lastIndex(of: ")")

@@ -3,7 +3,7 @@ internal import Glibc
 /// The options of the command line.
 struct Options: Sendable {
   enum Subject: String, CaseIterable {
-    case webhooks, backlog, reconcile, kept, sync, fold, tree, worst, questions
+    case webhooks, backlog, reconcile, kept, sync, content, fold, tree, worst, questions
   }
 
   enum Form { case text, json, markdown }
@@ -31,6 +31,9 @@ struct Options: Sendable {
   var engines = TreeStore.Engine.allCases
   /// Without a URL only SQLite is measured.
   var postgresURL: String?
+  /// content: the setting of an object store in an S3 service; nil leaves it out. And the peer's program.
+  var bucket: String?
+  var rclone = "rclone"
   var seed: UInt64 = 1
   /// The directory of another build's `coffer-billing`, which is measured next to ours.
   var against: String?
@@ -53,7 +56,7 @@ struct Options: Sendable {
   static let usage = """
     ops/bench: measures this build's programs over loopback, durable, with everything verified
 
-    usage: ops/bench webhooks|backlog|reconcile|kept|sync|fold|tree|worst|questions [options]
+    usage: ops/bench webhooks|backlog|reconcile|kept|sync|content|fold|tree|worst|questions [options]
 
       webhooks  signed deliveries of each store a second, against bare libmicrohttpd, OpenSSL's
                 P-256 and FastAPI services, what the disk alone allows and another build; where
@@ -64,6 +67,8 @@ struct Options: Sendable {
                 and when nothing is wrong: calls for each subscription, time, memory
       kept      what compressing and sealing a delivery takes, and what is left of it
       sync      signed 4 kB content writes a second, against OpenSSL's Ed25519 on one core
+      content   downloads and uploads of 4 kB to 100 MB beside nginx, their memory, a resumed
+                upload, and an S3 service beside rclone
       fold      coverage of ten years in memory; recording one more event among many others
       tree      one change, one pull and the quota check in an account with 1,000 files and with a
                 million, on each engine; a first pull of a million; large batches; what deleting
@@ -92,6 +97,8 @@ struct Options: Sendable {
       --batches N      tree: batches of 500 new records (160)
       --engine NAME    tree, worst: sqlite or postgres alone
       --postgres URL   tree, worst: an empty database; ops/bench starts a cluster of its own
+      --bucket URL     content: s3://<bucket>?region=…&endpoint=…; ops/bench starts a service
+      --rclone FILE    content: the program rclone (rclone in PATH)
       --samples DIR    kept: also writes what the stores' dictionaries are trained on
       --seed N         what ids and contents derive from (1)
       --directory DIR  where databases are written; not on tmpfs (.build/bench-data)
@@ -109,15 +116,15 @@ struct Options: Sendable {
     var rest = arguments[...]
     guard let name = rest.popFirst(), let subject = Subject(rawValue: name) else {
       throw .usage(
-        "say what to measure: webhooks, backlog, reconcile, kept, sync, fold, tree, worst or questions "
-          + "(--help tells more)"
+        "say what to measure: webhooks, backlog, reconcile, kept, sync, content, fold, tree, worst "
+          + "or questions (--help tells more)"
       )
     }
     self.subject = subject
     switch subject {
     case .reconcile: (subscriptionCount, stores) = (50_000, [.stripe, .google])
     case .questions: accountCount = 1_000_000
-    case .webhooks, .backlog, .kept, .sync, .fold, .tree, .worst: break
+    case .webhooks, .backlog, .kept, .sync, .content, .fold, .tree, .worst: break
     }
     while let flag = rest.popFirst() {
       switch flag {
@@ -181,6 +188,8 @@ struct Options: Sendable {
     case "--seed": seed = UInt64(try number(0...Int.max))
     case "--directory": directory = value
     case "--samples": samples = value
+    case "--bucket": bucket = value
+    case "--rclone": rclone = value
     default: throw .usage("there is no option \(flag) (--help lists them)")
     }
   }

@@ -80,6 +80,16 @@ struct SyncClients {
     return requests
   }
 
+  /// Opens a session of one account.
+  func session(of account: Int, now: Instant) -> Requests {
+    var requests = Requests()
+    Self.append(&requests, clients[account], "POST", "/v1/sessions", [], now)
+    return requests
+  }
+
+  /// The first document of an account.
+  func document(of account: Int) -> Identifier { clients[account].documents[0] }
+
   /// One write of one account, to one of its documents in turn.
   func write(_ content: [UInt8], by account: Int, turn: Int, now: Instant) -> Requests {
     let client = clients[account]

@@ -22,29 +22,75 @@ package struct DirectServer: Sendable {
   package func answer(
     _ method: String, _ target: String, headers: [(String, String)], body: [UInt8]
   ) throws -> Response {
-    let hasBody = !body.isEmpty || ["POST", "PUT"].contains(method)
-    let length = hasBody ? [("Content-Length", "\(body.count)")] : []
+    let exchange = try begin(method, target, headers: headers, bodyByteCount: body.count)
+    exchange.send(body[...])
+    return try exchange.finish()
+  }
+
+  /// Begins a request whose body follows.
+  package func begin(
+    _ method: String, _ target: String, headers: [(String, String)], bodyByteCount: Int
+  ) throws -> DirectExchange {
+    let hasBody = bodyByteCount > 0 || ["POST", "PUT"].contains(method)
+    let length = hasBody ? [("Content-Length", "\(bodyByteCount)")] : []
     let head = RequestHead(
       method: method, target: target, headers: Headers(headers + length), authority: authority)
-    guard case .route(let route, let captures) = router.match(method, head.path) else {
-      return .empty(404)
+    return DirectExchange(
+      router.match(method, head.path), head, problem: { error in problem(error, head) })
+  }
+}
+
+/// One request to a `DirectServer`, whose body arrives in pieces.
+package final class DirectExchange {
+  private var admission: Admission?
+  private var body: [UInt8] = []
+  /// The answer, if there was one before the end of the body.
+  package private(set) var answer: Response?
+  private let problem: (any Error) -> Problem
+
+  fileprivate init(
+    _ match: Router.Match, _ head: RequestHead, problem: @escaping (any Error) -> Problem
+  ) {
+    self.problem = problem
+    guard case .route(let route, let captures) = match else {
+      answer = .empty(404)
+      return
     }
-    do {
-      let admission = try route.admit(head, captures).outcome()
-      return try admission.finish(try Self.receive(body, admission)).outcome()
-    } catch {
-      return problem(error, head).response(requestID: "r")
+    do { admission = try route.admit(head, captures).outcome() } catch { refuse(error) }
+  }
+
+  private func refuse(_ error: any Error) {
+    admission = nil
+    answer = problem(error).response(requestID: "r")
+  }
+
+  package func send(_ bytes: ArraySlice<UInt8>) {
+    guard let admission else { return }
+    guard case .stream(_, let sink) = admission.body else {
+      body += bytes
+      return
+    }
+    guard !bytes.isEmpty else { return }
+    do { try unsafe sink.write(bytes.span.bytes) } catch {
+      hangUp()
+      refuse(error)
     }
   }
 
-  /// The bytes that remain for `finish`.
-  private static func receive(_ body: [UInt8], _ admission: Admission) throws -> [UInt8] {
-    guard case .stream(_, let sink) = admission.body else { return body }
-    do { try unsafe sink.write(body.span.bytes) } catch {
-      admission.abandon?()
-      throw error
+  /// Ends the body, and returns the answer.
+  package func finish() throws -> Response {
+    if let admission {
+      self.admission = nil
+      do { answer = try admission.finish(body).outcome() } catch { refuse(error) }
     }
-    return []
+    guard let answer else { throw NoAnswer() }
+    return answer
+  }
+
+  /// Ends the request as a client that goes away.
+  package func hangUp() {
+    admission?.abandon?()
+    admission = nil
   }
 }
 
@@ -76,7 +122,14 @@ extension Response {
       var bytes = [UInt8](repeating: 0, count: Int(range.upperBound - range.lowerBound))
       let count = unsafe pread(file.descriptor, &bytes, bytes.count, off_t(range.lowerBound))
       return Array(bytes.prefix(max(0, count)))
-    case .blocks: preconditionFailure("a simulation's objects are files of this machine")
+    case .blocks: preconditionFailure("a body that is fetched can fail: BlockSource.bytes(in:)")
     }
+  }
+}
+
+extension BlockSource {
+  /// A part of a body that is fetched in blocks.
+  package func bytes(in range: Range<Int64>) throws -> [UInt8] {
+    try Step<[UInt8]>.pending { done in fetch(range, done) }.outcome()
   }
 }

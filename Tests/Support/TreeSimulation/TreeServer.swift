@@ -1,33 +1,42 @@
-internal import Accounts
+package import Accounts
 package import Base
 internal import Crypto
 internal import Endpoints
-internal import HTTPMessages
+package import HTTPMessages
 internal import HTTPServer
 internal import HTTPSignatures
 internal import JSON
-import Objects
+package import Objects
 internal import Requests
-internal import Simulation
+package import Simulation
 package import Storage
 package import Sync
 package import TestDevices
 package import TestEngines
-internal import Tiers
+package import Tiers
 
 /// The sync API over a scratch database, without sockets. The test moves its clock and its sweep, and can
 /// crash it and start it again.
 package final class TreeServer: Sendable {
   private let running: Locked<Running>
   private let time: Locked<Instant>
-  private let billing: Database
-  private let scratch: ScratchDatabase
-  private let catalogue: Catalogue
-  private let limits: SyncLimits
+  private let setup: Setup
+
+  /// What a crash leaves.
+  private struct Setup {
+    let scratch: ScratchDatabase
+    let catalogue: Catalogue
+    let limits: SyncLimits
+    let objects: @Sendable (_ directory: String) throws -> any ObjectStore
+    /// The current time; programs ask for it within most of their steps.
+    let now: @Sendable () -> Instant
+  }
 
   /// The parts that a crash ends.
   private struct Running {
     let database: Database
+    let billing: Database
+    let api: SyncAPI
     let sweeper: Sweeper
     let trees: TreeUpkeep
     let pool: WorkPool
@@ -36,18 +45,21 @@ package final class TreeServer: Sendable {
     func stop() {
       pool.stop()
       database.close()
+      billing.close()
     }
   }
 
   private static let authority = "sync.test"
 
-  /// Only the cap and the number of records are limited.
+  /// Only the cap and the number of records are limited, and what `plans` say. `objects` opens the store of each
+  /// start; `onTick` is called whenever the programs ask for the time.
   package init(
-    _ engine: TestEngine, freeByteCount: Int64 = 1_000_000_000, recordCountMax: Int64 = 1_000_000
+    _ engine: TestEngine, freeByteCount: Int64 = 1_000_000_000, recordCountMax: Int64 = 1_000_000,
+    plans: [Plan] = [], onTick: @escaping @Sendable () -> Void = {},
+    objects: @escaping @Sendable (_ directory: String) throws -> any ObjectStore = {
+      try DirectoryStore(directory: $0)
+    }
   ) throws {
-    scratch = try ScratchDatabase(engine, with: .schemas)
-    catalogue = try Catalogue(
-      version: "test", free: Plan(id: "free", title: "Free", byteCount: freeByteCount), paid: [])
     var limits = SyncLimits()
     limits.recordCountMax = recordCountMax
     limits.openInvitationCountMax = 1_000_000
@@ -55,49 +67,69 @@ package final class TreeServer: Sendable {
     limits.receivedInvitationCountMax = 1_000_000
     limits.requestBurst = 1_000_000_000
     limits.requestsPerSecond = 1_000_000
-    self.limits = limits
-    time = Locked(Instant(seconds: 1_790_000_000))
-    running = Locked(try Self.start(scratch, catalogue, limits, time))
-    billing = try Database.open(scratch.location, owning: .billing)
+    let time = Locked(Instant(seconds: 1_790_000_000))
+    self.time = time
+    setup = Setup(
+      scratch: try ScratchDatabase(engine, with: .schemas),
+      catalogue: try Catalogue(
+        version: "test", free: Plan(id: "free", title: "Free", byteCount: freeByteCount),
+        paid: plans),
+      limits: limits, objects: objects,
+      now: {
+        onTick()
+        return time.withLock { $0 }
+      })
+    running = Locked(try Self.start(setup))
   }
 
-  private static func start(
-    _ scratch: ScratchDatabase, _ catalogue: Catalogue, _ limits: SyncLimits,
-    _ time: Locked<Instant>
-  ) throws -> Running {
-    let database = try Database.open(scratch.location, owning: .sync)
+  private static func start(_ setup: Setup) throws -> Running {
+    let database = try Database.open(setup.scratch.location, owning: .sync)
     try History.establish(database)
-    let objects = try DirectoryStore(directory: scratch.directory.path + "/objects")
+    let objects = try setup.objects(setup.scratch.directory.path + "/objects")
     let pool = WorkPool(threads: 2, capacity: 64)
-    let clock = Clock { time.withLock { $0 } }
+    let clock = Clock(setup.now)
     let api = SyncAPI(
       database: database, objects: objects, pool: pool,
       authenticator: Authenticator(
         policy: SignaturePolicy(authorities: [authority]), clock: clock),
-      catalogue: catalogue, limits: limits, clock: clock, protocols: [FileTrees.self])
+      catalogue: setup.catalogue, limits: setup.limits, clock: clock, protocols: [FileTrees.self])
     return Running(
-      database: database, sweeper: Sweeper(api.host, api.protocols), trees: TreeUpkeep(api.host),
-      pool: pool,
+      database: database, billing: try Database.open(setup.scratch.location, owning: .billing),
+      api: api, sweeper: Sweeper(api.host, api.protocols), trees: TreeUpkeep(api.host), pool: pool,
       server: DirectServer(api.routes, authority: authority) { error, head in
         Endpoints.problem(for: error, head)
       })
   }
 
-  deinit {
-    running.withLock { $0.stop() }
-    billing.close()
-  }
+  deinit { running.withLock { $0.stop() } }
 
+  /// The folder with database and objects.
+  package var directory: String { setup.scratch.directory.path }
+  package var catalogue: Catalogue { setup.catalogue }
   package var database: Database { running.withLock { $0.database } }
   package var sweeper: Sweeper { running.withLock { $0.sweeper } }
   package var trees: TreeUpkeep { running.withLock { $0.trees } }
+  /// The work that the program repeats for its protocols.
+  package var upkeep: [Upkeep] { running.withLock { $0.api.protocols.flatMap(\.upkeep) } }
 
-  /// Crashes the process: committed data stays, everything else is gone.
-  package func crash() throws {
+  /// Crashes the process: committed data stays, everything else is gone. `meanwhile` runs before the next start.
+  package func crash(_ meanwhile: () throws -> Void = {}) throws {
     try running.withLock { running in
       running.stop()
-      running = try Self.start(scratch, catalogue, limits, time)
+      try meanwhile()
+      running = try Self.start(setup)
     }
+  }
+
+  /// Waits for the work that earlier requests of these accounts have left to threads.
+  package func settle(_ accounts: [Identifier]) throws {
+    let running = running.withLock { $0 }
+    for account in accounts {
+      _ = try Step<Void>.pending { done in
+        if !running.pool.submit(for: account, { done(.success(())) }) { done(.success(())) }
+      }.outcome()
+    }
+    try running.database.write(for: nil) { _ in }
   }
 
   package var now: Instant { time.withLock { $0 } }
@@ -114,9 +146,14 @@ package final class TreeServer: Sendable {
         let server = running.withLock { $0.server }
         let response = try server.answer(
           request.method, request.target, headers: request.headers, body: request.body)
-        return Answer(
-          status: response.status, headers: Headers(response.headers), body: response.bytes)
+        return try Answer(response)
       })
+  }
+
+  /// Begins a request whose body the test sends in pieces.
+  package func begin(_ request: TestDevice.Signed) throws -> DirectExchange {
+    try running.withLock { $0.server }.begin(
+      request.method, request.target, headers: request.headers, bodyByteCount: request.body.count)
   }
 
   /// A device with its own account.
@@ -136,15 +173,28 @@ package final class TreeServer: Sendable {
   }
 
   /// Sets an account's cap, as coffer-billing would.
-  package func setCap(_ account: Identifier, _ byteCount: Int64) throws {
-    try billing.write(for: account) { transaction in
+  package func setCap(_ account: Identifier, _ byteCount: Int64, plan: String = "free") throws {
+    try running.withLock { $0.billing }.write(for: account) { transaction in
       try transaction.execute(
         "DELETE FROM billing.entitlements WHERE account_id = $1", .id(account))
       try transaction.execute(
         """
         INSERT INTO billing.entitlements (account_id, from_ms, cap_bytes, plan, reason)
-        VALUES ($1, 0, $2, 'free', 'subscribed')
-        """, .id(account), .integer(byteCount))
+        VALUES ($1, 0, $2, $3, 'subscribed')
+        """, .id(account), .integer(byteCount), .text(plan))
     }
+  }
+}
+
+extension Answer {
+  /// Throws if the body is fetched, and bytes of it are not to be had: the connection ends before the answer does.
+  package init(_ response: Response) throws {
+    var bytes: [UInt8]
+    if case .blocks(let source, let range) = response.body {
+      bytes = try source.bytes(in: range)
+    } else {
+      bytes = response.bytes
+    }
+    self.init(status: response.status, headers: Headers(response.headers), body: bytes)
   }
 }

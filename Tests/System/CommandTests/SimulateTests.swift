@@ -7,12 +7,15 @@ import Testing
       "simulate", [simulation, "\(seed)"], environment: ["SWIFT_DETERMINISTIC_HASHING": "1"])
   }
 
-  @Test(arguments: ["billing", "sync"])
-  func `a seed replays to the byte of its log`(simulation: String) throws {
+  @Test(
+    arguments: [
+      ("billing", "disk full"), ("content", "after lostAnswer"), ("sync", "disk full"),
+    ])
+  func `a seed replays to the byte of its log`(simulation: String, mishap: String) throws {
     let first = try Self.run(simulation, 5)
     #expect(first.code == 0)
     #expect(first.out.contains("crash"))
-    #expect(first.out.contains("disk full"))
+    #expect(first.out.contains(mishap))
     let second = try Self.run(simulation, 5)
     #expect(second.out == first.out)
     let other = try Self.run(simulation, 6)

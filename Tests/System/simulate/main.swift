@@ -1,5 +1,6 @@
 import Base
 import BillingSimulation
+import ContentSimulation
 import Crypto
 import Glibc
 import SeededOpenSSL
@@ -11,10 +12,10 @@ import TreeSimulation
 
 let arguments = CommandLine.arguments.dropFirst()
 guard arguments.count == 2, let what = arguments.first,
-  ["billing", "buying", "sync"].contains(what),
+  ["billing", "buying", "content", "sync"].contains(what),
   let seed = arguments.last.flatMap({ UInt64($0) })
 else {
-  print("usage: simulate billing|buying|sync SEED")
+  print("usage: simulate billing|buying|content|sync SEED")
   exit(64)
 }
 guard seed_openssl(seed) == 1 else {
@@ -27,6 +28,7 @@ do {
   switch what {
   case "billing": try Storm.run(seed: seed, log)
   case "buying": try BuyingStorm.run(seed: seed, log)
+  case "content": try ContentRun.run(seed: seed, log)
   default: try Story.run(seed: seed, log)
   }
 } catch {

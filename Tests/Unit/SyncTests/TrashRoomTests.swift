@@ -68,6 +68,59 @@ import Tiers
     try server.requireRight([device])
   }
 
+  /// A folder that was restored without one of its documents, whose name is taken.
+  private func partlyRestored(
+    _ device: TestDevice, _ server: TestServer, meanwhile: () throws -> Void = {}
+  ) throws -> Identifier {
+    let (folder, name) = (try device.add("folder"), Random.bytes(32))
+    let document = try device.add(in: folder, hmac: name)
+    _ = try device.write(document, large)
+    try device.delete(folder).requireSuccess()
+    try server.sweepDeletions()
+    try device.restoreDeleted(folder).requireDone()
+    _ = try device.add(in: folder, hmac: name)
+    try meanwhile()
+    try server.sweepDeletions()
+    try #require(try server.count("trash WHERE state = 'kept'") == 1)
+    return folder
+  }
+
+  @Test(arguments: TestEngine.available)
+  func
+    `what the trash has left of a folder goes with the folder if the plan keeps nothing any more`(
+      engine: TestEngine
+    ) throws
+  {
+    let server = try TestServer(engine, trashFor: 30)
+    let device = try server.register()
+    let folder = try partlyRestored(device, server)
+    try server.setCap(device.account, 1_000_000, plan: "premium", reason: "subscribed")
+    try device.delete(folder).requireSuccess()
+    try server.sweepDeletions()
+    try server.requireRight([device])
+    #expect(try device.restoreDeleted(folder).problem == "trash_not_found")
+    #expect(try device.usage() == 1000)
+    try server.requireSound([device])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `what could not be restored is purged on time, even if its plan was looked at meanwhile`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, trashFor: 2)
+    let device = try server.register()
+    _ = try partlyRestored(device, server) {
+      server.clock.advance(.hours(25))
+      for work in server.api.protocols.flatMap(\.upkeep) where work.name == "versions" {
+        while try work.slice() {}
+      }
+    }
+    server.clock.advance(.days(2))
+    for _ in 0..<2 { try server.sweepDeletions() }
+    #expect(try server.count("trash") == 0)
+    try server.requireRight([device])
+  }
+
   @Test(arguments: TestEngine.available)
   func `the counters equal a recount after any deletions, restores and purges`(
     engine: TestEngine
