@@ -209,7 +209,13 @@ let package = Package(
         "Accounts", "Archive", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
         "HTTPServer", "Storage", "Endpoints", "Tiers", "Configuration", "OpenAPI", "Requests",
       ]),
-    module("KnownProtocols", ["Accounts", "Sync"]),
+    module(
+      "Logs",
+      [
+        "Accounts", "Archive", "Base", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer", "JSON",
+        "Requests", "Storage", "Tiers",
+      ]),
+    module("KnownProtocols", ["Accounts", "Logs", "Sync"]),
 
     module("CommandLine", ["Base", "Configuration", "JSON"]),
     module(
@@ -226,8 +232,8 @@ let package = Package(
       [
         "Objects", "S3",
         "Accounts", "Acts", "Answers", "Archive", "Base", "CommandLine", "Configuration",
-        "Crypto", "JSON", "KnownProtocols", "KnownStores", "Ledger", "Repair", "Storage", "Stores",
-        "Subscriptions", "Sync", "Tiers",
+        "Crypto", "JSON", "KnownProtocols", "KnownStores", "Ledger", "Logs", "Repair", "Storage",
+        "Stores", "Subscriptions", "Sync", "Tiers",
       ]),
     module(
       "Doctor",
@@ -251,7 +257,8 @@ let package = Package(
         "Objects", "S3",
         "Accounts", "Acts", "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine",
         "Configuration", "Crypto", "Doctor", "Flows", "HTTPClient", "HTTPMessages",
-        "HTTPSignatures", "Importing", "JSON", "JWS", "Jobs", "KnownStores", "Ledger", "Moving",
+        "HTTPSignatures", "Importing", "JSON", "JWS", "Jobs", "KnownProtocols", "KnownStores",
+        "Ledger", "Logs", "Moving",
         "Orders", "ProviderAPI", "Repair", "Report", "Requests", "Storage", "Stores", "Stripe",
         "Subscriptions", "Sync", "Tiers",
       ]),
@@ -351,6 +358,7 @@ let package = Package(
     tests("Unit/CryptoTests", ["Base", "Crypto", "TestCertificates", "SeededRandom"]),
     tests("Unit/CompressionTests", ["Base", "Compression", "SeededRandom", "TestFiles"]),
     tests("Unit/JSONTests", ["Base", "JSON", "SeededRandom"]),
+    tests("Unit/LogsTests", ["Base", "JSON", "Logs", "SeededRandom"]),
     tests("Unit/JWSTests", ["Base", "Crypto", "JSON", "JWS", "SeededRandom"]),
     tests("Unit/HTTP/HTTPMessagesTests", ["Base", "JSON", "HTTPMessages"]),
     tests(
@@ -451,8 +459,9 @@ let package = Package(
       [
         "Objects",
         "Accounts", "Archive", "Backup", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
-        "HTTPServer", "HTTPClient", "Endpoints", "Ledger", "Storage", "Tiers", "Configuration",
-        "Requests", "Sync", "TestDevices", "TestEngines", "TestFiles", "Goldens", "LocalServer", "SeededRandom",
+        "HTTPServer", "HTTPClient", "Endpoints", "Ledger", "Logs", "Storage", "Tiers", "Configuration",
+        "Requests", "Sync", "TestDevices", "TestEngines", "TestFiles", "Goldens", "LocalServer",
+        "SeededRandom",
         "RawClient", "KnownStores", "BucketFaults", "S3", "TestBuckets",
       ], exclude: ["PermissionMatrix.md"]),
     tests("Unit/TidyTests", ["TestFiles"]),

@@ -21,7 +21,9 @@ package struct Migration: Sendable {
 
 package enum Migrations {
   package static let sync: [Migration] = [
-    Migration(number: 1, name: "schema", sql: PackageResources.sync_0001_schema_sql)
+    Migration(number: 1, name: "schema", sql: PackageResources.sync_0001_schema_sql),
+    Migration(
+      number: 2, name: "logs", isAdditive: true, sql: PackageResources.sync_0002_logs_sql),
   ]
 
   package static let billing: [Migration] = [

@@ -1,3 +1,4 @@
+internal import Accounts
 internal import Acts
 package import Backup
 package import Base

@@ -8,6 +8,7 @@ internal import Crypto
 internal import JSON
 internal import Ledger
 package import Objects
+internal import KnownProtocols
 package import Storage
 internal import Sync
 
@@ -256,7 +257,8 @@ package struct Doctor {
   }
 
   private func usage() throws -> Check {
-    let recount = Recount(database, catalogue: configuration.catalogue)
+    let recount = Recount(
+      database, catalogue: configuration.catalogue, protocols: KnownProtocols.all)
     var (checked, wrong, first) = (0, 0, Identifier?.none)
     try accounts("recounting") { account in
       checked += 1

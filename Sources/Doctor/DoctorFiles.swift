@@ -1,3 +1,4 @@
+internal import Accounts
 internal import Backup
 internal import Base
 internal import CommandLine

@@ -1,8 +1,9 @@
 package import Accounts
+internal import Logs
 internal import Sync
 
 /// The protocols that coffer-sync serves.
 package enum KnownProtocols {
   /// The only list of protocols. A protocol is added by its line here.
-  package static let all: [any ProtocolRoom.Type] = [FileTrees.self]
+  package static let all: [any ProtocolRoom.Type] = [FileTrees.self, MessageLogs.self]
 }

@@ -8,6 +8,7 @@ internal import Crypto
 internal import JSON
 internal import KnownStores
 internal import Ledger
+internal import Logs
 internal import Objects
 internal import Repair
 package import Storage
@@ -202,13 +203,19 @@ package struct AccountArrival: Sendable {
           try MovedContent.insert(try archive.bytes(of: file), of: document, in: transaction)
         }
       }
-      try arriving.tree.charge(catalogue, at: now, in: transaction)
+      try arriving.logs.insert(
+        of: moved.id, pages: ArrivingAccount.pages(of: archive), in: transaction)
+      try arriving.tree.charge(
+        catalogue, beside: arriving.logs.weight, at: now, in: transaction)
       let foreign = Int64(arriving.tree.foreignCount)
       return Act.Effect(
         subject: moved.id.description, name: moved.username?.shown, account: moved.id,
         before: .object([]), after: ["sha256": .string(digest), "proven": .bool(moved.isProven)],
         text: "account        \(moved.id)\nrecords        \(arriving.tree.recordCount)\n"
           + "documents      \(documentCount) with content\n"
+          + (arriving.logs.count > 0
+            ? "logs           \(arriving.logs.count) with \(arriving.logs.messageCount) messages\n"
+            : "")
           + "subscriptions  \(arriving.subscriptions.count)\n"
           + (foreign > 0 ? "foreign        \(foreign) records that others signed\n" : "")
           + reads.text,
@@ -217,6 +224,8 @@ package struct AccountArrival: Sendable {
           .init("username", moved.username.map { .string($0.shown) } ?? .null),
           .init("records", .integer(arriving.tree.recordCount)),
           .init("documents", .integer(documentCount)),
+          .init("logs", .integer(arriving.logs.count)),
+          .init("messages", .integer(arriving.logs.messageCount)),
           .init("subscriptions", .integer(Int64(arriving.subscriptions.count))),
           .init("foreign_records", .integer(foreign)), .init("sha256", .string(digest)),
         ] + reads.members)

@@ -7,6 +7,7 @@ internal import Crypto
 internal import JSON
 internal import KnownStores
 package import Ledger
+package import Logs
 internal import Repair
 internal import Storage
 internal import Stores
@@ -18,6 +19,7 @@ internal import Tiers
 package struct ArrivingAccount: Sendable {
   package let account: MovedAccount
   package let tree: MovedTree
+  package let logs: ArrivingLogs
   package let archive: ArchiveReader
   package let subscriptions: [ObjectKey]
   package let decided: [Decided]
@@ -48,6 +50,13 @@ package struct ArrivingAccount: Sendable {
       }
       try tree.requireWhole()
       self.tree = tree
+      let listed = archive.file(named: ArrivingLogs.list) != nil
+      let logs = try ArrivingLogs(
+        listed ? Self.json(ArrivingLogs.list, archive) : nil, pages: Self.pages(of: archive))
+      for file in archive.files(in: ArrivingLogs.folder) where !logs.holds(file.name) {
+        throw MovingError("\(file.name) is of no log that comes")
+      }
+      self.logs = logs
       let billing = try Self.json(AccountArchive.billing, archive)
       subscriptions = try Self.subscriptions(try billing["subscriptions"].requireArray())
       erased = try Self.subscriptions(try billing["erased"].requireArray())
@@ -78,9 +87,11 @@ package struct ArrivingAccount: Sendable {
   private static func requireKnownNames(
     of archive: ArchiveReader, _ path: String
   ) throws(CommandFailure) {
-    let folders = [TreeExport.files, TreeExport.contents, AccountArchive.deliveries]
-    for file in archive.files
-    where ![AccountArchive.account, AccountArchive.billing].contains(file.name) {
+    let folders = [
+      TreeExport.files, TreeExport.contents, ArrivingLogs.folder, AccountArchive.deliveries,
+    ]
+    let names = [AccountArchive.account, AccountArchive.billing, ArrivingLogs.list]
+    for file in archive.files where !names.contains(file.name) {
       guard folders.contains(where: file.name.hasPrefix) else {
         throw CommandFailure(
           .refused, Printable.text("\(path): \(file.name) is not part of an account archive"))
@@ -105,6 +116,13 @@ package struct ArrivingAccount: Sendable {
   ) throws -> [MovedFile] {
     try JSON.parse(try archive.bytes(of: file), limits: AccountArchive.limits)["files"]
       .requireArray().map { try MovedFile($0, of: account, isChecked: areChecked) }
+  }
+
+  /// Reads the pages of one of the logs.
+  static func pages(of archive: ArchiveReader) -> ArrivingLogs.Pages {
+    { folder, each in
+      for file in archive.files(in: folder) { try each(json(file.name, archive)) }
+    }
   }
 
   /// The document that a file of the archive holds the content of.

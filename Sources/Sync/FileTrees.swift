@@ -49,6 +49,10 @@ package struct FileTrees: ProtocolRoom {
     try TreeExport.write(account, from: reader, to: archive, progress: progress)
   }
 
+  package static func weights(
+    of account: Identifier, reading queryable: some Queryable
+  ) throws -> [String: UsageWeight] { [:] }
+
   package static func faults(of account: Identifier, in database: Database) throws -> [String] {
     var audit = TreeAudit(account, objects: nil)
     var findings: [TreeFinding] = []

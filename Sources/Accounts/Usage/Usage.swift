@@ -9,6 +9,10 @@ package enum UsageReason: String, CaseIterable, Sendable {
   case contentChanged = "content_changed"
   /// Earlier versions of documents were deleted.
   case versionsDropped = "versions_dropped"
+  /// Messages were appended to a log.
+  case messagesAppended = "messages_appended"
+  /// A log began an epoch, without the messages that its snapshot stands for.
+  case epochBegun = "epoch_begun"
   /// Deleted files were purged from the trash.
   case trashPurged = "trash_purged"
   /// A correction by `coffer usage recount`.

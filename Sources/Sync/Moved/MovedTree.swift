@@ -1,4 +1,4 @@
-internal import Accounts
+package import Accounts
 package import Base
 package import Storage
 package import Tiers
@@ -111,10 +111,11 @@ package struct MovedTree: Sendable {
     return false
   }
 
-  /// Charges the account for the rows written, in one entry of its usage ledger. The usage is
-  /// computed here; the archive's claim is ignored.
+  /// Charges the account for the rows written, and for what other protocols wrote, in one entry of its usage ledger. The
+  /// usage is computed here; the archive's claim is ignored.
   package func charge(
-    _ catalogue: Catalogue, at now: Instant, in transaction: Transaction
+    _ catalogue: Catalogue, beside others: UsageWeight, at now: Instant,
+    in transaction: Transaction
   ) throws {
     let weight = try transaction.first(
       """
@@ -122,8 +123,10 @@ package struct MovedTree: Sendable {
       WHERE owner_id = $1 AND deleted = 0
       """, .id(account.id)
     ) { row in (recordCount: try row.integer(0), contentByteCount: try row.integer(1)) }
-    let recordCount = weight?.recordCount ?? 0
-    let byteCount = (weight?.contentByteCount ?? 0) + recordCount * catalogue.metadataFeeByteCount
+    let recordCount = (weight?.recordCount ?? 0) + others.recordCount
+    let byteCount =
+      (weight?.contentByteCount ?? 0) + others.contentByteCount + recordCount
+      * catalogue.metadataFeeByteCount
     try transaction.execute(
       "UPDATE sync.accounts SET usage_bytes = $2, record_count = $3 WHERE id = $1",
       .id(account.id), .integer(byteCount), .integer(recordCount))

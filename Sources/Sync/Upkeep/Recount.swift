@@ -1,4 +1,4 @@
-internal import Accounts
+package import Accounts
 package import Base
 package import Storage
 package import Tiers
@@ -7,24 +7,27 @@ package import Tiers
 package struct Recount {
   private let database: Database
   private let fee: Int64
+  private let protocols: [any ProtocolRoom.Type]
   private let sliceRowCount: Int64
 
   /// How often an account is audited again because another recount came in between.
   private static let attemptCountMax = 5
 
   package init(
-    _ database: Database, catalogue: Catalogue,
+    _ database: Database, catalogue: Catalogue, protocols: [any ProtocolRoom.Type],
     sliceRowCount: Int64 = UsageAudit.sliceRowCountUsual
   ) {
     self.database = database
     fee = catalogue.metadataFeeByteCount
+    self.protocols = protocols
     self.sliceRowCount = sliceRowCount
   }
 
   /// The recorded and the true usage; nil if there is no such account.
   package func audit(_ account: Identifier) throws -> UsageFinding? {
     let begun = try database.read { reader in
-      try UsageAudit(reader, account, fee: fee, sliceRowCount: sliceRowCount)
+      try UsageAudit(
+        reader, account, fee: fee, protocols: protocols, sliceRowCount: sliceRowCount)
     }
     guard var audit = begun else { return nil }
     while !audit.isRead { try database.read { try audit.readSlice($0) } }

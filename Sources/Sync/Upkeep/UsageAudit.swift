@@ -1,3 +1,4 @@
+package import Accounts
 package import Base
 package import Storage
 
@@ -11,6 +12,7 @@ package import Storage
 package struct UsageAudit {
   package let account: Identifier
   private let fee: Int64
+  private let protocols: [any ProtocolRoom.Type]
   private let sliceRowCount: Int64
   /// The account's number when the audit began. Later changes are read in the last snapshot.
   private let lastNumber: Int64
@@ -25,21 +27,23 @@ package struct UsageAudit {
     var through: Int64
     /// The rows that are charged.
     var rowCount: Int64 = 0
-    var weights: [String: UsageFinding.Weight] = [:]
+    var weights: [String: UsageWeight] = [:]
     /// Of the earlier versions of documents.
-    var history = UsageFinding.Weight()
+    var history = UsageWeight()
     /// Of the deleted records in the trash.
-    var trash = UsageFinding.Weight()
+    var trash = UsageWeight()
   }
 
-  /// Nil if there is no such account. `fee` is the charge for each live record besides its content.
+  /// Nil if there is no such account. `fee` is the charge for each live record besides its content. `protocols` are all
+  /// that may charge it.
   package init?(
     _ reader: some Queryable, _ account: Identifier, fee: Int64,
-    sliceRowCount: Int64 = sliceRowCountUsual
+    protocols: [any ProtocolRoom.Type], sliceRowCount: Int64 = sliceRowCountUsual
   ) throws {
     guard let recorded = try Recorded(reader, account) else { return nil }
     self.account = account
     self.fee = fee
+    self.protocols = protocols
     self.sliceRowCount = sliceRowCount
     lastNumber = recorded.number
   }
@@ -58,9 +62,9 @@ package struct UsageAudit {
   /// The result at this snapshot, the first after the last slice; nil if the account is gone.
   package mutating func settle(_ reader: some Queryable) throws -> UsageFinding? {
     guard let recorded = try Recorded(reader, account) else { return nil }
-    var weights: [String: UsageFinding.Weight] = [:]
-    var history = UsageFinding.Weight()
-    var trash = UsageFinding.Weight()
+    var weights: [String: UsageWeight] = [:]
+    var history = UsageWeight()
+    var trash = UsageWeight()
     func add(_ slice: Slice) {
       weights.merge(slice.weights) { $0 + $1 }
       history = history + slice.history
@@ -76,6 +80,9 @@ package struct UsageAudit {
       let slice = try weigh(reader, after: rowsReadTo, through: recorded.number)
       add(slice)
       rowsReadTo = slice.through
+    }
+    for room in protocols {
+      weights.merge(try room.weights(of: account, reading: reader)) { $0 + $1 }
     }
     return UsageFinding(
       account: account, number: recorded.number, recordedByteCount: recorded.byteCount,
@@ -142,15 +149,15 @@ package struct UsageAudit {
   /// A version keeps its number, so a slice that has as many as before has the same.
   private func weighVersions(
     _ reader: some Queryable, in slice: Slice
-  ) throws -> UsageFinding.Weight {
+  ) throws -> UsageWeight {
     try reader.first(
       """
       SELECT count(*), CAST(coalesce(sum(content_bytes), 0) AS BIGINT) FROM sync.versions
       WHERE owner_id = $1 AND seq > $2 AND seq <= $3
       """, .id(account), .integer(slice.after), .integer(slice.through)
     ) { row in
-      UsageFinding.Weight(recordCount: try row.integer(0), contentByteCount: try row.integer(1))
-    } ?? UsageFinding.Weight()
+      UsageWeight(recordCount: try row.integer(0), contentByteCount: try row.integer(1))
+    } ?? UsageWeight()
   }
 
   private func ledger(_ reader: some Queryable) throws -> [String: UsageFinding.Posted] {
@@ -196,24 +203,6 @@ package struct UsageAudit {
 
 /// An account's recorded usage at one moment, and the sum of its rows at the same moment.
 package struct UsageFinding: Sendable, Equatable {
-  /// The live records of one type, or the earlier versions of documents.
-  package struct Weight: Sendable, Equatable {
-    package fileprivate(set) var recordCount: Int64 = 0
-    package fileprivate(set) var contentByteCount: Int64 = 0
-
-    fileprivate mutating func add(contentByteCount: Int64) {
-      recordCount += 1
-      self.contentByteCount += contentByteCount
-    }
-
-    fileprivate static func + (a: Weight, b: Weight) -> Weight {
-      var sum = a
-      sum.recordCount += b.recordCount
-      sum.contentByteCount += b.contentByteCount
-      return sum
-    }
-  }
-
   /// The usage ledger's entries of one reason.
   package struct Posted: Sendable, Equatable {
     package let entryCount: Int64
@@ -237,11 +226,11 @@ package struct UsageFinding: Sendable, Equatable {
   /// The charge for each live record besides its content.
   package let feeByteCount: Int64
   /// By the records' type.
-  package let weights: [String: Weight]
+  package let weights: [String: UsageWeight]
   /// Earlier versions of documents. They are charged without a fee.
-  package let history: Weight
+  package let history: UsageWeight
   /// Deleted records in the trash. They are charged like live ones.
-  package let trash: Weight
+  package let trash: UsageWeight
   package let folders: [Folder]
   /// By the entries' reason.
   package let ledger: [String: Posted]

@@ -33,6 +33,7 @@ struct APIStories {
     try uploadInParts()
     try failToUpload()
     try pull()
+    try keepLogs()
   }
 
   /// A server whose accounts have `requests` requests each, and get none back.

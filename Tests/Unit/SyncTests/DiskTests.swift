@@ -204,7 +204,8 @@ import Testing
     }
     #expect(lines == lines.sorted(by: >))
     #expect(try #require(lines.last) <= 5500)
-    let recount = Recount(scene.server.database, catalogue: scene.server.catalogue)
+    let recount = Recount(
+      scene.server.database, catalogue: scene.server.catalogue, protocols: [FileTrees.self])
     let finding = try #require(try recount.audit(account))
     #expect(finding.isRight)
     #expect(finding.ledger["content_changed"]?.entryCount == 12_020)

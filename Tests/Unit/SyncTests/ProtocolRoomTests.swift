@@ -16,7 +16,7 @@ import Testing
 @Suite struct ProtocolRoomTests {
   @Test func `beside a protocol that is empty, file trees work as alone`() throws {
     let server = try TestServer(protocols: [FileTrees.self, EmptyRoom.self])
-    let alone = try TestServer()
+    let alone = try TestServer(protocols: [FileTrees.self])
     #expect(server.api.routes.map(\.pattern) == alone.api.routes.map(\.pattern))
     let device = try server.register()
     let folder = try device.add("folder")
@@ -82,6 +82,10 @@ extension BareRoom {
     _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
     progress: (Int64) -> Void
   ) throws -> ProtocolExport { ProtocolExport() }
+
+  static func weights(
+    of account: Identifier, reading queryable: some Queryable
+  ) throws -> [String: UsageWeight] { [:] }
 
   static func faults(of account: Identifier, in database: Database) throws -> [String] { [] }
 }

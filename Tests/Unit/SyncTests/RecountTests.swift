@@ -22,7 +22,7 @@ import Tiers
     for round in 0..<6 {
       let account = try writer.device.account
       let begun = try server.database.read { reader in
-        try UsageAudit(reader, account, fee: fee, sliceRowCount: 4)
+        try UsageAudit(reader, account, fee: fee, protocols: [FileTrees.self], sliceRowCount: 4)
       }
       var audit = try #require(begun)
       while !audit.isRead {
@@ -48,7 +48,8 @@ import Tiers
     let thread = Thread {
       while !isStopped.withLock({ $0 }) { try? writer.write(times: 1) }
     }
-    let recount = Recount(server.database, catalogue: server.catalogue, sliceRowCount: 5)
+    let recount = Recount(
+      server.database, catalogue: server.catalogue, protocols: [FileTrees.self], sliceRowCount: 5)
     let finding = try #require(try recount.correct(account, now: server.clock.now))
     isStopped.withLock { $0 = true }
     thread.join()
@@ -63,7 +64,7 @@ import Tiers
     let server = try TestServer(engine)
     let account = try BusyWriter(server).device.account
     try corrupt(server, account, bytes: 500, records: 0)
-    let recount = Recount(server.database, catalogue: server.catalogue)
+    let recount = Recount(server.database, catalogue: server.catalogue, protocols: [FileTrees.self])
     _ = try recount.correct(account, now: server.clock.now)
     let first = try #require(try recount.audit(account))
     #expect(try recount.correct(account, now: server.clock.now) == first)
@@ -78,7 +79,7 @@ import Tiers
     let account = try writer.device.account
     try corrupt(server, account, bytes: 777, records: 1)
     let now = server.clock.now
-    let recount = Recount(server.database, catalogue: server.catalogue)
+    let recount = Recount(server.database, catalogue: server.catalogue, protocols: [FileTrees.self])
     let one = try #require(try recount.audit(account))
     try writer.write(times: 3)
     let other = try #require(try recount.audit(account))
@@ -100,7 +101,7 @@ import Tiers
         "DELETE FROM sync.usage_entries WHERE owner_id = $1 AND reason = 'content_changed'",
         .id(account))
     }
-    let recount = Recount(server.database, catalogue: server.catalogue)
+    let recount = Recount(server.database, catalogue: server.catalogue, protocols: [FileTrees.self])
     let finding = try #require(try recount.correct(account, now: server.clock.now))
     #expect(finding.recordedByteCount == 2400 && finding.ledgerByteCount == 2000)
     let after = try #require(try recount.audit(account))
@@ -114,7 +115,7 @@ import Tiers
     var replica = Replica(device)
     try replica.pull()
     try corrupt(server, try device.account, bytes: 5, records: 5)
-    let recount = Recount(server.database, catalogue: server.catalogue)
+    let recount = Recount(server.database, catalogue: server.catalogue, protocols: [FileTrees.self])
     _ = try recount.correct(try device.account, now: server.clock.now)
     let before = replica.records
     try replica.pull()
@@ -126,7 +127,7 @@ import Tiers
 
   @Test func `an account that is not there has nothing to count`() throws {
     let server = try TestServer()
-    let recount = Recount(server.database, catalogue: server.catalogue)
+    let recount = Recount(server.database, catalogue: server.catalogue, protocols: [FileTrees.self])
     #expect(try recount.correct(Random.identifier(), now: server.clock.now) == nil)
   }
 

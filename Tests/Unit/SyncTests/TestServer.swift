@@ -7,6 +7,7 @@ import HTTPServer
 import HTTPSignatures
 import JSON
 import LocalServer
+import Logs
 import Objects
 import Requests
 import Storage
@@ -41,7 +42,8 @@ final class TestServer: Sendable {
     options: DatabaseOptions = DatabaseOptions(),
     paid: [Plan] = [Plan(id: "premium", title: "Premium", byteCount: 30_000_000_000)],
     formerPlanDays: Int64 = Catalogue.formerPlanDaysUsual,
-    protocols: [any ProtocolRoom.Type] = [FileTrees.self], objects: (any ObjectStore)? = nil,
+    protocols: [any ProtocolRoom.Type] = [FileTrees.self, MessageLogs.self],
+    objects: (any ObjectStore)? = nil,
     uptime: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now,
     observe: (@Sendable (TestDevice.Signed, Answer) -> Void)? = nil
   ) throws {

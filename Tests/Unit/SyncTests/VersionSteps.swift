@@ -77,7 +77,8 @@ extension TestServer {
   /// Throws unless the account's totals equal a recount of its rows, and no object is in use and garbage.
   func requireRight(_ devices: [TestDevice]) throws {
     for device in devices {
-      let recount = Recount(database, catalogue: catalogue, sliceRowCount: 7)
+      let recount = Recount(
+        database, catalogue: catalogue, protocols: [FileTrees.self], sliceRowCount: 7)
       let finding = try #require(try recount.audit(try device.account))
       try #require(finding.isRight, "\(finding)")
     }

@@ -37,7 +37,8 @@ extension Command {
     options: [target] + Act.handyOptions,
     answers: Act.handyAnswers([
       "account": .text, "archive": .text, "bytes": .integer, "records": .integer,
-      "documents": .integer, "deliveries": .integer, "erased_deliveries": .integer, "sha256": .text,
+      "documents": .integer, "logs": .integer, "messages": .integer, "deliveries": .integer,
+      "erased_deliveries": .integer, "sha256": .text,
       "erases": .orNull(.time), "links_left": .integer, "shares_left": .integer,
     ]),
     run: { invocation in

@@ -41,7 +41,8 @@ extension Command {
     options: [unproven] + Act.handyOptions,
     answers: Act.handyAnswers([
       "account": .text, "username": .orNull(.text), "records": .integer, "documents": .integer,
-      "subscriptions": .integer, "foreign_records": .integer, "sha256": .text,
+      "logs": .integer, "messages": .integer, "subscriptions": .integer,
+      "foreign_records": .integer, "sha256": .text,
       "read": .list(.text), "unread": .list(.text),
     ]),
     run: { invocation in

@@ -4,6 +4,7 @@ internal import Base
 internal import CommandLine
 internal import Configuration
 internal import JSON
+internal import KnownProtocols
 internal import Storage
 internal import Sync
 
@@ -37,7 +38,8 @@ extension Command {
       let named = try AccountWalk.named(invocation)
       return try DatabaseSession.with(invocation) { database, configuration in
         var round = RecountRound(
-          Recount(database, catalogue: configuration.catalogue),
+          Recount(
+            database, catalogue: configuration.catalogue, protocols: KnownProtocols.all),
           correcting: invocation[dryRun] ? nil : try Act(invocation, on: database),
           clock: configuration.clock)
         var interrupted: AccountWalk.Interrupted?

@@ -4,6 +4,7 @@ internal import Base
 internal import CommandLine
 internal import Configuration
 internal import JSON
+internal import KnownProtocols
 internal import Storage
 internal import Sync
 internal import Tiers
@@ -27,7 +28,8 @@ extension Command {
     answers: UsageReport.shape,
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
-        let recount = Recount(database, catalogue: configuration.catalogue)
+        let recount = Recount(
+          database, catalogue: configuration.catalogue, protocols: KnownProtocols.all)
         let account = try database.read { reader in
           try DatabaseSession.account(reader, invocation[CommonArguments.account])
         }
@@ -122,7 +124,7 @@ private struct UsageReport {
       """
   }
 
-  private typealias Kind = (name: String, weight: UsageFinding.Weight, feeByteCount: Int64)
+  private typealias Kind = (name: String, weight: UsageWeight, feeByteCount: Int64)
 
   private var kinds: [Kind] {
     let kinds: [Kind] = finding.weights.sorted { $0.key < $1.key }.map {

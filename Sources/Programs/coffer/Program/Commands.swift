@@ -22,7 +22,7 @@ extension CommandTable {
           .deletionCancel, .inviteCreate, .inviteList, .inviteRevoke, .usageShow, .usageExplain,
           .usageRecount,
           .quotaSet, .quotaClear, .treeValidate, .treeHistory, .treeTrash,
-          .treeRestore, .treeCap,
+          .treeRestore, .treeCap, .logList,
         ]
       ),
       (

@@ -6,6 +6,7 @@ internal import Configuration
 internal import Doctor
 internal import JSON
 internal import Objects
+internal import KnownProtocols
 internal import Storage
 internal import Sync
 internal import S3
@@ -57,7 +58,8 @@ extension Command {
         var validation = TreeValidation(
           database,
           try configuration.objects.map { try ObjectStores.open($0) },
-          Recount(database, catalogue: configuration.catalogue),
+          Recount(
+            database, catalogue: configuration.catalogue, protocols: KnownProtocols.all),
           repairing: !invocation[repair]
             ? nil
             : TreeRepairs(

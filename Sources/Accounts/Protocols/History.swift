@@ -5,8 +5,8 @@ package import Storage
 
 /// The history that this database's sequence numbers belong to, and the key that proves its cursors.
 package struct History: Sendable {
-  let id: Identifier
-  let cursorKey: Secret
+  package let id: Identifier
+  package let cursorKey: Secret
 
   /// Identifies the database. A restored database gets a new id. Nil before coffer-sync has started on it.
   package static func id(reading reader: Reader) throws -> Identifier? {
@@ -14,7 +14,7 @@ package struct History: Sendable {
   }
 
   /// Whether a server has run on this database before.
-  static func isEstablished(reading reader: Reader) throws -> Bool {
+  package static func isEstablished(reading reader: Reader) throws -> Bool {
     try reader.first("SELECT 1 FROM sync.history WHERE id = 1") { _ in true } ?? false
   }
 
@@ -44,7 +44,7 @@ package struct History: Sendable {
     }
   }
 
-  static func current(_ queryable: some Queryable) throws -> History {
+  package static func current(_ queryable: some Queryable) throws -> History {
     let found = try queryable.first(
       "SELECT history_id, cursor_key FROM sync.history WHERE id = 1"
     ) { row in (try row.id(0), try row.optionalBlob(1)) }

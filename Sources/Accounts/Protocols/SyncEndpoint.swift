@@ -1,0 +1,27 @@
+internal import Endpoints
+package import HTTPMessages
+package import Requests
+
+/// An endpoint of the sync API that only reads.
+package protocol SyncRead: AccountRead {
+  var host: ProtocolHost { get }
+}
+
+extension SyncRead {
+  package var gate: RequestGate { host.gate }
+}
+
+/// An endpoint of the sync API that changes something, at most once per signed request.
+package protocol SyncWrite: AccountWrite {
+  var host: ProtocolHost { get }
+}
+
+extension SyncWrite {
+  package var gate: RequestGate { host.gate }
+}
+
+extension SyncWrite where Answer == Outcome {
+  package func respond(_ outcome: Outcome, to input: AccountInput<Body>) -> Response {
+    outcome.response
+  }
+}

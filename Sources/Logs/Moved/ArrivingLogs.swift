@@ -1,0 +1,139 @@
+package import Accounts
+package import Base
+package import JSON
+package import Storage
+
+/// An account's logs in an archive, checked before anything of them is written.
+package struct ArrivingLogs: Sendable {
+  /// Calls its second argument with each page of a folder, in order.
+  package typealias Pages = (_ folder: String, _ each: (JSON) throws -> Void) throws -> Void
+
+  private struct Log: Sendable {
+    let id: Identifier
+    let name: [UInt8]
+    let key: [UInt8]?
+    let created: Instant
+    let messageCount: Int64
+    let byteCount: Int64
+    let horizon: LogTimestamp?
+    let snapshot: [UInt8]?
+
+    init(_ json: JSON) throws(JSONError) {
+      id = try json["id"].requireIdentifier()
+      name = try json["name"].requireBase64(byteCountMax: NewLog.nameByteCountMax)
+      key =
+        json["key"].isNull
+        ? nil : try json["key"].requireBase64(byteCountMax: NewLog.keyByteCountMax)
+      created = Instant(milliseconds: try json["created_ms"].requireInteger())
+      horizon = json["horizon"].isNull ? nil : try json["horizon"].requireTimestamp()
+      snapshot =
+        json["snapshot"].isNull
+        ? nil : try json["snapshot"].requireBase64(byteCountMax: NewEpoch.snapshotByteCountMax)
+      messageCount = try json["messages"].requireInteger()
+      byteCount = try json["bytes"].requireInteger()
+      guard messageCount <= MessageLog.messageCountMax, byteCount <= MessageLog.byteCountMax else {
+        throw JSONError(code: .wrongType, path: json.path, message: "is too large for one epoch")
+      }
+    }
+
+    var folder: String { "\(LogExport.folder)\(id)/" }
+  }
+
+  private let logs: [Log]
+
+  package static let list = LogExport.list
+  package static let folder = LogExport.folder
+
+  package var count: Int64 { Int64(logs.count) }
+  package var messageCount: Int64 { logs.reduce(0) { $0 + $1.messageCount } }
+
+  /// Reads the list and every message; nil stands for an account without logs. Throws at the first error.
+  package init(_ list: JSON?, pages: Pages) throws {
+    logs = try (list?["logs"].requireArray() ?? []).map { json throws(JSONError) in try Log(json) }
+    guard logs.count <= MessageLog.countMax, Set(logs.map(\.id)).count == logs.count else {
+      throw Self.error("has too many logs, or one twice")
+    }
+    for log in logs {
+      var stamps: Set<[UInt8]> = []
+      var byteCount: Int64 = 0
+      try pages(log.folder) { page in
+        for message in try Self.messages(of: page) {
+          guard stamps.insert(message.timestamp.bytes).inserted else {
+            throw Self.error("has a timestamp twice in the log \(log.id)")
+          }
+          byteCount += message.chargedByteCount
+        }
+      }
+      guard Int64(stamps.count) == log.messageCount, byteCount == log.byteCount else {
+        throw Self.error("has other messages of the log \(log.id) than its list says")
+      }
+    }
+  }
+
+  private static func error(_ message: String) -> JSONError {
+    JSONError(code: .wrongType, path: list, message: message)
+  }
+
+  private static func messages(of page: JSON) throws(JSONError) -> [LogMessage] {
+    try page["messages"].requireArray().map { json throws(JSONError) in
+      LogMessage(
+        try json["t"].requireTimestamp(),
+        try json["c"].requireBase64(byteCountMax: LogMessage.contentByteCountMax))
+    }
+  }
+
+  /// Whether a file of the archive is a page of one of the logs.
+  package func holds(_ name: String) -> Bool { logs.contains { name.hasPrefix($0.folder) } }
+
+  /// What the account is charged for by them.
+  package var weight: UsageWeight {
+    UsageWeight(recordCount: count, contentByteCount: logs.reduce(0) { $0 + $1.byteCount })
+  }
+
+  /// Writes the logs, each with a new epoch. Their charge is the caller's part.
+  package func insert(
+    of account: Identifier, pages: Pages, in transaction: Transaction
+  ) throws {
+    for log in logs {
+      let epoch = try MessageLog.insert(
+        transaction, log.id, of: account, name: log.name, key: log.key, created: log.created,
+        horizon: log.horizon, snapshot: log.snapshot)
+      guard let epoch else { throw DatabaseError.constraint("the log \(log.id) exists") }
+      var (number, trie) = (Int64(0), MerkleTrie())
+      try pages(log.folder) { page in
+        let messages = try Self.messages(of: page)
+        try LogRows(transaction, epoch).insert(messages, after: number)
+        for message in messages { try trie.add(message.timestamp) }
+        number += Int64(messages.count)
+      }
+      try LogTrie.save(trie, of: epoch, in: transaction)
+      try MessageLog.count(transaction, number, byteCount: log.byteCount, in: epoch)
+    }
+  }
+}
+
+extension JSON {
+  fileprivate func requireIdentifier() throws(JSONError) -> Identifier {
+    guard let id = Identifier(try requireString()) else {
+      throw JSONError(code: .wrongType, path: path, message: "must be a UUID")
+    }
+    return id
+  }
+
+  fileprivate func requireTimestamp() throws(JSONError) -> LogTimestamp {
+    guard let timestamp = LogTimestamp(try requireString()) else {
+      throw JSONError(code: .wrongType, path: path, message: "must be a timestamp")
+    }
+    return timestamp
+  }
+
+  fileprivate func requireBase64(byteCountMax: Int) throws(JSONError) -> [UInt8] {
+    guard let bytes = Base64.standard.decode(Array(try requireString().utf8)),
+      bytes.count <= byteCountMax
+    else {
+      throw JSONError(
+        code: .wrongType, path: path, message: "must be base64 of at most \(byteCountMax) bytes")
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,85 @@
+internal import Accounts
+internal import Base
+internal import Endpoints
+internal import HTTPMessages
+internal import JSON
+internal import Requests
+internal import Storage
+
+/// `POST /v1/logs/{id}/messages`: appends messages. The same request again appends nothing, so its nonce is not
+/// recorded.
+struct PostMessages: SyncWrite {
+  let host: ProtocolHost
+  let method = "POST"
+  let pattern = "/v1/logs/{id}/messages"
+  let bodyByteCountMax = LogBatch.bodyByteCountMax
+
+  struct Body: Sendable {
+    let log: Identifier
+    let batch: LogBatch
+  }
+
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
+    request.credentials.meter.charge(Price.json(body.count), for: .json)
+    return Body(log: try request.log(), batch: try LogBatch(body))
+  }
+
+  func write(
+    _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
+  ) throws -> Appended {
+    let locked = try LockedCaller(transaction, request.credentials, now: now)
+    return try logs(transaction, now: now).append(body.batch, to: body.log, locked)
+  }
+
+  /// Counted once the write is durable, because a transaction may run more than once.
+  func respond(_ appended: Appended, to input: AccountInput<Body>) -> Response {
+    host.transfers.received(appended.addedByteCount, of: appended.owner)
+    return .json(200, appended.json)
+  }
+}
+
+/// `GET /v1/logs/{id}/messages?cursor=<text>&limit=<n>`: messages in the order of arrival.
+/// `GET /v1/logs/{id}/messages?since=<timestamp>&limit=<n>`: messages above a timestamp, in the order of timestamps.
+struct GetMessages: SyncRead {
+  let host: ProtocolHost
+  let pattern = "/v1/logs/{id}/messages"
+  let isLong = true
+
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> LogPage {
+    let caller = try Caller(reader, request.credentials, now: now)
+    let (question, limit) = try LogPage.Question.parse(request.head.query)
+    let log = try MessageLog.find(reader, request.log(), for: caller.account)
+    return try LogPage.read(reader, log, question, limit: limit)
+  }
+
+  func respond(_ page: LogPage, to request: AccountRequest) -> Response {
+    let text = page.encoded()
+    if request.head.method != "HEAD" {
+      request.credentials.meter.charge(Price.content(Int64(text.count)), for: .content)
+      host.transfers.sent(Int64(text.count), of: page.log.owner)
+    }
+    return Response(
+      status: 200, headers: [("Content-Type", "application/json")], body: .bytes(text))
+  }
+}
+
+/// `GET /v1/logs/{id}/trie?path=<digits>`: the nodes right below a node of the whole trie; without `path` below the root.
+struct GetTrie: SyncRead {
+  let host: ProtocolHost
+  let pattern = "/v1/logs/{id}/trie"
+
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
+    let caller = try Caller(reader, request.credentials, now: now)
+    let text = queryFields(request.head.query).first { $0.name == "path" }?.value ?? ""
+    guard let path = TriePath(text) else { throw LogRefusal.pathInvalid }
+    let log = try MessageLog.find(reader, request.log(), for: caller.account)
+    var trie = LogTrie.open(log.epoch, reader)
+    let children = try trie.children(of: path)
+    return [
+      "log": .string(log.id.description), "epoch": .string(log.epoch.description),
+      "path": .string(path.text),
+      "children": .object(
+        children.map { .init(String($0.digit), .integer(Int64($0.hash))) }),
+    ]
+  }
+}

@@ -1,0 +1,117 @@
+internal import Accounts
+internal import Base
+internal import Crypto
+internal import JSON
+internal import Requests
+internal import Storage
+
+/// A device's decision that a snapshot of its own stands for a log's messages from now on.
+struct NewEpoch: Sendable {
+  /// Up to where the snapshot has all messages.
+  let covers: LogCursor
+  /// Ciphertext that lets other devices find the snapshot.
+  let snapshot: [UInt8]
+
+  static let snapshotByteCountMax = 1024
+
+  init(_ body: [UInt8]) throws {
+    let json = try JSON.body(body)
+    try json.requireMembers(["covers", "snapshot"])
+    guard let text = json["covers"].string else {
+      throw RequestRefusal.bodyInvalid(path: "$.covers", rule: "must be a cursor of the log")
+    }
+    covers = try LogCursor(text)
+    snapshot = try json["snapshot"].base64(byteCount: 1...Self.snapshotByteCountMax)
+  }
+}
+
+/// Begins an epoch without the messages that a snapshot stands for.
+///
+/// Under end-to-end encryption only a device can fold messages into a state, so a log grows for ever unless one says
+/// that it did. Messages that arrived after that are carried over. A device that was offline may still have messages from
+/// before. They are not in the snapshot, and their order to what is in it is lost with the messages. So they are
+/// refused, and the device gives them new timestamps: no edit is lost.
+struct EpochStart {
+  private let write: LogWrite
+  private let log: MessageLog
+
+  /// The most messages, and their bytes, that arrived since the snapshot.
+  private static let carriedCountMax: Int64 = 5000
+  private static let carriedByteCountMax: Int64 = 4 << 20
+
+  private typealias Carried = (timestamp: LogTimestamp, byteCount: Int64)
+
+  private var transaction: Transaction { write.transaction }
+
+  init(_ write: LogWrite, of log: MessageLog) {
+    self.write = write
+    self.log = log
+  }
+
+  func begin(_ new: NewEpoch, _ owners: inout LockedOwners) throws {
+    let covered = new.covers.number
+    guard try new.covers.history == History.current(transaction).id else {
+      throw LogRefusal.historyChanged
+    }
+    guard new.covers.epoch == log.epoch else { throw LogRefusal.epochChanged(current: log.epoch) }
+    guard 1...max(1, log.messageCount) ~= covered, log.messageCount > 0 else {
+      throw LogRefusal.cursorInvalid
+    }
+    let carried = try carried(after: covered)
+    let byteCount = carried.reduce(0) { $0 + $1.byteCount }
+    let epoch = Random.identifier()
+    try owners.change(log.owner) { owner in
+      try write.requireAllowance(for: byteCount, of: owner)
+      owner.charge(
+        byteCount - log.byteCount, reason: .epochBegun, file: log.id,
+        sequence: owner.nextSequence())
+    }
+    try owners.save(transaction, now: write.now)
+    try MessageLog.insertEpoch(
+      transaction, epoch, of: log.id, log.owner, horizon: horizon(covered),
+      snapshot: new.snapshot)
+    try transaction.execute(
+      """
+      INSERT INTO sync.log_messages (epoch_id, stamp, number, content)
+      SELECT $2, stamp, number - $3, content FROM sync.log_messages
+      WHERE epoch_id = $1 AND number > $3
+      """, .id(log.epoch), .id(epoch), .integer(covered))
+    try MessageLog.count(transaction, Int64(carried.count), byteCount: byteCount, in: epoch)
+    var trie = MerkleTrie()
+    for message in carried { try trie.add(message.timestamp) }
+    try LogTrie.save(trie, of: epoch, in: transaction)
+    try transaction.execute(
+      "UPDATE sync.logs SET epoch_id = $2 WHERE id = $1", .id(log.id), .id(epoch))
+    try LogPurge.end(
+      log.epoch, of: log.owner, byteCount: log.byteCount, transaction, now: write.now)
+  }
+
+  private func carried(after covered: Int64) throws -> [Carried] {
+    let outdated = LogRefusal.snapshotOutdated(messageCountMax: Self.carriedCountMax)
+    guard log.messageCount - covered <= Self.carriedCountMax else { throw outdated }
+    let carried = try transaction.rows(
+      """
+      SELECT stamp, CAST(length(content) AS BIGINT) FROM sync.log_messages
+      WHERE epoch_id = $1 AND number > $2 ORDER BY number
+      """, .id(log.epoch), .integer(covered)
+    ) { row -> Carried in
+      (try row.timestamp(0), try row.integer(1) + LogMessage.overheadByteCount)
+    }
+    guard carried.reduce(0, { $0 + $1.byteCount }) <= Self.carriedByteCountMax else {
+      throw outdated
+    }
+    return carried
+  }
+
+  /// The latest timestamp that the snapshot stands for: read from the end, past those that are carried over. The plus
+  /// keeps SQLite from reading all numbers and sorting them.
+  private func horizon(_ covered: Int64) throws -> LogTimestamp? {
+    let found = try transaction.first(
+      """
+      SELECT stamp FROM sync.log_messages WHERE epoch_id = $1 AND +number <= $2
+      ORDER BY stamp DESC LIMIT 1
+      """, .id(log.epoch), .integer(covered)
+    ) { row in try row.timestamp(0) }
+    return [found, log.horizon].compactMap(\.self).max()
+  }
+}

@@ -1,0 +1,51 @@
+internal import Base
+internal import Storage
+
+/// The trie of an epoch, in its rows.
+enum LogTrie {
+  static func open(_ epoch: Identifier, _ queryable: some Queryable) -> MerkleTrie {
+    MerkleTrie { path in try pages(epoch, [path], queryable)[path] }
+  }
+
+  /// A trie to which timestamps will be added: the pages that change are read at once.
+  static func open(
+    _ epoch: Identifier, adding timestamps: some Sequence<LogTimestamp>,
+    _ queryable: some Queryable
+  ) throws -> MerkleTrie {
+    let paths = timestamps.reduce(into: Set([TriePath.root])) {
+      $0.formUnion(MerkleTrie.pagePaths(of: $1))
+    }
+    let pages = try pages(epoch, paths, queryable)
+    return MerkleTrie { path in pages[path] }
+  }
+
+  private static func pages(
+    _ epoch: Identifier, _ paths: Set<TriePath>, _ queryable: some Queryable
+  ) throws -> [TriePath: TriePage] {
+    var pages: [TriePath: TriePage] = [:]
+    for list in SQLList.slices(of: paths.map { .text($0.text) }, after: 1) {
+      try queryable.query(
+        """
+        SELECT path, hashes FROM sync.log_trie_pages
+        WHERE epoch_id = $1 AND path IN (\(list.parameters))
+        """, [.id(epoch)] + list.values
+      ) { row in
+        guard let path = TriePath(try row.text(0)), let page = TriePage(bytes: try row.blob(1))
+        else { throw DatabaseError.statement("a page of the trie of epoch \(epoch) is damaged") }
+        pages[path] = page
+        return true
+      }
+    }
+    return pages
+  }
+
+  /// Writes the pages that changed.
+  static func save(
+    _ trie: MerkleTrie, of epoch: Identifier, in transaction: Transaction
+  ) throws {
+    try transaction.insert(
+      trie.changed.map { [.text($0.path.text), .blob($0.page.bytes)] }, of: epoch,
+      into: "log_trie_pages (epoch_id, path, hashes)",
+      conflict: "ON CONFLICT (epoch_id, path) DO UPDATE SET hashes = excluded.hashes")
+  }
+}

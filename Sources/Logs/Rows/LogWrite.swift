@@ -1,0 +1,149 @@
+internal import Accounts
+internal import Base
+internal import JSON
+internal import Requests
+internal import Storage
+internal import Tiers
+
+/// What changes a log: its creation, messages, its deletion. Each is charged in its own transaction.
+struct LogWrite {
+  let transaction: Transaction
+  let catalogue: Catalogue
+  let now: Instant
+
+  /// How far ahead of this server's clock a timestamp may be. Devices refuse what is more than 5 minutes ahead of
+  /// theirs, so what passes here stops them for minutes, not for good.
+  static let timestampAheadMax = Instant.Span.minutes(10)
+  /// How far messages alone may take an account above its cap: about a year's edits. A deletion is a message as
+  /// well, and no one can tell which, so an account that is full could never use less.
+  static let overdraftByteCount: Int64 = 1 << 20
+
+  /// Creates a log for the caller, with an empty epoch.
+  func create(_ log: NewLog, _ locked: LockedCaller) throws -> Outcome {
+    var owners = locked.owners
+    let account = locked.caller.account
+    try owners.requireWritable([account], by: locked.caller, transaction)
+    guard try Self.count(transaction, of: account) < MessageLog.countMax else {
+      throw LogRefusal.tooManyLogs(max: MessageLog.countMax)
+    }
+    guard try !Self.exists(transaction, log.id) else { throw LogRefusal.logExists }
+    let fee = catalogue.metadataFeeByteCount
+    try owners.change(account) { owner in
+      try owner.requireRoom(
+        for: fee, askedBy: account, transaction, catalogue: catalogue, now: now)
+      owner.charge(
+        fee, records: 1, reason: .recordCreated, file: log.id, sequence: owner.nextSequence())
+    }
+    try owners.save(transaction, now: now)
+    let epoch = try MessageLog.insert(
+      transaction, log.id, of: account, name: log.name, key: log.key, created: now)
+    // Another account's request for the same id was faster.
+    guard epoch != nil else { throw LogRefusal.logExists }
+    return Outcome(
+      201, headers: [("Location", "/v1/logs/\(log.id)")],
+      .object(try MessageLog.find(transaction, log.id, for: account).members))
+  }
+
+  private static func count(_ queryable: some Queryable, of account: Identifier) throws -> Int64 {
+    try queryable.first("SELECT count(*) FROM sync.logs WHERE owner_id = $1", .id(account)) { row in
+      try row.integer(0)
+    } ?? 0
+  }
+
+  private static func exists(_ queryable: some Queryable, _ id: Identifier) throws -> Bool {
+    try queryable.first("SELECT 1 FROM sync.logs WHERE id = $1", .id(id)) { _ in true } ?? false
+  }
+
+  /// Appends the messages whose timestamps the epoch does not have. A message whose timestamp it has is not stored
+  /// again, whatever its content: the first one stays. So a request that is repeated has no second effect.
+  func append(_ batch: LogBatch, to id: Identifier, _ locked: LockedCaller) throws -> Appended {
+    var owners = locked.owners
+    let log = try MessageLog.find(transaction, id, for: locked.caller.account)
+    try owners.requireWritable([log.owner], by: locked.caller, transaction)
+    guard log.epoch == batch.epoch else { throw LogRefusal.epochChanged(current: log.epoch) }
+    let latest = now + Self.timestampAheadMax
+    if let ahead = batch.messages.first(where: { $0.timestamp.instant > latest }) {
+      throw LogRefusal.timestampAhead(ahead.timestamp, latest: latest)
+    }
+    let (added, different) = try LogRows(transaction, log.epoch).sort(batch.messages)
+    if let horizon = log.horizon, let old = added.first(where: { $0.timestamp <= horizon }) {
+      throw LogRefusal.beforeHorizon(old.timestamp, horizon: horizon)
+    }
+    var trie = try LogTrie.open(
+      log.epoch, adding: added.lazy.map(\.timestamp), transaction)
+    if !added.isEmpty {
+      try charge(added, to: log, askedBy: locked.caller.account, &owners)
+      try LogRows(transaction, log.epoch).insert(added, after: log.messageCount)
+      for message in added { try trie.add(message.timestamp) }
+      try LogTrie.save(trie, of: log.epoch, in: transaction)
+    }
+    return Appended(
+      log: log.id, owner: log.owner, epoch: log.epoch, head: log.messageCount + Int64(added.count),
+      addedCount: added.count, addedByteCount: added.reduce(0) { $0 + Int64($1.content.count) },
+      root: try trie.root(), different: different)
+  }
+
+  private func charge(
+    _ added: [LogMessage], to log: MessageLog, askedBy caller: Identifier,
+    _ owners: inout LockedOwners
+  ) throws {
+    let delta = added.reduce(0) { $0 + $1.chargedByteCount }
+    guard log.messageCount + Int64(added.count) <= MessageLog.messageCountMax,
+      log.byteCount + delta <= MessageLog.byteCountMax
+    else {
+      throw LogRefusal.logFull(
+        messageCountMax: MessageLog.messageCountMax, byteCountMax: MessageLog.byteCountMax)
+    }
+    try owners.change(log.owner) { owner in
+      try requireRoom(for: delta, of: owner, askedBy: caller)
+      owner.charge(
+        delta, reason: .messagesAppended, file: log.id, sequence: owner.nextSequence())
+    }
+    try owners.save(transaction, now: now)
+    try MessageLog.count(transaction, Int64(added.count), byteCount: delta, in: log.epoch)
+  }
+
+  private func requireRoom(
+    for delta: Int64, of owner: LockedOwner, askedBy caller: Identifier
+  ) throws {
+    try requireAllowance(for: delta, of: owner)
+    let lack = try owner.lack(
+      of: delta, growingBy: delta, reserved: 0, askedBy: caller, transaction, catalogue: catalogue,
+      now: now)
+    guard let lack else { return }
+    let cap = try Cap(transaction, owner.account, catalogue: catalogue, now: now).byteCount
+    guard owner.usageByteCount - cap + delta <= Self.overdraftByteCount else { throw lack }
+  }
+
+  /// Refuses more bytes while what the account ended still waits to be deleted.
+  func requireAllowance(for byteCount: Int64, of owner: LockedOwner) throws {
+    guard owner.keptByteCount > 0 else { return }
+    try Allowance.require(
+      byteCount, reserved: 0, of: owner, transaction, catalogue: catalogue, now: now)
+  }
+
+  /// Begins another epoch. It is taken at any usage, because the log only gets smaller.
+  func beginEpoch(_ new: NewEpoch, of id: Identifier, _ locked: LockedCaller) throws -> Outcome {
+    var owners = locked.owners
+    let account = locked.caller.account
+    let log = try MessageLog.find(transaction, id, for: account)
+    try owners.requireWritable([log.owner], by: locked.caller, transaction)
+    try EpochStart(self, of: log).begin(new, &owners)
+    return Outcome(201, .object(try MessageLog.find(transaction, id, for: account).members))
+  }
+
+  /// Deletes a log. Its messages stop being charged, and go in slices.
+  func delete(_ id: Identifier, _ locked: LockedCaller) throws -> Outcome {
+    var owners = locked.owners
+    let log = try MessageLog.find(transaction, id, for: locked.caller.account)
+    try transaction.execute("DELETE FROM sync.logs WHERE id = $1", .id(id))
+    try LogPurge.end(log.epoch, of: log.owner, byteCount: log.byteCount, transaction, now: now)
+    try owners.change(log.owner) { owner in
+      owner.charge(
+        -catalogue.metadataFeeByteCount - log.byteCount, records: -1, reason: .recordDeleted,
+        file: id, sequence: owner.nextSequence())
+    }
+    try owners.save(transaction, now: now)
+    return Outcome(status: 204, body: [])
+  }
+}

@@ -1,0 +1,120 @@
+package import Base
+internal import Crypto
+internal import JSON
+internal import Requests
+package import Storage
+
+/// A log, and its epoch that takes messages.
+package struct MessageLog: Sendable {
+  package let id: Identifier
+  let owner: Identifier
+  package let epoch: Identifier
+  /// Ciphertext for the account's devices.
+  let name: [UInt8]
+  let key: [UInt8]?
+  package let created: Instant
+  /// The number of the latest message, too.
+  package let messageCount: Int64
+  /// The charge for the messages.
+  package let byteCount: Int64
+  /// The latest timestamp of what a snapshot stands for. Only later ones are appended.
+  package let horizon: LogTimestamp?
+  /// What the epoch began with, as the device that began it describes it.
+  let snapshot: [UInt8]?
+
+  /// The most logs of one account.
+  static let countMax: Int64 = 200
+  /// The most that one epoch holds. A device that joins reads all of it.
+  static let messageCountMax: Int64 = 1_000_000
+  static let byteCountMax: Int64 = 400_000_000
+
+  private static let columns = """
+    l.id, l.owner_id, l.epoch_id, l.name, l.key, l.created_ms, e.message_count, e.bytes,
+      e.horizon, e.snapshot
+    FROM sync.logs l JOIN sync.log_epochs e ON e.id = l.epoch_id
+    """
+
+  private init(row: borrowing Row) throws {
+    id = try row.id(0)
+    owner = try row.id(1)
+    epoch = try row.id(2)
+    name = try row.blob(3)
+    key = try row.optionalBlob(4)
+    created = try row.instant(5)
+    messageCount = try row.integer(6)
+    byteCount = try row.integer(7)
+    horizon = try row.optionalBlob(8) == nil ? nil : row.timestamp(8)
+    snapshot = try row.optionalBlob(9)
+  }
+
+  /// A log that an account may read. Others' logs are not told from those that do not exist.
+  static func find(
+    _ queryable: some Queryable, _ id: Identifier, for account: Identifier
+  ) throws -> MessageLog {
+    let found = try queryable.first(
+      "SELECT \(columns) WHERE l.id = $1 AND l.owner_id = $2", .id(id), .id(account)
+    ) { row in try MessageLog(row: row) }
+    guard let found else { throw LogRefusal.logNotFound }
+    return found
+  }
+
+  /// All logs of an account, the oldest first.
+  package static func all(_ queryable: some Queryable, of account: Identifier) throws
+    -> [MessageLog]
+  {
+    try queryable.rows(
+      "SELECT \(columns) WHERE l.owner_id = $1 ORDER BY l.created_ms, l.id", .id(account)
+    ) { row in try MessageLog(row: row) }
+  }
+
+  /// Writes a log with an empty epoch, and returns that. Nil if there is a log of this id.
+  static func insert(
+    _ transaction: Transaction, _ id: Identifier, of owner: Identifier, name: [UInt8],
+    key: [UInt8]?, created: Instant, horizon: LogTimestamp? = nil, snapshot: [UInt8]? = nil
+  ) throws -> Identifier? {
+    let epoch = Random.identifier()
+    let count = try transaction.execute(
+      """
+      INSERT INTO sync.logs (id, owner_id, epoch_id, name, key, created_ms)
+      VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING
+      """, .id(id), .id(owner), .id(epoch), .blob(name), .blob(key), .instant(created))
+    guard count == 1 else { return nil }
+    try insertEpoch(transaction, epoch, of: id, owner, horizon: horizon, snapshot: snapshot)
+    return epoch
+  }
+
+  /// Writes an empty epoch.
+  static func insertEpoch(
+    _ transaction: Transaction, _ epoch: Identifier, of log: Identifier, _ owner: Identifier,
+    horizon: LogTimestamp?, snapshot: [UInt8]?
+  ) throws {
+    try transaction.execute(
+      """
+      INSERT INTO sync.log_epochs (id, owner_id, log_id, message_count, bytes, horizon, snapshot)
+      VALUES ($1, $2, $3, 0, 0, $4, $5)
+      """, .id(epoch), .id(owner), .id(log), .blob(horizon?.bytes), .blob(snapshot))
+  }
+
+  /// Counts messages that were added to an epoch.
+  static func count(
+    _ transaction: Transaction, _ added: Int64, byteCount: Int64, in epoch: Identifier
+  ) throws {
+    try transaction.execute(
+      """
+      UPDATE sync.log_epochs SET message_count = message_count + $2, bytes = bytes + $3
+      WHERE id = $1
+      """, .id(epoch), .integer(added), .integer(byteCount))
+  }
+
+  /// The members that every answer about a log has.
+  var members: [JSONValue.Member] {
+    [
+      .init("id", .string(id.description)), .init("epoch", .string(epoch.description)),
+      .init("name", .base64(name)), .init("key", .base64(key)),
+      .init("created", .string(created.description)), .init("messages", .integer(messageCount)),
+      .init("bytes", .integer(byteCount)),
+      .init("horizon", horizon.map { .string($0.description) } ?? .null),
+      .init("snapshot", .base64(snapshot)),
+    ]
+  }
+}

@@ -1,0 +1,23 @@
+internal import Base
+internal import JSON
+internal import Requests
+
+/// A log that a client wants to create.
+struct NewLog: Sendable {
+  let id: Identifier
+  let name: [UInt8]
+  let key: [UInt8]?
+
+  static let nameByteCountMax = 512
+  static let keyByteCountMax = 1024
+
+  init(_ body: [UInt8]) throws(RequestRefusal) {
+    let json = try JSON.body(body)
+    try json.requireMembers(["id", "name", "key"])
+    id = try json["id"].identifier()
+    name = try json["name"].base64(byteCount: 1...Self.nameByteCountMax)
+    key =
+      json["key"].exists && !json["key"].isNull
+      ? try json["key"].base64(byteCount: 1...Self.keyByteCountMax) : nil
+  }
+}

@@ -1,0 +1,103 @@
+import Base
+import Storage
+import TestEngines
+import Testing
+
+/// What operators see of message logs, and that an archive carries them.
+struct LogListTests: CommandSuite {
+  private static let now = Instant(seconds: 1_772_445_300)
+  private static let account = "0b5c0a2e-0000-4000-8000-000000000001"
+  private static let log = Identifier(high: 1, low: 2)
+
+  private let scratch: ScratchDirectory
+  let environment: [String: String]
+
+  /// Creates Ada with a log of two messages.
+  init() throws {
+    let installation = try ScratchInstallation(at: Self.now)
+    (scratch, environment) = (installation.scratch, installation.environment)
+    _ = try coffer("migrate")
+    let created = try coffer(
+      "account", "create", "--username", "ada", "--id", Self.account, "--key-file",
+      "\(scratch.path)/ada.key")
+    #expect(created.code == 0, "\(created.errors)")
+    let id = SQLValue.id(try #require(Identifier(Self.account)))
+    let (log, at) = (SQLValue.id(Self.log), SQLValue.instant(Self.now - .days(1)))
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .sync)
+    defer { database.close() }
+    let statements: [(String, [SQLValue])] = [
+      (
+        "UPDATE sync.accounts SET seq = 7, usage_bytes = 2131, record_count = 2 WHERE id = $1", [id]
+      ),
+      (
+        """
+        INSERT INTO sync.usage_entries (owner_id, seq, delta_bytes, reason, file_id, at_ms)
+        VALUES ($1, 7, 1131, 'messages_appended', $2, $3)
+        """, [id, log, at]
+      ),
+      (
+        """
+        INSERT INTO sync.logs (id, owner_id, epoch_id, name, created_ms)
+        VALUES ($2, $1, $2, x'01', $3)
+        """, [id, log, at]
+      ),
+      (
+        """
+        INSERT INTO sync.log_epochs (id, owner_id, log_id, message_count, bytes)
+        VALUES ($2, $1, $2, 2, 131)
+        """, [id, log]
+      ),
+      (
+        """
+        INSERT INTO sync.log_messages (epoch_id, stamp, number, content)
+        VALUES ($1, x'0000019CA0000000000030303030303030303030303030303030', 1, x'3333'),
+          ($1, x'0000019CA0000000000130303030303030303030303030303030', 2, x'55')
+        """, [log]
+      ),
+    ]
+    for (sql, values) in statements {
+      try database.write(for: nil) { _ = try $0.execute(sql, values: values) }
+    }
+  }
+
+  @Test func `logs are listed, and the usage shows them`() throws {
+    let listed = try coffer("log", "list", "ada", "--json")
+    #expect(listed.code == 0, "\(listed.errors)")
+    #expect(listed.out.contains(#""messages":2,"bytes":131"#), "\(listed.out)")
+    let page = try coffer("log", "list", "ada", "--after", Self.log.description)
+    #expect(!page.out.contains(Self.log.description))
+    let usage = try coffer("usage", "show", "ada").out
+    #expect(usage.contains("right      yes\n"), "\(usage)")
+    #expect(usage.contains("messages_appended"))
+    #expect(try coffer("usage", "recount", "ada", "--dry-run").code == 0)
+  }
+
+  @Test func `an archive carries logs to another installation`() throws {
+    let archive = "\(scratch.path)/ada.coffer"
+    let exported = try coffer("account", "export", "ada", "--to", archive)
+    #expect(exported.code == 0, "\(exported.errors)")
+    #expect(exported.out.contains("messages"), "\(exported.out)")
+    let other = try ScratchInstallation(at: Self.now)
+    _ = try Finished(["migrate"], environment: other.environment)
+    let imported = try Finished(
+      ["account", "import", archive, "--unproven"], environment: other.environment)
+    #expect(imported.code == 0, "\(imported.errors)")
+    #expect(imported.out.contains("1 with 2 messages"), "\(imported.out)")
+    let listed = try Finished(["log", "list", "ada", "--json"], environment: other.environment)
+    #expect(listed.out.contains(#""messages":2,"bytes":131"#), "\(listed.out)")
+    let usage = try Finished(["usage", "show", "ada"], environment: other.environment)
+    #expect(usage.out.contains("right      yes\n"), "\(usage.out)")
+    let again = try Finished(
+      ["account", "export", "ada", "--to", archive + ".again"], environment: other.environment)
+    func digest(_ output: String) -> Substring? {
+      output.split(separator: "\n").first { $0.hasPrefix("sha256") }
+    }
+    #expect(digest(again.out) != nil)
+    #expect(digest(again.out) == digest(exported.out))
+    let checked = try Finished(
+      ["doctor", "--deep", "--all"], environment: other.environment)
+    #expect(checked.out.contains("logs"), "\(checked.out)")
+    #expect(!checked.out.contains("logs         failed"), "\(checked.out)")
+  }
+}

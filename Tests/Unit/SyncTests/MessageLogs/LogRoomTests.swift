@@ -1,0 +1,146 @@
+import Accounts
+import Archive
+import Base
+import Crypto
+import JSON
+import Logs
+import Storage
+import Sync
+import TestDevices
+import TestEngines
+import TestFiles
+import Testing
+
+/// What message logs bring to coffer-sync besides their routes: charges, upkeep, erasure, checks, exports.
+@Suite struct LogRoomTests {
+  /// A device with two logs of some messages.
+  private struct Scene {
+    let server: TestServer
+    let device: TestDevice
+    let logs: [KnownLog]
+
+    init(_ engine: TestEngine) throws {
+      server = try TestServer(engine)
+      device = try server.register()
+      logs = [try device.createLog(), try device.createLog()]
+      for (index, log) in logs.enumerated() {
+        let messages = [0, 1, 500, 700].map {
+          SentMessage(
+            server.stamp(.hours(-$0), counter: index), [UInt8](repeating: 1, count: Int($0)))
+        }
+        try device.append(messages, to: log).requireSuccess()
+      }
+    }
+
+    func finding() throws -> UsageFinding? {
+      try Recount(
+        server.database, catalogue: server.catalogue,
+        protocols: [FileTrees.self, MessageLogs.self]
+      ).audit(device.account)
+    }
+
+    func kept() throws -> Int64? {
+      try server.database.read { [account = try device.account] reader in
+        try reader.first(
+          "SELECT kept_bytes FROM sync.accounts WHERE id = $1", .id(account)
+        ) { row in try row.integer(0) }
+      }
+    }
+
+    func faults() throws -> [String] {
+      try MessageLogs.faults(of: device.account, in: server.database)
+    }
+
+    func rowCounts() throws -> [Int64] {
+      try ["logs", "log_epochs", "log_messages", "log_trie_pages"].map { try server.count($0) }
+    }
+
+    func change(_ statement: String) throws {
+      try server.database.write(for: nil) { transaction in
+        _ = try transaction.execute(statement)
+      }
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `the charge of logs is what a recount finds`(engine: TestEngine) throws {
+    let scene = try Scene(engine)
+    let finding = try #require(try scene.finding())
+    #expect(finding.isRight, "\(finding)")
+    #expect(
+      finding.weights["log"]
+        == UsageWeight(recordCount: 2, contentByteCount: 2 * (1201 + 4 * 64)))
+    #expect(try scene.device.remove(scene.logs[0].path).status == 204)
+    let after = try #require(try scene.finding())
+    #expect(after.isRight, "\(after)")
+    #expect(after.weights["log"]?.recordCount == 1)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a deleted log's rows go in slices, and count as kept meanwhile`(engine: TestEngine) throws {
+    let scene = try Scene(engine)
+    #expect(try scene.device.remove(scene.logs[0].path).status == 204)
+    #expect(try scene.kept() == 1201 + 4 * 64)
+    #expect(try scene.device.get(scene.logs[0].path).status == 404)
+    try scene.server.sweepDeletions()
+    #expect(try scene.kept() == 0)
+    #expect(try scene.rowCounts().prefix(3) == [1, 1, 4])
+    #expect(try scene.device.messages(of: scene.logs[1]).count == 4)
+    #expect(try scene.device.remove(scene.logs[1].path).status == 204)
+    try scene.server.sweepDeletions()
+    #expect(try scene.rowCounts() == [0, 0, 0, 0])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an erased account leaves nothing of its logs`(engine: TestEngine) throws {
+    let scene = try Scene(engine)
+    let other = try scene.server.register()
+    let log = try other.createLog()
+    try other.append([SentMessage(scene.server.stamp())], to: log).requireSuccess()
+    #expect(try scene.device.remove("/v1/account").status == 202)
+    scene.server.clock.advance(.days(8))
+    try scene.server.sweeper().sweepErasures()
+    #expect(try scene.rowCounts().prefix(3) == [1, 1, 1])
+    #expect(try other.messages(of: log).count == 1)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a log whose rows disagree is found`(engine: TestEngine) throws {
+    let scene = try Scene(engine)
+    #expect(try scene.faults() == [])
+    let damages = [
+      "UPDATE sync.log_epochs SET bytes = bytes + 1",
+      "UPDATE sync.log_epochs SET message_count = message_count + 1, bytes = bytes - 1",
+      "DELETE FROM sync.log_trie_pages WHERE path = ''",
+    ]
+    for damage in damages {
+      try scene.change(damage)
+      #expect(try scene.faults().count == 1, "\(damage)")
+    }
+  }
+
+  @Test func `an export has every message, page by page`() throws {
+    let scene = try Scene(.sqlite)
+    let path = "\(scene.server.directory)/export.tar"
+    let writer = try ArchiveWriter(path, kind: "test", format: 1, at: scene.server.clock.now)
+    let export = try scene.server.database.read { [account = try scene.device.account] reader in
+      try MessageLogs.export(account, from: reader, to: writer) { _ in }
+    }
+    _ = try writer.finish()
+    #expect(export.counts.map(\.name) == ["logs", "messages"])
+    #expect(export.counts.map(\.count) == [2, 8])
+    let archive = try ArchiveReader(path, kind: "test", format: 1)
+    try archive.verify { _ in }
+    let list = try JSON.parse(archive.bytes(of: #require(archive.file(named: "logs.json"))))
+    #expect(
+      list["logs"].array?.compactMap { $0["id"].string } == scene.logs.map(\.id.description))
+    for log in scene.logs {
+      let pages = archive.files.filter { $0.name.hasPrefix("logs/\(log.id)/") }
+      #expect(pages.count == 1)
+      let page = try JSON.parse(archive.bytes(of: #require(pages.first)))
+      #expect(
+        try (page["messages"].array ?? []).compactMap { SentMessage($0) }
+          == scene.device.messages(of: log))
+    }
+  }
+}
