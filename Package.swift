@@ -459,7 +459,8 @@ let package = Package(
       [
         "Objects",
         "Accounts", "Archive", "Backup", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
-        "HTTPServer", "HTTPClient", "Endpoints", "Ledger", "Logs", "Storage", "Tiers", "Configuration",
+        "HTTPServer", "HTTPClient", "Endpoints", "Ledger", "Logs", "Storage", "Tiers",
+        "Configuration",
         "Requests", "Sync", "TestDevices", "TestEngines", "TestFiles", "Goldens", "LocalServer",
         "SeededRandom",
         "RawClient", "KnownStores", "BucketFaults", "S3", "TestBuckets",
@@ -471,7 +472,8 @@ let package = Package(
       "System/CommandTests",
       [
         "Objects",
-        "Base", "Compression", "Crypto", "Goldens", "HTTPServer", "JSON", "Jobs", "LocalServer",
+        "Accounts", "Base", "Compression", "Crypto", "Goldens", "HTTPServer", "JSON", "Jobs",
+        "LocalServer",
         "ProviderFakes", "RecordedStories", "Storage", "Stripe", "TestEngines", "TestFiles",
       ], exclude: ["Goldens"]),
     tests(
@@ -501,7 +503,7 @@ let package = Package(
         "Storage",
         "Configuration", "HTTPServer", "LocalServer", "ProviderFakes", "RawClient", "RecordedAPI",
         "RecordedStories",
-        "StripeSamples", "Sync", "TestBuckets", "TestDevices", "TestEngines", "TestFiles",
+        "StripeSamples", "TestBuckets", "TestDevices", "TestEngines", "TestFiles",
         "SeededRandom",
         "KnownStores",
       ]),

@@ -73,7 +73,7 @@ package struct DatabaseConfiguration: Sendable {
     _ location: ObjectsLocation, _ settings: Settings
   ) throws(ConfigurationError) -> ObjectsPlace.Part {
     var reader = SettingsReader(settings, for: .command)
-    let keys = reader.value(SyncSettings.objectsKey)
+    let keys = reader.bucketKeys()
     guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
     return ObjectsPlace.Part(location, keys)
   }

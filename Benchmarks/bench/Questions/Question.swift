@@ -81,6 +81,10 @@ struct Question {
         words: ["tree", "history", account]),
       Question(
         name: "An account is charged too much. Who is right?", words: ["usage", "show", account]),
+      Question(
+        name: "Why is this account over its cap?", words: ["usage", "explain", account]),
+      Question(
+        name: "A shared folder eats up its owner's space.", words: ["usage", "explain", account]),
     ]
   }
 

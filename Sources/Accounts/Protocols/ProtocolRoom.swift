@@ -37,8 +37,8 @@ package protocol ProtocolRoom: Sendable {
     progress: (_ byteCount: Int64) -> Void
   ) throws -> ProtocolExport
 
-  /// What an account is charged for by the protocol, by the names of the kinds, as few rows say. Those rows agree with the
-  /// others, which `faults` checks. Files are many: `UsageAudit` adds them up itself.
+  /// What an account is charged for by the protocol, by the names of the kinds, as few rows say. Those rows agree with
+  /// the others, which `faults` checks. Files are many: `UsageAudit` adds them up itself.
   static func weights(
     of account: Identifier, reading queryable: some Queryable
   ) throws -> [String: UsageWeight]

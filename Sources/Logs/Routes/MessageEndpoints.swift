@@ -63,7 +63,8 @@ struct GetMessages: SyncRead {
   }
 }
 
-/// `GET /v1/logs/{id}/trie?path=<digits>`: the nodes right below a node of the whole trie; without `path` below the root.
+/// `GET /v1/logs/{id}/trie?path=<digits>`: the nodes right below a node of the whole trie. Without `path` that is the
+/// root.
 struct GetTrie: SyncRead {
   let host: ProtocolHost
   let pattern = "/v1/logs/{id}/trie"

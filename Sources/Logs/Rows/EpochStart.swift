@@ -28,8 +28,8 @@ struct NewEpoch: Sendable {
 /// Begins an epoch without the messages that a snapshot stands for.
 ///
 /// Under end-to-end encryption only a device can fold messages into a state, so a log grows for ever unless one says
-/// that it did. Messages that arrived after that are carried over. A device that was offline may still have messages from
-/// before. They are not in the snapshot, and their order to what is in it is lost with the messages. So they are
+/// that it did. Messages that arrived after that are carried over. A device that was offline may still have messages
+/// from before. They are not in the snapshot, and their order to what is in it is lost with the messages. So they are
 /// refused, and the device gives them new timestamps: no edit is lost.
 struct EpochStart {
   private let write: LogWrite

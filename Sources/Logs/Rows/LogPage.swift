@@ -45,8 +45,8 @@ struct LogPage: Sendable {
   /// The pruned trie, with the last page in the order of timestamps.
   let trie: [UInt8]?
 
-  /// A page ends after so many bytes of contents, but has at least one message.
-  private static let byteCountMax = 1 << 20
+  /// A page ends after so much, counted as it is charged. So its JSON has less than a mebibyte.
+  private static let byteCountMax: Int64 = 640 << 10
   /// Rows of one statement. PostgreSQL's whole answer is in memory.
   private static let statementRowCount = 100
 
@@ -87,7 +87,7 @@ struct LogPage: Sendable {
     _ reader: Reader, _ epoch: Identifier, _ column: String, _ start: SQLValue, limit: Int,
     place: (LogMessage) -> SQLValue
   ) throws -> (messages: [LogMessage], hasMore: Bool) {
-    var (messages, byteCount, last) = ([LogMessage](), 0, start)
+    var (messages, byteCount, last) = ([LogMessage](), Int64(0), start)
     while true {
       var rowCount = 0
       var isFull = false
@@ -104,7 +104,7 @@ struct LogPage: Sendable {
         }
         let message = LogMessage(try row.timestamp(0), try row.blob(1))
         messages.append(message)
-        byteCount += message.content.count
+        byteCount += message.chargedByteCount
         last = place(message)
         return true
       }

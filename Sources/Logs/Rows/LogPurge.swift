@@ -5,6 +5,7 @@ internal import Storage
 /// Epochs that have ended, and the deletion of their rows.
 enum LogPurge {
   static let queue = FailingItems.Queue("logs")
+  private static let isDue = FailingItems.isDue(queue, "log_epochs.id", at: "$1")
   /// The most messages that one slice deletes.
   private static let sliceCountMax: Int64 = 1000
 
@@ -23,7 +24,7 @@ enum LogPurge {
     try transaction.first(
       """
       SELECT id FROM sync.log_epochs WHERE ended_ms IS NOT NULL
-        AND \(FailingItems.isDue(queue, "log_epochs.id", at: "$1"))
+        AND \(isDue)
       ORDER BY ended_ms, id LIMIT 1
       """, .instant(now)
     ) { row in try row.id(0) }

@@ -58,8 +58,8 @@ package struct MerkleTrie {
   /// with. An empty one is `{}`.
   ///
   /// Actual leaves the nodes of hash 0 whole. Here they are pruned as well, or one who chooses timestamps whose hashes
-  /// cancel out would get all of them with each answer. A device stops comparing where a side has no node, so it
-  /// only asks from an earlier minute on.
+  /// cancel out would get all of them with each answer. A device stops comparing where a side has no node, and
+  /// exchanges everything from that minute on.
   package mutating func pruned() throws -> [UInt8] {
     let children = try children(of: .root)
     guard !children.isEmpty else { return Array("{}".utf8) }

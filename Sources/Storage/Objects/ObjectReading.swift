@@ -9,12 +9,13 @@ extension StoredObject {
   ///
   /// - Throws: What `each` throws, and `.unavailable` if the object ends before its length.
   package func read(
-    each: ([UInt8]) throws(ObjectStoreError) -> Void
+    each: (RawSpan) throws(ObjectStoreError) -> Void
   ) throws(ObjectStoreError) {
     var start: Int64 = 0
     while start < byteCount {
       let end = min(start + Self.blockByteCount, byteCount)
-      try each(block(start..<end))
+      let block = try block(start..<end)
+      try each(unsafe block.span.bytes)
       start = end
     }
   }

@@ -4,22 +4,30 @@ internal import JSON
 
 /// A write that would leave a folder above its cap and fuller than before.
 package struct FolderFull: Equatable, Sendable {
-  private let cap: FolderCap
+  private let folder: Identifier
+  private let capByteCount: Int64
+  /// Nil until it is known.
+  private let usedByteCount: Int64?
   private let owner: Identifier
   /// The growth that was asked for.
   private let delta: Int64
   /// Whether the caller sees the folder, and so may know what it holds.
   private let isSeen: Bool
 
-  init(cap: FolderCap, owner: Identifier, delta: Int64, isSeen: Bool) {
-    self.cap = cap
+  init(
+    _ folder: Identifier, capByteCount: Int64, usedByteCount: Int64?, owner: Identifier,
+    delta: Int64, isSeen: Bool
+  ) {
+    self.folder = folder
+    self.capByteCount = capByteCount
+    self.usedByteCount = usedByteCount
     self.owner = owner
     self.delta = delta
     self.isSeen = isSeen
   }
 
   var problem: Problem {
-    guard isSeen, let used = cap.usedByteCount else {
+    guard isSeen, let used = usedByteCount else {
       return Problem(
         507, "folder_full", "Folder full",
         "A folder above has no room for this write. Its owner sets how much it may hold.",
@@ -28,12 +36,12 @@ package struct FolderFull: Equatable, Sendable {
     let needed = used.addingClamped(delta)
     return Problem(
       507, "folder_full", "Folder full",
-      "This write needs \(needed) bytes in the folder, which may hold \(cap.byteCount). Its owner "
+      "This write needs \(needed) bytes in the folder, which may hold \(capByteCount). Its owner "
         + "sets how much.",
       members: [
         .init("owner", .string(owner.description)),
-        .init("folder", .string(cap.folder.description)), .init("used", .integer(used)),
-        .init("cap", .integer(cap.byteCount)), .init("needed", .integer(needed)),
+        .init("folder", .string(folder.description)), .init("used", .integer(used)),
+        .init("cap", .integer(capByteCount)), .init("needed", .integer(needed)),
       ])
   }
 }

@@ -23,6 +23,8 @@ enum Deletions {
       try Trash.put(transaction, file, by: key, number: number, fee: fee, now: now)
     } else {
       try dropContent(transaction, file, now: now)
+      // What an earlier restore left in the trash has no folder to come back to.
+      try Trash.find(transaction, file.id)?.become(.purging, transaction)
     }
     try begin(
       transaction, file, of: try owners.require(file.owner), keepsVersions: span != nil, now: now)

@@ -55,7 +55,9 @@ package struct FolderCap: Sendable, Equatable {
     var tree = AncestorTree(seenBy: caller)
     try tree.load(folder, queryable)
     throw Refusal.folderFull(
-      FolderFull(cap: self, owner: owner, delta: delta, isSeen: tree.role(folder) > .invited))
+      FolderFull(
+        folder, capByteCount: byteCount, usedByteCount: usedByteCount, owner: owner, delta: delta,
+        isSeen: tree.role(folder) > .invited))
   }
 
   // MARK: Rows

@@ -56,12 +56,13 @@ struct FolderWeight {
     limit: Int?, without moved: Set<Identifier>
   ) throws -> [Identifier] {
     var (folders, byteCount, fileCount): ([Identifier], Int64, Int) = ([], 0, 0)
+    let end = limit.map { "LIMIT \($0)" } ?? ""
     try queryable.query(
       """
       SELECT id, kind, deleted, trash_id, content_bytes,
         (SELECT CAST(coalesce(sum(v.content_bytes), 0) AS BIGINT) FROM sync.versions AS v
           WHERE v.file_id = f.id)
-      FROM sync.files AS f WHERE \(condition) \(limit.map { "LIMIT \($0)" } ?? "")
+      FROM sync.files AS f WHERE \(condition) \(end)
       """, values
     ) { row in
       let id = try row.id(0)

@@ -64,14 +64,14 @@ struct TrashJob {
       }
     }
     try Trash.count(transaction, entry.root, bytes: -bytes, records: -records)
-    try owners.save(transaction, now: now)
     if isLast {
-      try end(transaction)
+      try end(transaction, &owners, now: now)
     } else {
       try transaction.execute(
         "UPDATE sync.trash SET walked_seq = $2 WHERE root_id = $1", .id(entry.root),
         .integer(files.last?.sequence ?? 0))
     }
+    try owners.save(transaction, now: now)
   }
 
   /// The accounts whose share of one of the files, or of the root, waits for an answer. Only a restore is news to them.
@@ -166,13 +166,18 @@ struct TrashJob {
       """, .id(file.id), .integer(try owners.nextSequence(of: entry.owner)), .id(entry.root)) == 1
   }
 
-  /// What could not be restored stays in the trash.
-  private func end(_ transaction: Transaction) throws {
+  /// What could not be restored stays in the trash, until it is due.
+  private func end(
+    _ transaction: Transaction, _ owners: inout LockedOwners, now: Instant
+  ) throws {
     let isLeft =
       try transaction.first(
         "SELECT 1 FROM sync.files WHERE trash_id = $1 LIMIT 1", .id(entry.root)
       ) { _ in true } ?? false
-    if isLeft { return try entry.become(.kept, transaction) }
+    if isLeft {
+      try owners.change(entry.owner) { $0.lookForKept(at: now) }
+      return try entry.become(.kept, transaction)
+    }
     try transaction.execute("DELETE FROM sync.trash WHERE root_id = $1", .id(entry.root))
   }
 }

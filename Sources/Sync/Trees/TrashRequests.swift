@@ -100,31 +100,39 @@ package enum TrashRequests {
         sequence: number)
       return number
     }
-    try transaction.execute(
-      """
-      UPDATE sync.files AS f
-      SET deleted = 0, deleted_ms = NULL, deleted_with = NULL, trash_id = NULL, seq = $2,
-        parent_id = t.parent_id, name = t.name, name_hmac = t.name_hmac,
-        file_key = t.file_key, author_key = t.author_key, signature = t.signature
-      FROM sync.trash AS t WHERE f.id = $1 AND t.root_id = $1
-      """, .id(entry.root), .integer(number))
     if let placement {
-      try place(transaction, placement)
+      try place(transaction, placement, number: number)
       try raise(transaction, tree.chain(parent), above: former.height)
+    } else {
+      try transaction.execute(
+        """
+        UPDATE sync.files AS f SET \(unmarked), parent_id = t.parent_id, name = t.name,
+          name_hmac = t.name_hmac, file_key = t.file_key, author_key = t.author_key,
+          signature = t.signature
+        FROM sync.trash AS t WHERE f.id = $1 AND t.root_id = $1
+        """, .id(entry.root), .integer(number))
     }
     try Trash.count(transaction, entry.root, bytes: -fee - former.byteCount, records: -1)
     try owners.save(transaction, now: now)
     return number
   }
 
-  private static func place(_ transaction: Transaction, _ placement: Placement) throws {
+  /// Takes the mark of the deletion from a record, which gets the number `$2`.
+  private static let unmarked = """
+    deleted = 0, deleted_ms = NULL, deleted_with = NULL, trash_id = NULL, seq = $2
+    """
+
+  private static func place(
+    _ transaction: Transaction, _ placement: Placement, number: Int64
+  ) throws {
     let statement = placement.statement
     try transaction.execute(
       """
-      UPDATE sync.files SET parent_id = $2, name = $3, name_hmac = $4, file_key = $5,
-        author_key = $6, signature = $7
+      UPDATE sync.files SET \(unmarked), parent_id = $3, name = $4, name_hmac = $5,
+        file_key = $6, author_key = $7, signature = $8
       WHERE id = $1
-      """, .id(statement.id), .id(statement.parent), .blob(statement.name.ciphertext),
+      """, .id(statement.id), .integer(number), .id(statement.parent),
+      .blob(statement.name.ciphertext),
       .blob(statement.name.hmac), .blob(statement.key), .blob(placement.author),
       .blob(placement.signature))
   }

@@ -84,10 +84,10 @@ final class ObjectCopier: Sendable {
     let digest = SHA256Stream()
     do throws(ObjectStoreError) {
       try source.read { (block) throws(ObjectStoreError) in
-        pace.wait(for: block.count)
-        digest.update(unsafe block.span.bytes)
-        try writer.write(unsafe block.span.bytes)
-        passed.withLock { $0 += Int64(block.count) }
+        pace.wait(for: block.byteCount)
+        digest.update(block)
+        try writer.write(block)
+        passed.withLock { $0 += Int64(block.byteCount) }
         writer.waitForRoom()
       }
       try writer.finish()
@@ -114,7 +114,7 @@ final class ObjectCopier: Sendable {
     if isWhole, let copy, case .file = copy {
       let found = SHA256Stream()
       try copy.read { (block) throws(ObjectStoreError) in
-        found.update(unsafe block.span.bytes)
+        found.update(block)
       }
       isWhole = found.finalize() == digest
     }

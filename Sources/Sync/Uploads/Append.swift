@@ -152,6 +152,8 @@ final class Append: BodySink {
 extension Append.State {
   /// What a failure of the store means to the client.
   fileprivate mutating func refusal(_ error: ObjectStoreError) -> any Error {
+    // The newer request ended the writer.
+    guard !isSuperseded else { return Refusal.uploadSuperseded }
     guard error == .incomplete else { return error }
     isLost = true
     return Refusal.uploadLost

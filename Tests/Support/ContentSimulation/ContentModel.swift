@@ -81,6 +81,8 @@ struct ContentModel {
   var reservations: [Int: Reservation] = [:]
   /// When a content was no longer kept, by its tag.
   private(set) var left: [Int: Instant] = [:]
+  /// The replaced contents that are not kept, by document: who was told of one can still read it for a while.
+  private(set) var former: [Identifier: [Content]] = [:]
   /// The owners whose unused objects were so many that downloads had less time.
   var crowded: Set<Identifier> = []
   private var lastTag = 0
@@ -206,6 +208,7 @@ struct ContentModel {
       node.versions.append(Version(content: old, replaced: now))
     } else if old.number > 0 {
       left[old.tag] = now
+      former[id, default: []].append(old)
     }
     node.content = Content(number: number, bytes: bytes, tag: tag ?? lastTag)
     nodes[id] = node

@@ -19,12 +19,19 @@ extension ContentStory {
   func read() throws {
     if !downloads.isEmpty, chance(50) { return try continueDownload() }
     guard let id = anyDocument(), let node = model.nodes[id] else { return }
-    let person = people[number(0...2)]
+    let person = anyone(id)
     if chance(20), model.isLive(id), model.mayWrite(person.account, id) != nil {
       return try list(id, node, person)
     }
     // A reader who was told of a version can still read it while it is kept.
-    let contents = [node.content] + (chance(50) ? node.versions.map(\.content) : [])
+    var contents = [node.content] + (chance(50) ? node.versions.map(\.content) : [])
+    if chance(30) {
+      // Small ones were overwritten in the database.
+      contents += (model.former[id] ?? []).filter { content in
+        content.byteCount > 16 * 1024
+          && model.isReadable(content.tag, of: node.owner, at: server.now)
+      }
+    }
     guard let content = contents.randomElement(using: &random) else { return }
     let isCurrent = content == node.content
     let expected =

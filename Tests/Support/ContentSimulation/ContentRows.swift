@@ -128,7 +128,9 @@ struct ContentRows {
       if kept != account.kept {
         faults.append("\(id) keeps \(account.kept) bytes, and its garbage is \(kept)")
       }
-      let finding = try Recount(database, catalogue: catalogue, sliceRowCount: 50).audit(id)
+      let finding = try Recount(
+        database, catalogue: catalogue, protocols: [FileTrees.self], sliceRowCount: 50
+      ).audit(id)
       if finding?.isRight != true { faults.append("a recount of \(id) differs: \(finding as Any)") }
     }
     return faults

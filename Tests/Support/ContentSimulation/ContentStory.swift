@@ -130,6 +130,7 @@ package final class ContentStory {
       model.sharees[sharee.account] = mode == "write"
       model.accounts[sharee.account]?.linkCount = 1
     }
+    for _ in 0..<12 { try create() }
   }
 
   // MARK: Steps
@@ -150,15 +151,15 @@ package final class ContentStory {
 
   private func step() throws {
     switch number(1...100) {
-    case ...8: try create()
-    case ...30: try write()
+    case ...5: try create()
+    case ...32: try write()
     case ...38: try restoreVersion()
     case ...46: try read()
-    case ...50: try beginUpload()
-    case ...60: try continueUpload()
+    case ...52: try beginUpload()
+    case ...62: try continueUpload()
     case ...70: try continueHeld()
-    case ...75: try delete()
-    case ...79: try changeTrash()
+    case ...73: try delete()
+    case ...78: try changeTrash()
     case ...81: try changeTerms()
     case ...90: try work()
     case ...94: try pass()
@@ -190,7 +191,7 @@ package final class ContentStory {
   /// same again, and gets the answer that it would have got.
   func send(_ request: TestDevice.Signed, _ device: TestDevice) throws -> Answer {
     var result: Result<Answer, any Error>?
-    let mishap = mishaps.during(25) { result = Result { try device.send(request) } }
+    let mishap = mishaps.during(30) { result = Result { try device.send(request) } }
     if mishap == .cut { try crash() }
     let answer = try mishap == nil ? result?.get() : try? result?.get()
     if let answer, mishap != .cut, answer.status < 500 || answer.status == 507 {

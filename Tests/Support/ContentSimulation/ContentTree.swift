@@ -64,9 +64,9 @@ extension ContentStory {
     let isBack = node.place == .live
     let expected =
       person.account != node.owner
-      ? 404 : !isRestore ? 204 : isBusy || !(isBack || model.isLive(node.parent)) ? 409 : 204
+      ? 404 : !isRestore ? 204 : isBusy || !(isBack || model.isLive(node.parent)) ? 409 : 200
     try require(try send(request, person.device), expected, "trash of \(root)")
-    guard expected == 204 else { return }
+    guard expected < 300 else { return }
     model.trash[root]?.state = isRestore ? .restoring : .purging
     if isRestore { model.nodes[root]?.place = .live }
   }

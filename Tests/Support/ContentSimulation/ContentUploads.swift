@@ -29,8 +29,8 @@ extension ContentStory {
   private static let version = ("Upload-Draft-Interop-Version", "8")
 
   func beginUpload() throws {
-    guard uploads.count < 8, let document = anyDocument() else { return }
-    let person = people[number(0...1)]
+    guard uploads.count < 8, let document = anyDocument() else { return try continueUpload() }
+    let person = anyone(document)
     let (content, ifMatch) = (content(atLeast: 2), version(of: document))
     let first = chance(30) ? number(1...content.count - 1) : 0
     let refusal = try reservationVerdict(
@@ -60,7 +60,7 @@ extension ContentStory {
   }
 
   func continueUpload() throws {
-    guard !uploads.isEmpty else { return }
+    guard !uploads.isEmpty else { return try write() }
     let index = number(0...uploads.count - 1)
     let url = uploads[index].url
     guard isOpen(uploads[index]) else {

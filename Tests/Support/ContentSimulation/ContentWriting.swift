@@ -47,6 +47,12 @@ extension ContentStory {
     return (chance(85) && !live.isEmpty ? live : documents).randomElement(using: &random)
   }
 
+  /// Mostly one who can see the document.
+  func anyone(_ document: Identifier) -> Person {
+    let seeing = people.filter { model.mayWrite($0.account, document) != nil }
+    return (chance(85) ? seeing : people).randomElement(using: &random) ?? people[0]
+  }
+
   func version(of document: Identifier) -> Int64 {
     let current = model.nodes[document]?.content.number ?? 0
     return chance(90) ? current : current + 1
@@ -72,7 +78,7 @@ extension ContentStory {
 
   func write() throws {
     guard let document = anyDocument() else { return }
-    let person = people[number(0...2)]
+    let person = anyone(document)
     let (content, ifMatch) = (content(), version(of: document))
     let request = person.device.sign(
       "PUT", "/v1/files/\(document)/content", body: content,
@@ -136,7 +142,7 @@ extension ContentStory {
 
   /// Sends more of a body, all of it, or goes away.
   func continueHeld() throws {
-    guard !held.isEmpty else { return }
+    guard !held.isEmpty else { return try write() }
     let index = number(0...held.count - 1)
     switch number(1...10) {
     case ...4: try sendPart(index)
@@ -216,7 +222,7 @@ extension ContentStory {
     guard let id = found.randomElement(using: &random), var node = model.nodes[id],
       let kept = node.versions.randomElement(using: &random)
     else { return }
-    let (person, ifMatch) = (people[number(0...1)], version(of: id))
+    let (person, ifMatch) = (anyone(id), version(of: id))
     let body = JSONValue.object([.init("version", .integer(kept.content.number))]).encoded()
     let request = person.device.sign(
       "POST", "/v1/files/\(id)/restore", body: body, headers: [("If-Match", "\"\(ifMatch)\"")])

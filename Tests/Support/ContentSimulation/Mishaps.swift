@@ -29,7 +29,8 @@ final class Mishaps: Sendable {
 
   typealias Sent = (key: Identifier, bytes: [UInt8])
 
-  private static let stepCountMax = 14
+  /// A write has about ten moments between two steps, and three requests to the store.
+  private static let (momentCountMax, requestCountMax) = (10, 3)
 
   init(seed: UInt64, save: @escaping @Sendable (Sent?) -> Void) {
     state = Locked(State(random: SeededGenerator(seed: seed ^ 0xC0FF_EE00_5EED_0001)))
@@ -42,7 +43,8 @@ final class Mishaps: Sendable {
       state.happened = nil
       guard Int.random(in: 0..<100, using: &state.random) < percent else { return }
       state.next = Kind.allCases.randomElement(using: &state.random)
-      state.countdown = Int.random(in: 1...Self.stepCountMax, using: &state.random)
+      let countMax = state.next == .cut ? Self.momentCountMax : Self.requestCountMax
+      state.countdown = Int.random(in: 1...countMax, using: &state.random)
     }
     defer { state.withLock { $0.next = nil } }
     try body()
@@ -66,9 +68,8 @@ final class Mishaps: Sendable {
   func request() -> Kind? {
     state.withLock { state in
       guard let next = state.next, next != .cut, state.happened == nil else { return nil }
-      // There are fewer requests than moments.
-      state.countdown -= 3
-      guard state.countdown <= 0 else { return nil }
+      state.countdown -= 1
+      guard state.countdown == 0 else { return nil }
       state.happened = next
       return next
     }

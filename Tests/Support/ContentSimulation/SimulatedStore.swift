@@ -3,7 +3,7 @@ internal import Crypto
 internal import Objects
 
 /// One program's view of a simulated disk, as a bucket would give it: objects are read by their keys.
-final class SimulatedStore: ResumableStore {
+final class SimulatedStore: ObjectStore {
   let instance = Random.identifier()
   let disk: Locked<SimulatedDisk>
   private let mishaps: Mishaps
@@ -67,6 +67,10 @@ final class SimulatedStore: ResumableStore {
       if disk.owner?.history != history { disk.owner = ObjectOwner(history: history, since: now) }
     }
   }
+
+  func companion() -> String? { nil }
+
+  func setCompanion(_ location: String?) {}
 
   private final class Hold: ObjectHold {
     let disk: Locked<SimulatedDisk>
@@ -193,6 +197,8 @@ private struct SimulatedObject: DistantObject {
   let key: Identifier
   let byteCount: Int64
 
+  func link() -> String? { nil }
+
   func read(_ range: Range<Int64>) throws(ObjectStoreError) -> [UInt8] {
     try store.request { disk throws(ObjectStoreError) in
       guard let object = disk.objects[key], object.bytes.count == byteCount else {
@@ -243,7 +249,7 @@ private final class SimulatedWriter: ResumableWriter {
     state.withLock { $0.byteCount += Int64(bytes.count) }
   }
 
-  func checkpoint() throws(ObjectStoreError) -> ObjectCheckpoint {
+  func checkpoint(isLast: Bool) throws(ObjectStoreError) -> ObjectCheckpoint {
     let count = byteCount
     if !state.withLock({ $0.isFinished }) {
       try step { () throws(ObjectStoreError) in

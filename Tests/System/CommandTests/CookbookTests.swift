@@ -106,6 +106,8 @@ struct CookbookTests {
       "A user saved over a document. Is the old content there?": ask("tree", "history", "ada"),
       "The disk fills up with objects. Are they anybody's?": ask(
         "doctor", "--all", "--objects", says: "orphans      ok", code: 1),
+      "Why is this account over its cap?": ask("usage", "explain", "ada", says: "live"),
+      "A shared folder eats up its owner's space.": ask("usage", "explain", "ada", says: "live"),
       "An account is charged too much. Who is right?": ask(
         "usage", "show", "ada", says: "right      yes"),
       "The machine is gone. How do we come back?": ask(

@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Storage
 import TestEngines
@@ -23,6 +24,7 @@ struct LogListTests: CommandSuite {
     #expect(created.code == 0, "\(created.errors)")
     let id = SQLValue.id(try #require(Identifier(Self.account)))
     let (log, at) = (SQLValue.id(Self.log), SQLValue.instant(Self.now - .days(1)))
+    try Self.establishHistory(in: scratch)
     let database = try Database.open(
       .sqlite(directory: scratch.path + "/database"), owning: .sync)
     defer { database.close() }
@@ -61,6 +63,14 @@ struct LogListTests: CommandSuite {
     }
   }
 
+  /// As the first start of coffer-sync does.
+  private static func establishHistory(in scratch: ScratchDirectory) throws {
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .sync)
+    defer { database.close() }
+    try History.establish(database)
+  }
+
   @Test func `logs are listed, and the usage shows them`() throws {
     let listed = try coffer("log", "list", "ada", "--json")
     #expect(listed.code == 0, "\(listed.errors)")
@@ -80,6 +90,7 @@ struct LogListTests: CommandSuite {
     #expect(exported.out.contains("messages"), "\(exported.out)")
     let other = try ScratchInstallation(at: Self.now)
     _ = try Finished(["migrate"], environment: other.environment)
+    try Self.establishHistory(in: other.scratch)
     let imported = try Finished(
       ["account", "import", archive, "--unproven"], environment: other.environment)
     #expect(imported.code == 0, "\(imported.errors)")

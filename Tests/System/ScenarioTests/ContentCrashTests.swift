@@ -1,22 +1,18 @@
 import Base
 import Configuration
-import Crypto
 import Glibc
 import Objects
 import S3
 import SeededRandom
 import Storage
 import Sync
+import TestBuckets
 import TestEngines
 import TestFiles
 import Testing
 
 /// `kill -9` at random moments of uploads, appends, commits, deletions, restores and collection, on each kind of store.
 @Suite(.serialized) struct ContentCrashTests {
-  private static let keys = "coffertest:coffertestsecret"
-  /// SeaweedFS, which keeps to the contract.
-  private static let bucket = Launch.environment()["COFFER_TEST_BUCKETS"]?.split(separator: " ")
-    .first.map(String.init)
   /// On either kind of store: 100 in a full run.
   private static let crashCount = TestRun.isFull ? 50 : 5
 
@@ -28,11 +24,11 @@ import Testing
     try crash("file://\(scratch.path)/objects", on: .sqlite)
   }
 
-  @Test(.enabled(if: bucket != nil, "COFFER_TEST_BUCKETS is not set"))
+  @Test(.enabled(if: !TestBucket.all.isEmpty, "COFFER_TEST_BUCKETS is not set"))
   func `a crash loses no content in a bucket, and leaves nothing behind`() throws {
-    let halves = try #require(Self.bucket).split(separator: "?", maxSplits: 1)
-    let engine = TestEngine.available.last ?? .sqlite
-    try crash("\(halves[0])/\(Random.identifier())?\(halves[1])", on: engine)
+    // SeaweedFS, which keeps to the contract.
+    let bucket = try #require(TestBucket.all.first)
+    try crash(bucket.freshName(), on: TestEngine.available.last ?? .sqlite)
   }
 
   private func crash(_ objects: String, on engine: TestEngine) throws {
@@ -41,7 +37,7 @@ import Testing
     let installation = try Installation(
       engine, startingAt: Clock.system.now(),
       settings: [
-        "COFFER_OBJECTS": objects, "COFFER_OBJECTS_KEY": Self.keys, "COFFER_PLANS": plans,
+        "COFFER_OBJECTS": objects, "COFFER_OBJECTS_KEY": TestBucket.keyText, "COFFER_PLANS": plans,
         "TMPDIR": scratch.path, "COFFER_REQUESTS_PER_SECOND": "1000000",
       ])
     var sync = try installation.start(.sync)
@@ -60,7 +56,7 @@ import Testing
       sync = try installation.start(.sync, port: sync.port)
       for writer in writers { try writer.checkAfterCrash() }
       #expect(sync.stop() == .exited(0), "\(sync.lastWords)")
-      try StoredContents(installation, objects, Self.keys).expectSound()
+      try StoredContents(installation, objects).expectSound()
       try TreeStormTests.expectNothingToCorrect(installation)
       sync = try installation.start(.sync, port: sync.port)
     }
@@ -79,10 +75,10 @@ private struct StoredContents {
   private let unfinished: [Identifier]
 
   /// Searches the store for orphans once, and deletes them.
-  init(_ installation: Installation, _ objects: String, _ keys: String) throws {
+  init(_ installation: Installation, _ objects: String) throws {
     let database = try Database.open(installation.location, owning: .sync)
     defer { database.close() }
-    store = try ObjectStores.open(#require(ObjectsLocation(objects)), BucketKeys(keys))
+    store = try ObjectStores.open(#require(ObjectsLocation(objects)), TestBucket.keys)
     // Whatever their age, because no program runs.
     let later = Clock.system.now() + .days(2)
     let audit = OrphanAudit(database, store)

@@ -11,7 +11,8 @@ final class ContentWriter: Sendable {
   /// A plan under which some of what is replaced becomes garbage, and the rest stays.
   static let catalogue = """
     {"version": "crashes", "free": {"id": "free", "title": "Free", "bytes": 100000000,
-      "history_days": 30, "history_versions": \(versionCountMax), "trash_days": 30}, "plans": []}
+      "limits": {"history_days": 30, "history_versions": \(versionCountMax), "trash_days": 30}},
+      "plans": []}
     """
   private static let versionCountMax = 2
 
@@ -184,7 +185,7 @@ final class ContentWriter: Sendable {
       guard answer.status == 200 else { throw UnexpectedAnswer(answer) }
       state.documents[index].isDeleted = true
     case .undelete(let index):
-      guard answer.status == 204 else { throw UnexpectedAnswer(answer) }
+      guard answer.status == 200 else { throw UnexpectedAnswer(answer) }
       state.documents[index].isDeleted = false
     case .begin(let index, let content):
       guard answer.status == 201, let url = answer.header("location") else {

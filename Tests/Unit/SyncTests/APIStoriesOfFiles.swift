@@ -86,6 +86,7 @@ extension APIStories {
     _ = try device.restoreDeleted(documents[0], signedBy: Ed25519PrivateKey()) { _ in }
     _ = try device.restoreDeleted(documents[0]) { $0.deleted = true }
     for id in documents + documents { _ = try device.restoreDeleted(id) }
+    _ = try device.restoreDeleted(documents[0]) { $0.parent = Random.identifier() }
     _ = try device.restoreDeleted(documents[0]) { $0.name = .init() }
     _ = try device.restoreDeleted(folder)
     try device.delete(folder).requireSuccess()

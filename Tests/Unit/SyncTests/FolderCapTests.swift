@@ -210,7 +210,8 @@ import Tiers
     try server.database.write(for: nil) { transaction in
       _ = try transaction.execute("UPDATE sync.folder_caps SET used_bytes = 4242")
     }
-    let recount = Recount(server.database, catalogue: server.catalogue)
+    let recount = Recount(
+      server.database, catalogue: server.catalogue, protocols: [FileTrees.self])
     let finding = try #require(try recount.correct(account, now: server.clock.now))
     #expect(!finding.isRight)
     #expect(finding.folders.map(\.recordedByteCount) == [4242])

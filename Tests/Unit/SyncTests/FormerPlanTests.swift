@@ -65,6 +65,7 @@ import Tiers
     server.clock.advance(.days(21))
     try server.sweepDeletions()
     try device.restoreDeleted(deleted).requireDone()
+    try server.sweepDeletions()
     try device.delete(deleted).requireSuccess()
     #expect(try device.restoreDeleted(deleted).problem == "trash_not_found")
     try server.sweepDeletions()

@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import Objects
@@ -205,11 +206,13 @@ import Testing
   @Test func `no old copy is deleted while a backup runs`() throws {
     let scene = try Scene()
     _ = try scene.documents([20_000])
-    let hold = try scene.old.hold()
-    let found = try scene.migrate(deletes: true)
-    #expect(found.deletedCount == 0 && found.heldCount == 1)
-    #expect(found.isComplete)
-    withExtendedLifetime(hold) {}
+    do {
+      let hold = try scene.old.hold()
+      let found = try scene.migrate(deletes: true)
+      #expect(found.deletedCount == 0 && found.heldCount == 1)
+      #expect(found.isComplete)
+      withExtendedLifetime(hold) {}
+    }
     #expect(try scene.migrate(deletes: true).deletedCount == 1)
     #expect(try scene.keys(scene.old) == [])
   }

@@ -252,13 +252,14 @@ import Testing
     }
     #expect(rows == [])
   }
+}
 
-  private func wait<Value>(_ body: () -> Value?) -> Value? {
-    let deadline = MonotonicTime.now() + .seconds(10)
-    while MonotonicTime.now() < deadline {
-      if let value = body() { return value }
-      usleep(5000)
-    }
-    return nil
+/// Repeats until there is a value; nil if there is none within ten seconds.
+func wait<Value>(_ body: () -> Value?) -> Value? {
+  let deadline = MonotonicTime.now() + .seconds(10)
+  while MonotonicTime.now() < deadline {
+    if let value = body() { return value }
+    usleep(5000)
   }
+  return nil
 }

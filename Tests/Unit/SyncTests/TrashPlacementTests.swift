@@ -84,7 +84,11 @@ import Testing
     #expect(try unsigned.rules == ["signature_invalid"])
     #expect(try device.record(folder).deleted)
     #expect(try device.record(inner).deleted)
-    try device.restoreDeleted(folder).requireDone()
+    // Its old name may be taken if it gets another one.
+    let former = try #require(try device.record(folder).name?.hmac)
+    _ = try device.add(hmac: former)
+    #expect(try device.restoreDeleted(folder).problem == "name_taken")
+    try device.restoreDeleted(folder) { $0.name = .init() }.requireDone()
     try server.sweepDeletions()
     try server.requireRight([device])
     try server.requireSound([device])

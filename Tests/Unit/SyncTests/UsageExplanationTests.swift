@@ -48,8 +48,9 @@ import Tiers
     #expect(usage.folders.map(\.id) == [shared, alice.root, own])
     #expect(usage.folders.map(\.parts.byteCount) == [52_000, 4300, 2540])
     #expect(usage.folders.map(\.parts.trashByteCount) == [0, 0, 1040])
-    #expect(usage.writers.map(\.id) == [try bob.account, try alice.account])
-    #expect(usage.writers.map(\.parts.byteCount) == [30_000, 28_840])
+    // Nobody signed the root.
+    #expect(usage.writers.map(\.id) == [try bob.account, try alice.account, nil])
+    #expect(usage.writers.map(\.parts.byteCount) == [30_000, 27_840, 1000])
     #expect(usage.uploadByteCount == 0)
   }
 

@@ -67,7 +67,7 @@ extension Command {
           progress.place = "part \(Int(byte) + 1) of 256"
           progress.done = byteCount
         }
-        let answer = answer(found)
+        let answer = answer(found, isDry: invocation[dryRun])
         guard found.copiedCount + found.deletedCount > 0 else { return answer }
         // The counts alone: there may be millions of objects.
         let noted = try Act(invocation, on: database).atOnce(at: configuration.clock.now()) { _ in
@@ -91,7 +91,7 @@ extension Command {
       ])
   }
 
-  private static func answer(_ found: ObjectMigration.Found) -> Answer {
+  private static func answer(_ found: ObjectMigration.Found, isDry: Bool) -> Answer {
     let failed =
       found.failures.isEmpty ? "" : failures.text(found.failures, at: .distantPast) + "\n"
     var answer = Answer(
@@ -112,11 +112,11 @@ extension Command {
         "uploads": .integer(found.uploadCount), "failed": .integer(found.failureCount),
         "failures": failures.member(found.failures).value,
       ])
-    answer.notice = notice(found)
+    answer.notice = notice(found, isDry: isDry)
     return answer
   }
 
-  private static func notice(_ found: ObjectMigration.Found) -> String {
+  private static func notice(_ found: ObjectMigration.Found, isDry: Bool) -> String {
     let held =
       found.heldCount > 0
       ? "\(found.heldCount.grouped) old copies stay, because a backup runs; " : ""
@@ -124,10 +124,11 @@ extension Command {
       return held + "not copied: \(counted(found.failureCount, "object")), the first is "
         + "\(found.failures.first?.object.description ?? ""); run it again once that is repaired"
     }
-    if found.leftCount > 0 { return held + "run it without --dry-run to copy what is left" }
+    if found.leftCount > 0 { return "run it without --dry-run to copy what is left" }
     if found.uploadCount > 0 {
       return held + "uploads that began in the old store end within a day; run it again then"
     }
+    if isDry { return "nothing is left to copy: run it without --dry-run to end the move" }
     return held + "nothing is left: take COFFER_OBJECTS_ALSO out and restart coffer-sync"
   }
 }

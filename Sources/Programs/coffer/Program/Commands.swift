@@ -45,7 +45,8 @@ extension CommandTable {
       (
         "installation",
         [
-          .migrate, .backupVerify, .backup, .restore, .objectsMigrate, .doctor, .config, .request, .completion,
+          .migrate, .backupVerify, .backup, .restore, .objectsMigrate, .doctor, .config, .request,
+          .completion,
           .manual, .schema,
         ]
       ),

@@ -90,7 +90,7 @@ private final class NarrowSink: BodySink {
     let server = try startServer([sink.route])
     let client = send(to: server)
     let sender = Thread { client.send(Self.body) }
-    for _ in 0..<15 { #expect(sink.makeRoom()) }
+    for _ in 0..<8 { #expect(sink.makeRoom()) }
     sink.widen()
     sender.join()
     #expect(client.receiveResponse()?.status == 200)
@@ -98,7 +98,7 @@ private final class NarrowSink: BodySink {
       let isWhole = state.bytes == Self.body
       #expect(isWhole)
       #expect(!state.wasPressed)
-      #expect(state.pauseCount >= 15)
+      #expect(state.pauseCount >= 8)
     }
   }
 

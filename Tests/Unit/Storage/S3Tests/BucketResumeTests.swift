@@ -223,7 +223,7 @@ struct BucketResumeTests {
     _ bucket: TestBucket
   ) throws {
     let (store, proxy) = try bucket.startFaulty()
-    proxy.add(.slow(2000), "PUT", "partNumber=1")
+    proxy.add(.slow(8000), "PUT", "partNumber=1")
     let writer = try store.create(key)
     let proceeds = Locked(0)
     var pauseCount = 0

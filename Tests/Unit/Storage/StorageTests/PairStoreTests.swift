@@ -32,7 +32,9 @@ import Testing
 
   private func contents(_ object: StoredObject) throws -> [UInt8] {
     var bytes: [UInt8] = []
-    try object.read { (block) throws(ObjectStoreError) in bytes += block }
+    try object.read { (block) throws(ObjectStoreError) in
+      unsafe block.withUnsafeBytes { unsafe bytes += Array($0) }
+    }
     return bytes
   }
 

@@ -30,8 +30,8 @@ extension APIStories {
     _ = try device.get("\(log.path)/trie?path=3")
     try meetBounds(server, device, log)
     try device.suspendAndAppend(server, log)
-    try beginEpochs(server, device)
     for _ in 0..<2 { _ = try device.remove(log.path) }
+    try beginEpochs(server, device)
     let cursor = try device.page(of: device.createLog(), "").json["cursor"].string ?? ""
     try server.database.write(for: nil) { transaction in
       _ = try transaction.execute(
