@@ -54,19 +54,16 @@ package struct Instant: Hashable, Comparable, Sendable {
 extension Instant {
   /// The month in UTC, as yyyymm.
   package var month: Int64 {
-    let day = Self.civil(daysSinceEpoch: daysSinceEpoch)
-    return day.year * 100 + day.month
+    let date = CivilDate(daysSinceEpoch: daysSinceEpoch)
+    return date.year * 100 + date.month
   }
 
   /// The same day and time `count` months later, or the month's last day if it has no such day.
   package func adding(calendarMonths count: Int64) -> Instant {
-    let date = Self.civil(daysSinceEpoch: daysSinceEpoch)
+    let date = CivilDate(daysSinceEpoch: daysSinceEpoch)
     let months = date.year * 12 + date.month - 1 + count
-    let (year, month) = (months / 12, months % 12 + 1)
-    let first = Self.daysSinceEpoch(year, month, 1)
-    let next = month == 12 ? (year + 1, Int64(1)) : (year, month + 1)
-    let length = Self.daysSinceEpoch(next.0, next.1, 1) - first
-    let day = first + min(date.day, length) - 1
+    let first = CivilDate(year: months / 12, month: months % 12 + 1, day: 1)
+    let day = first.daysSinceEpoch + min(date.day, first.monthLength) - 1
     return self + .days(day - daysSinceEpoch)
   }
 
@@ -83,10 +80,11 @@ extension Instant: CustomStringConvertible {
     if self == .distantFuture { return "never" }
     let day = daysSinceEpoch
     let second = seconds - day * 86_400
-    let (year, month, date) = Self.civil(daysSinceEpoch: day)
+    let date = CivilDate(daysSinceEpoch: day)
     // In the earliest second that an instant can hold, both operations wrap and the result is right.
     let fraction = milliseconds &- seconds &* 1000
-    var text = "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(date, 2))T"
+    var text =
+      "\(Self.padded(date.year, 4))-\(Self.padded(date.month, 2))-\(Self.padded(date.day, 2))T"
     text += "\(Self.padded(second / 3600, 2)):\(Self.padded(second / 60 % 60, 2)):"
     text += Self.padded(second % 60, 2)
     if fraction != 0 { text += "." + Self.padded(fraction, 3) }
@@ -96,27 +94,5 @@ extension Instant: CustomStringConvertible {
   private static func padded(_ number: Int64, _ width: Int) -> String {
     let digits = String(number)
     return String(repeating: "0", count: max(0, width - digits.count)) + digits
-  }
-
-  /// The day number of a Gregorian date after the year 0. Years are counted from 1 March.
-  private static func daysSinceEpoch(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-    let y = month <= 2 ? year - 1 : year
-    let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-    return y * 365 + y / 4 - y / 100 + y / 400 + dayOfYear - 719_468
-  }
-
-  /// The Gregorian date of a day number, counted in 400-year eras that begin on 1 March.
-  private static func civil(daysSinceEpoch: Int64) -> (year: Int64, month: Int64, day: Int64) {
-    let z = daysSinceEpoch + 719_468
-    let era = (z >= 0 ? z : z - 146_096) / 146_097
-    let dayOfEra = z - era * 146_097
-    let yearOfEra =
-      (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let shifted = (5 * dayOfYear + 2) / 153
-    let month = shifted < 10 ? shifted + 3 : shifted - 9
-    return (
-      yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shifted + 2) / 5 + 1
-    )
   }
 }

@@ -33,7 +33,7 @@ extension Instant {
     func number(_ from: Int, _ count: Int) -> Int64 { Self.value(bytes[from..<(from + count)]) }
     let (year, month, day) = (number(0, 4), number(5, 2), number(8, 2))
     let (hour, minute, second) = (number(11, 2), number(14, 2), number(17, 2))
-    let days = Self.daysSinceEpoch(year: year, month: month, day: day)
+    let days = CivilDate(year: year, month: month, day: day).daysSinceEpoch
     let instant = Instant(seconds: days * 86_400 + hour * 3600 + minute * 60 + second)
     // A 30 February or a 25th hour gives a different moment, with a different text.
     guard instant.description == String(decoding: bytes[..<shape.count], as: UTF8.self) + "Z" else {
@@ -54,14 +54,5 @@ extension Instant {
 
   private static func value(_ digits: ArraySlice<UInt8>) -> Int64 {
     digits.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
-  }
-
-  /// The Gregorian day number, counted in 400-year eras that begin on 1 March.
-  private static func daysSinceEpoch(year: Int64, month: Int64, day: Int64) -> Int64 {
-    let shiftedYear = month <= 2 ? year - 1 : year
-    let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
-    let yearOfEra = shiftedYear - era * 400
-    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
   }
 }

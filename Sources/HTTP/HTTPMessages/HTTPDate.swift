@@ -17,16 +17,12 @@ extension Instant {
       let second = Self.number(bytes[23..<25]),
       year >= 1, hour < 24, minute < 60, second <= 60
     else { return nil }
-    let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-    let length = month == 1 && isLeap ? 29 : Self.monthLengths[month]
-    guard 1...length ~= day else { return nil }
-    let before = year - 1
-    let leapDay: Int64 = isLeap && month > 1 ? 1 : 0
-    let daysOfYear = Self.monthLengths[..<month].reduce(0, +) + leapDay + day - 1
-    // Counted from 0001-01-01, a Monday; 1970-01-01 is day 719,162.
-    let days = before * 365 + before / 4 - before / 100 + before / 400 + daysOfYear
-    guard Int(days % 7) == weekday else { return nil }
-    self.init(seconds: (days - 719_162) * 86_400 + hour * 3600 + minute * 60 + second)
+    let date = CivilDate(year: year, month: Int64(month) + 1, day: day)
+    guard 1...date.monthLength ~= day else { return nil }
+    let days = date.daysSinceEpoch
+    // 0001-01-01, day -719,162, was a Monday.
+    guard Int((days + 719_162) % 7) == weekday else { return nil }
+    self.init(seconds: days * 86_400 + hour * 3600 + minute * 60 + second)
   }
 
   /// The same form, written.
@@ -42,7 +38,6 @@ extension Instant {
   private static let months = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
-  private static let monthLengths: [Int64] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
   private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
     var number: Int64 = 0
