@@ -64,9 +64,7 @@ struct LogPage: Sendable {
         log: log, messages: messages, hasMore: hasMore, cursor: nil,
         trie: hasMore ? nil : try trie.pruned())
     case .after(let cursor):
-      guard let history = try History.id(reading: reader) else {
-        throw DatabaseError.unavailable(reason: "the history was never established")
-      }
+      let history = try History.current(reader).id
       let start = cursor ?? LogCursor(history: history, epoch: log.epoch, number: 0)
       guard start.history == history else { throw LogRefusal.historyChanged }
       guard start.epoch == log.epoch else { throw LogRefusal.epochChanged(current: log.epoch) }

@@ -207,9 +207,7 @@ extension ContentStory {
     if !isNewest, [404, 409, 410, 503].contains(answer.status) { return }
     if answer.status == 204, end < upload.content.count { return progress(url, to: end) }
     // A client waits and asks again. How long the server waits for the older request depends on the machine's load.
-    if answer.status == 503, String(decoding: answer.body, as: UTF8.self).contains("upload_busy") {
-      return try ask(url)
-    }
+    if try answer.problem == "upload_busy" { return try ask(url) }
     guard end == upload.content.count else {
       throw Mismatch("an append of \(start)..<\(end): \(UnexpectedAnswer(answer))")
     }
