@@ -32,11 +32,7 @@ struct DoctorTests: CommandSuite {
     try Files.write("\(Self.now.milliseconds)\n", to: scratch.path + "/clock")
     objects = try DirectoryStore(directory: scratch.path + "/objects")
     try Self.store(Self.object, in: objects)
-    _ = try coffer("migrate")
-    let created = try coffer(
-      "account", "create", "--username", "ada", "--id", Self.account, "--key-file",
-      "\(scratch.path)/ada.key")
-    #expect(created.code == 0, "\(created.errors)")
+    try createAccounts(["ada": Self.account], in: scratch)
     let account = SQLValue.id(try #require(Identifier(Self.account)))
     try write(
       "UPDATE sync.accounts SET seq = 2, usage_bytes = 22000, record_count = 2 WHERE id = $1",

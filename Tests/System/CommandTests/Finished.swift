@@ -1,6 +1,7 @@
 internal import Glibc
 import TestEngines
 import TestFiles
+import Testing
 
 /// A program that has ended, with its output. Its environment is the given one and the sanitizers' settings.
 struct Finished {
@@ -104,5 +105,18 @@ extension CommandSuite {
   /// Runs `coffer`.
   func coffer(_ words: String...) throws -> Finished {
     try Finished(words, environment: environment)
+  }
+
+  /// Migrates the database and creates accounts by their names and ids, with their keys in files of `scratch`.
+  func createAccounts(
+    _ accounts: KeyValuePairs<String, String>, in scratch: ScratchDirectory
+  ) throws {
+    _ = try coffer("migrate")
+    for (name, id) in accounts {
+      let created = try coffer(
+        "account", "create", "--username", name, "--id", id, "--key-file",
+        "\(scratch.path)/\(name).key")
+      #expect(created.code == 0, "\(created.errors)")
+    }
   }
 }

@@ -16,11 +16,7 @@ struct TreeHistoryTests: CommandSuite {
   init() throws {
     let installation = try ScratchInstallation(at: Self.now)
     (scratch, environment) = (installation.scratch, installation.environment)
-    _ = try coffer("migrate")
-    let created = try coffer(
-      "account", "create", "--username", "ada", "--id", Self.account, "--key-file",
-      "\(scratch.path)/ada.key")
-    #expect(created.code == 0, "\(created.errors)")
+    try createAccounts(["ada": Self.account], in: scratch)
     let id = SQLValue.id(try #require(Identifier(Self.account)))
     let file = SQLValue.id(Self.document)
     let at = SQLValue.instant(Self.now - .days(1))

@@ -18,13 +18,7 @@ struct TreeValidateTests: CommandSuite {
   init() throws {
     scratch = try ScratchDirectory()
     environment = ["COFFER_DATABASE": "sqlite://\(scratch.path)/database"]
-    _ = try coffer("migrate")
-    for (name, id) in zip(["ada", "bob"], Self.ids) {
-      let created = try coffer(
-        "account", "create", "--username", name, "--id", id, "--key-file",
-        "\(scratch.path)/\(name).key")
-      #expect(created.code == 0, "\(created.errors)")
-    }
+    try createAccounts(["ada": Self.ids[0], "bob": Self.ids[1]], in: scratch)
     let database = try Database.open(
       .sqlite(directory: scratch.path + "/database"), owning: .sync)
     defer { database.close() }

@@ -17,13 +17,8 @@ struct UsageCommandTests: CommandSuite {
   init() throws {
     let installation = try ScratchInstallation(at: Self.now)
     (scratch, environment) = (installation.scratch, installation.environment)
-    _ = try coffer("migrate")
-    for (name, id) in [("ada", Self.account), ("bob", "0b5c0a2e-0000-4000-8000-000000000002")] {
-      let created = try coffer(
-        "account", "create", "--username", name, "--id", id, "--key-file",
-        "\(scratch.path)/\(name).key")
-      #expect(created.code == 0, "\(created.errors)")
-    }
+    try createAccounts(
+      ["ada": Self.account, "bob": "0b5c0a2e-0000-4000-8000-000000000002"], in: scratch)
     let account = try #require(Identifier(Self.account))
     try write(
       (
