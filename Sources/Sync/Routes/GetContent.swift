@@ -53,10 +53,15 @@ struct GetContent: SyncRead {
     // The client's own cache may keep the ciphertext of a version for ever. It asks whether the latest is still that.
     // A link to the object store ends soon.
     let isVersion = try Self.version(request) != nil
-    request.head.answerFields.set(
-      "Cache-Control",
-      response.status == 307
-        ? "no-store" : isVersion ? "private, max-age=31536000, immutable" : "private, no-cache")
+    let caching =
+      if response.status == 307 {
+        "no-store"
+      } else if isVersion {
+        "private, max-age=31536000, immutable"
+      } else {
+        "private, no-cache"
+      }
+    request.head.answerFields.set("Cache-Control", caching)
     if byteCount > 0 {
       request.credentials.meter.charge(Price.content(byteCount), for: .content)
       host.transfers.sent(byteCount, of: found.owner)

@@ -14,6 +14,8 @@ struct TestStore: Sendable, CustomTestStringConvertible {
   /// The service that keeps to the contract, if there is one.
   static let buckets: [TestStore] = TestBucket.all.prefix(1).map { TestStore(bucket: $0) }
   static let all = [directory] + buckets
+  /// With the careless services, too.
+  static let everywhere = [directory] + TestBucket.all.map { TestStore(bucket: $0) }
 
   var testDescription: String { bucket?.description ?? "directory" }
 

@@ -5,7 +5,6 @@ import Glibc
 import JSON
 import RawClient
 import Storage
-import TestBuckets
 import TestDevices
 import TestEngines
 import TestFiles
@@ -13,32 +12,6 @@ import Testing
 
 /// Resumable uploads through the real program: it is killed and replaced, and clients of others send to it.
 @Suite struct UploadTests {
-  /// Where large contents are.
-  enum Place: Sendable, CustomTestStringConvertible {
-    case directory
-    case bucket(TestBucket)
-
-    static let all: [Place] = [.directory] + TestBucket.all.map { .bucket($0) }
-
-    var testDescription: String {
-      switch self {
-      case .directory: "directory"
-      case .bucket(let bucket): bucket.description
-      }
-    }
-
-    func install(_ engine: TestEngine = .sqlite, _ settings: [String: String] = [:]) throws
-      -> Installation
-    {
-      var settings = settings
-      if case .bucket(let bucket) = self {
-        settings["COFFER_OBJECTS"] = bucket.freshName()
-        settings["COFFER_OBJECTS_KEY"] = TestBucket.keyText
-      }
-      return try Installation(engine, settings: settings)
-    }
-  }
-
   /// A document of an account with room, and content for it in a file.
   private struct Scene {
     static let partByteCount = 8 << 20
@@ -108,9 +81,9 @@ import Testing
     func isStored(_ device: TestDevice) throws -> Bool { try device.get(target).holds(content) }
   }
 
-  @Test(arguments: TestEngine.available, Place.all)
+  @Test(arguments: TestEngine.available, TestStore.everywhere)
   func `an upload survives the death of its program, and sends at most one part again`(
-    engine: TestEngine, place: Place
+    engine: TestEngine, store: TestStore
   ) throws {
     let plans = try ScratchDirectory()
     let catalogue = plans.path + "/plans.json"
@@ -118,7 +91,8 @@ import Testing
       {"version": "large", "free": {"id": "free", "title": "Free", "bytes": 100000000}, "plans": []}
       """
     try Files.write(Array(plan.utf8), to: catalogue)
-    let installation = try place.install(engine, ["COFFER_PLANS": catalogue])
+    let installation = try Installation(
+      engine, settings: store.settings.merging(["COFFER_PLANS": catalogue]) { $1 })
     let sync = try installation.start(.sync)
     let scene = try Scene(engine, installation, sync, byteCount: 3 * Scene.partByteCount)
     let url = try scene.create()
@@ -152,11 +126,11 @@ import Testing
     #expect(!sync.words.contains(url.split(separator: "/").last!))
   }
 
-  @Test(arguments: TestEngine.available, Place.all)
+  @Test(arguments: TestEngine.available, TestStore.everywhere)
   func `another instance continues an upload while the first still receives it`(
-    engine: TestEngine, place: Place
+    engine: TestEngine, store: TestStore
   ) throws {
-    let installation = try place.install(engine)
+    let installation = try Installation(engine, settings: store.settings)
     let (first, second) = (try installation.start(.sync), try installation.start(.sync))
     let scene = try Scene(engine, installation, first, byteCount: 300_000)
     let url = try scene.create()
@@ -178,11 +152,11 @@ import Testing
 
   @Test(
     .enabled(if: Shell.python != nil, "COFFER_PYTHON is not set"), arguments: ["tuspy", "aiotus"],
-    Place.all)
-  func `an independent client of tus uploads a document`(client: String, place: Place)
+    TestStore.everywhere)
+  func `an independent client of tus uploads a document`(client: String, store: TestStore)
     throws
   {
-    let installation = try place.install()
+    let installation = try Installation(.sqlite, settings: store.settings)
     let sync = try installation.start(.sync)
     let scene = try Scene(.sqlite, installation, sync, byteCount: 700_000)
     let run = try tus(client, scene, sync)
@@ -190,11 +164,12 @@ import Testing
     #expect(try scene.isStored(scene.device))
   }
 
-  @Test(.enabled(if: Shell.python != nil, "COFFER_PYTHON is not set"), arguments: Place.all)
-  func `tuspy continues after the program was killed and started again`(place: Place)
+  @Test(
+    .enabled(if: Shell.python != nil, "COFFER_PYTHON is not set"), arguments: TestStore.everywhere)
+  func `tuspy continues after the program was killed and started again`(store: TestStore)
     throws
   {
-    let installation = try place.install()
+    let installation = try Installation(.sqlite, settings: store.settings)
     let sync = try installation.start(.sync)
     let scene = try Scene(.sqlite, installation, sync, byteCount: 700_000)
     let begun = try tus("tuspy", scene, sync, ["--stop-at", "300000"])
@@ -207,9 +182,9 @@ import Testing
     #expect(try scene.isStored(scene.device))
   }
 
-  @Test(arguments: Place.all)
-  func `curl uploads a document in two parts by hand`(place: Place) throws {
-    let installation = try place.install()
+  @Test(arguments: TestStore.everywhere)
+  func `curl uploads a document in two parts by hand`(store: TestStore) throws {
+    let installation = try Installation(.sqlite, settings: store.settings)
     let sync = try installation.start(.sync)
     let scene = try Scene(.sqlite, installation, sync, byteCount: 300_000)
     func curl(_ method: String, _ target: String, _ headers: [String], _ more: String = "")
