@@ -87,6 +87,7 @@ final class BucketWriter: ResumableWriter {
       throw error == .incomplete ? Self.lost : error
     }
     end(removing: false)
+    // The object is there. What stays of its tails the sweep finds.
     for tail in state.withLock({ $0.progress.tails }) { try? client.delete(tail.name(key)) }
   }
 
