@@ -24,9 +24,7 @@ import Testing
     try crash("file://\(scratch.path)/objects", on: .sqlite)
   }
 
-  // In its first run it found an unfinished upload in the bucket that no row names. Until that is understood it
-  // does not stop the short run.
-  @Test(.enabled(if: TestRun.isFull && !TestBucket.all.isEmpty, "a full run with buckets"))
+  @Test(.enabled(if: !TestBucket.all.isEmpty, "no bucket"))
   func `a crash loses no content in a bucket, and leaves nothing behind`() throws {
     // SeaweedFS, which keeps to the contract.
     let bucket = try #require(TestBucket.all.first)
@@ -58,7 +56,8 @@ import Testing
       sync = try installation.start(.sync, port: sync.port)
       for writer in writers { try writer.checkAfterCrash() }
       #expect(sync.stop() == .exited(0), "\(sync.lastWords)")
-      try StoredContents(installation, objects).expectSound()
+      // Each writer sends one content at a time.
+      try StoredContents(installation, objects).expectSound(leftoverCountMax: writers.count)
       try TreeStormTests.expectNothingToCorrect(installation)
       sync = try installation.start(.sync, port: sync.port)
     }
@@ -74,9 +73,11 @@ private struct StoredContents {
   private let wrongly: [Int64]
   private let store: any ObjectStore
   private let listed: Set<Identifier>
+  /// The unfinished uploads that the crash left, and what is left of them.
+  private let leftovers: [Identifier]
   private let unfinished: [Identifier]
 
-  /// Searches the store for orphans once, and deletes them.
+  /// Searches the store for orphans and leftovers once, and deletes them.
   init(_ installation: Installation, _ objects: String) throws {
     let database = try Database.open(installation.location, owning: .sync)
     defer { database.close() }
@@ -92,6 +93,10 @@ private struct StoredContents {
       listed.formUnion(try store.list(beginningWith: byte).map(\.key))
     }
     self.listed = listed
+    // A kill between the store's answer and the row's commit leaves an upload that no row names. The sweep ends it
+    // after a day.
+    leftovers = try audit.leftovers(before: later)
+    for key in leftovers { try store.deleteLeftover(key) }
     unfinished = try store.leftovers(before: later)
     used = try database.read { reader in
       try reader.rows(
@@ -119,7 +124,8 @@ private struct StoredContents {
     }
   }
 
-  func expectSound() throws {
+  func expectSound(leftoverCountMax: Int) throws {
+    #expect(leftovers.count <= leftoverCountMax)
     let missing = try used.filter { try store.open($0.object)?.byteCount != $0.byteCount }
     #expect(missing.isEmpty, "rows name objects that the store has not: \(missing)")
     let named = Set(used.map(\.object)).union(waiting)

@@ -254,7 +254,7 @@ import Testing
   private func waitUntil(_ byteCount: Int, isDurableIn installation: Installation) throws {
     let database = try Database.open(installation.location, owning: .sync)
     defer { database.close() }
-    let deadline = MonotonicTime.now() + .seconds(60)
+    let deadline = MonotonicTime.now() + .seconds(240)
     while true {
       let durable = try database.read { reader in
         try reader.first("SELECT durable_bytes FROM sync.uploads") { row in try row.integer(0) }
