@@ -6,9 +6,10 @@ internal import Glibc
 /// that the thread sanitizer does not see, so every run under it reported false races.
 @safe
 package final class Locked<Value>: @unchecked Sendable {
-  private var value: Value
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let changed: UnsafeMutablePointer<pthread_cond_t>
+  // Last, because a value of no size has the address of what follows. The thread sanitizer took it for the mutex.
+  private var value: Value
 
   package init(_ value: consuming sending Value) {
     self.value = value

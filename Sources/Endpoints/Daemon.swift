@@ -10,6 +10,7 @@ package struct Daemon: Sendable {
   private let name: String
   private let servers: [HTTPServer]
 
+  /// `servers`: the public one first.
   package init(_ name: String, _ servers: [HTTPServer]) {
     self.name = name
     self.servers = servers
@@ -30,7 +31,8 @@ package struct Daemon: Sendable {
   package func run(environment: [String: String]) throws {
     let sockets = try InheritedSockets(
       environment: environment, processID: getpid(), listeningAt: servers.map(\.listen))
-    for server in servers { try server.start(inheriting: sockets) }
+    // The public one last: once it answers, so do the others.
+    for server in servers.reversed() { try server.start(inheriting: sockets) }
     Log.info("program.started", ["program": name])
     let supervisor = Supervisor(environment: environment, processID: getpid())
     supervisor?.tell(.ready)
