@@ -1,11 +1,11 @@
-internal import Accounts
+import Accounts
 package import Base
 package import CommandLine
-internal import Configuration
-internal import Glibc
+import Configuration
+import Glibc
 package import JSON
 package import Storage
-internal import Sync
+import Sync
 
 /// All accounts by id, in pages. Progress names the current account, so that an interrupted run can
 /// continue after it.

@@ -3,7 +3,7 @@ package import Base
 package import CommandLine
 package import Configuration
 package import JSON
-internal import Ledger
+import Ledger
 package import Storage
 
 /// A change by an operator's command. The state before and after is shown. The audit log records

@@ -1,6 +1,6 @@
-internal import Base
-internal import CommandLine
-internal import Configuration
+import Base
+import CommandLine
+import Configuration
 
 /// The person who runs this command, as the audit log names them: `ada`, `ada (sudo, Unix user
 /// coffer)`, `carol (Unix user deploy)`.

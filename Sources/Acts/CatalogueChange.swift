@@ -1,10 +1,10 @@
 package import Base
-internal import CommandLine
+import CommandLine
 package import Configuration
-internal import JSON
-internal import KnownStores
+import JSON
+import KnownStores
 package import Ledger
-internal import Repair
+import Repair
 package import Storage
 package import Tiers
 

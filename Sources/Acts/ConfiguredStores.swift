@@ -1,8 +1,8 @@
 package import Base
-internal import CommandLine
+import CommandLine
 package import Configuration
-internal import KnownStores
-internal import ProviderAPI
+import KnownStores
+import ProviderAPI
 package import Stores
 
 extension StoreList {

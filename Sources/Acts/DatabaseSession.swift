@@ -2,11 +2,11 @@ package import Accounts
 package import Base
 package import CommandLine
 package import Configuration
-internal import KnownStores
+import KnownStores
 package import Ledger
 package import Storage
 package import Sync
-internal import Tiers
+import Tiers
 
 /// The database as a command uses it, open while `body` runs.
 ///

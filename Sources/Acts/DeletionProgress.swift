@@ -1,9 +1,9 @@
-internal import Accounts
+import Accounts
 package import Answers
 package import Base
 package import CommandLine
 package import JSON
-internal import Ledger
+import Ledger
 package import Storage
 package import Sync
 

@@ -1,17 +1,17 @@
-internal import Accounts
-internal import Answers
-internal import Audit
+import Accounts
+import Answers
+import Audit
 package import Base
-internal import CommandLine
+import CommandLine
 package import Configuration
-internal import JSON
-internal import KnownStores
+import JSON
+import KnownStores
 package import Ledger
-internal import Requests
+import Requests
 package import Storage
-internal import Stores
-internal import Subscriptions
-internal import Sync
+import Stores
+import Subscriptions
+import Sync
 
 /// An operator's request to delete an account.
 package struct DeletionRequest: Sendable {

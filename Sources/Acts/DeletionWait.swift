@@ -1,12 +1,12 @@
-internal import Answers
+import Answers
 package import Base
 package import CommandLine
-internal import Configuration
-internal import Glibc
-internal import JSON
-internal import Ledger
-internal import Storage
-internal import Sync
+import Configuration
+import Glibc
+import JSON
+import Ledger
+import Storage
+import Sync
 
 /// Waits until both programs have erased an account whose deletion was just asked for.
 package struct DeletionWait {

@@ -1,13 +1,13 @@
 package import Answers
 package import CommandLine
-internal import Compression
+import Compression
 package import Configuration
 package import Crypto
-internal import KnownStores
-internal import Ledger
+import KnownStores
+import Ledger
 package import Storage
 package import Stores
-internal import Subscriptions
+import Subscriptions
 
 /// Finds the deliveries that an operator names.
 package enum EventLookup {

@@ -1,10 +1,10 @@
-internal import Base
+import Base
 package import CommandLine
 package import Configuration
 package import HTTPClient
-internal import HTTPMessages
+import HTTPMessages
 package import HTTPServer
-internal import JSON
+import JSON
 
 /// One request to a running program and its answer.
 package struct Exchange {

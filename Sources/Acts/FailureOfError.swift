@@ -1,16 +1,16 @@
-internal import Accounts
-internal import Archive
-internal import Backup
+import Accounts
+import Archive
+import Backup
 package import CommandLine
-internal import Configuration
-internal import Crypto
-internal import HTTPClient
-internal import HTTPMessages
-internal import Objects
-internal import Orders
-internal import Storage
-internal import Sync
-internal import Tiers
+import Configuration
+import Crypto
+import HTTPClient
+import HTTPMessages
+import Objects
+import Orders
+import Storage
+import Sync
+import Tiers
 
 extension CommandFailure {
   /// The one place that turns an error of the modules below into a line and an exit code.

@@ -4,7 +4,7 @@ package import Base
 package import Crypto
 package import Ledger
 package import Storage
-internal import Sync
+import Sync
 
 /// What a text names in the rows of both programs.
 package struct FindResult: Sendable {

@@ -6,7 +6,7 @@ package import Ledger
 package import Storage
 package import Subscriptions
 package import Sync
-internal import Tiers
+import Tiers
 
 /// What an account may store at a moment, and what it was given, as acts show it before and after.
 package struct Holding {

@@ -1,6 +1,6 @@
-internal import Base
+import Base
 package import CommandLine
-internal import Configuration
+import Configuration
 package import Crypto
 
 /// A device's secret key on disk: the 32-byte Ed25519 seed in base64, one line, for its owner only.

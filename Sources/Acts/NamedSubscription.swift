@@ -1,13 +1,13 @@
-internal import Base
+import Base
 package import CommandLine
-internal import Configuration
+import Configuration
 package import Crypto
-internal import KnownStores
+import KnownStores
 package import Ledger
 package import Storage
 package import Stores
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 /// A subscription as an operator names it: by its key, or by a number that its store gives to people.
 package struct NamedSubscription: Sendable {

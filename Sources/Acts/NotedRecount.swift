@@ -1,6 +1,6 @@
 package import Base
-internal import JSON
-internal import Storage
+import JSON
+import Storage
 package import Sync
 
 extension Recount {

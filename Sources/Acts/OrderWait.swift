@@ -1,10 +1,10 @@
 package import Audit
 package import Base
 package import CommandLine
-internal import Configuration
-internal import Glibc
-internal import JSON
-internal import Orders
+import Configuration
+import Glibc
+import JSON
+import Orders
 package import Storage
 
 /// Waits until coffer-billing has a store's answer to an order.

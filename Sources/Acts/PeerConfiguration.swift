@@ -1,8 +1,8 @@
 package import Base
-internal import CommandLine
+import CommandLine
 package import Configuration
 package import HTTPServer
-internal import Stripe
+import Stripe
 
 /// The configuration of commands that talk to the running programs.
 package struct PeerConfiguration: Sendable {

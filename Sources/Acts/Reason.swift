@@ -1,6 +1,6 @@
 package import CommandLine
-internal import Configuration
-internal import Ledger
+import Configuration
+import Ledger
 
 extension Form where Value == String {
   /// A text that is stored for people to read.

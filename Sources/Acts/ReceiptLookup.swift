@@ -1,7 +1,7 @@
 package import CommandLine
 package import Configuration
-internal import ProviderAPI
-internal import Stores
+import ProviderAPI
+import Stores
 package import Subscriptions
 
 /// Asks stores for the purchases of an order, by a number that only its customer has.

@@ -1,10 +1,10 @@
 package import Accounts
-internal import Answers
+import Answers
 package import Base
-internal import CommandLine
+import CommandLine
 package import Configuration
-internal import KnownStores
-internal import Ledger
+import KnownStores
+import Ledger
 package import Report
 package import Storage
 package import Tiers

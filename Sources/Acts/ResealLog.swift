@@ -1,6 +1,6 @@
-internal import Audit
+import Audit
 package import Base
-internal import JSON
+import JSON
 package import Storage
 
 /// The entries of the audit log about sealing stored deliveries anew.

@@ -1,8 +1,8 @@
-internal import Base
+import Base
 package import CommandLine
-internal import Configuration
+import Configuration
 package import Crypto
-internal import JSON
+import JSON
 
 /// A batch of changes that a person wrote, completed with what only a device can add.
 package enum SignedChanges {

@@ -1,6 +1,6 @@
 package import Base
-internal import Crypto
-internal import JSON
+import Crypto
+import JSON
 package import Storage
 
 /// One act, as the log stores it.

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// The source of "now". Only programs choose one; pure modules take an `Instant`.
 package struct Clock: Sendable {

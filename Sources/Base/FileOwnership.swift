@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// The ownership of files that this process creates.
 ///

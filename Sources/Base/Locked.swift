@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// A value that only one thread at a time may access.
 ///

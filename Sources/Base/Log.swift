@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// Structured lines on stderr: `2026-11-20T21:00:57.120Z info webhook.recorded type=invoice.paid`.
 ///

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// Writes all bytes at the descriptor's position. Returns false, with `errno` set, if it cannot.
 package func writeAll(_ bytes: RawSpan, to descriptor: Int32) -> Bool {

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// The supervisor that started the program and wants status notifications: systemd, by sd_notify(3).
 package struct Supervisor: Sendable {

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// The text of an error number, which contains no path.
 package func systemError(_ code: Int32 = errno) -> String {

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// Unix users, by name, or by number if a user has no name.
 package enum UnixUser {

@@ -1,4 +1,4 @@
-internal import Configuration
+import Configuration
 
 /// The request of a command line.
 package enum CommandRequest {

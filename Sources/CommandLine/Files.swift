@@ -1,6 +1,6 @@
-internal import Base
-internal import Configuration
-internal import Glibc
+import Base
+import Configuration
+import Glibc
 
 /// A file named on the command line, read whole; `-` is standard input.
 package enum InputFile {

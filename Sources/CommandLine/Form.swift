@@ -1,4 +1,4 @@
-internal import Configuration
+import Configuration
 
 /// The conversion of a command-line text to a value, and what a shell offers for it.
 package struct Form<Value: Sendable>: Sendable {

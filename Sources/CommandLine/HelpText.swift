@@ -1,4 +1,4 @@
-internal import Configuration
+import Configuration
 
 /// The text of `--help`, made from the commands' own descriptions.
 struct HelpText {

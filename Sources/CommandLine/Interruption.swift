@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// SIGINT and SIGTERM during long work that can say where to continue. They wait until the work
 /// asks for them.

@@ -1,4 +1,4 @@
-internal import Configuration
+import Configuration
 
 /// A parameter of a command, given by its place or its name: `<account>`, `--limit <count>`, `--json`.
 ///

@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// The progress of long work, on stderr. On a terminal it is one line that is overwritten,
 /// elsewhere a plain line now and then. Work that is over at once shows nothing.

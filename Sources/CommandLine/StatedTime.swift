@@ -1,5 +1,5 @@
 package import Base
-internal import Configuration
+import Configuration
 
 /// A moment as an operator writes it: in UTC (`2026-01-05T10:00:00Z`, seconds, or a day for its
 /// beginning), or as a span from now (`90s`, `15min`, `2h`, `3d`, `2w`).

@@ -1,6 +1,6 @@
 package import Base
-internal import Configuration
-internal import Glibc
+import Configuration
+import Glibc
 
 /// The person at the terminal of this command, who is shown more than a file and can be asked.
 package enum Terminal {

@@ -1,5 +1,5 @@
-internal import Base
-internal import CZstd
+import Base
+import CZstd
 
 /// The tables that one compression fills. They are expensive to make, so they are used again. There
 /// are as many as the most threads that ever compressed at once.

@@ -1,4 +1,4 @@
-internal import CZstd
+import CZstd
 
 /// The common parts of texts of one kind, as `zstd --train` found them, digested once.
 @safe

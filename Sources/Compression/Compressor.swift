@@ -1,4 +1,4 @@
-internal import CZstd
+import CZstd
 
 /// Compresses and decompresses texts of one kind with Zstandard (RFC 8878), after decoding the
 /// base64url in them (`UnfoldedText`).

@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// A text in which base64url of JSON is replaced by what it encodes, at any depth.
 ///

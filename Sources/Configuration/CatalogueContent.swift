@@ -1,5 +1,5 @@
-internal import Base
-internal import Crypto
+import Base
+import Crypto
 package import JSON
 package import Tiers
 

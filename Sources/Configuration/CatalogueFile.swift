@@ -1,4 +1,4 @@
-internal import JSON
+import JSON
 package import Tiers
 
 /// Reads the catalogue of plans, which an operator wrote as JSON.

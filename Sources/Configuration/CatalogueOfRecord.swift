@@ -1,5 +1,5 @@
 package import Base
-internal import JSON
+import JSON
 package import Storage
 package import Tiers
 

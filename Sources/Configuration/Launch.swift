@@ -1,6 +1,6 @@
-internal import Base
-internal import Glibc
-internal import Storage
+import Base
+import Glibc
+import Storage
 
 /// The start of a program: reads its arguments and settings, or ends it with a clear message.
 package enum Launch {

@@ -1,5 +1,5 @@
-internal import HTTPClient
-internal import HTTPServer
+import HTTPClient
+import HTTPServer
 
 /// Turns a text into a value, or into a sentence that says why it cannot.
 package struct Parser<Value>: Sendable {

@@ -1,5 +1,5 @@
 package import Base
-internal import S3
+import S3
 package import Tiers
 
 /// Turns the given settings into typed values and collects their problems.

@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// Reads a small file that an operator wrote.
 enum TextFile {

@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// One AES-256-GCM operation: associated data, then the text, then the tag.
 @safe

@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// Whether two byte strings are equal, in a time that depends on their lengths only.
 package func constantTimeEqual(_ a: [UInt8], _ b: [UInt8]) -> Bool {

@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// One of OpenSSL's digests, looked up once: in OpenSSL 3.0 each look-up takes microseconds.
 @safe

@@ -1,5 +1,5 @@
 package import Base
-internal import COpenSSL
+import COpenSSL
 
 /// The private half of an Ed25519 key pair (RFC 8032), for clients, the CLI and tests.
 package final class Ed25519PrivateKey: Sendable {

@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// The public half of an Ed25519 key pair (RFC 8032): 32 bytes that identify and check its holder.
 ///

@@ -1,5 +1,5 @@
 package import Base
-internal import COpenSSL
+import COpenSSL
 
 /// HMAC with SHA-256 (RFC 2104): proves that the sender of a message holds the key.
 ///

@@ -1,5 +1,5 @@
-internal import Base
-internal import COpenSSL
+import Base
+import COpenSSL
 
 /// Owns one OpenSSL key. Several threads may read it; nothing here changes it.
 @safe

@@ -1,5 +1,5 @@
 package import Base
-internal import COpenSSL
+import COpenSSL
 
 /// The private half of a P-256 key pair. It signs tokens for providers' APIs, and forged messages in tests.
 package final class P256PrivateKey: Sendable {

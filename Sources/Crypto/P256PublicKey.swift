@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// The public half of a P-256 key pair (FIPS 186-5), which checks ECDSA signatures with SHA-256.
 ///

@@ -1,5 +1,5 @@
 package import Base
-internal import COpenSSL
+import COpenSSL
 
 /// The private half of an RSA key pair. It signs assertions for Google's APIs, and tokens in tests.
 package final class RSAPrivateKey: Sendable {

@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// The public half of an RSA key pair (RFC 8017), which checks PKCS #1 v1.5 signatures with SHA-256.
 ///

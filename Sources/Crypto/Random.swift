@@ -1,5 +1,5 @@
 package import Base
-internal import COpenSSL
+import COpenSSL
 
 /// Unpredictable bytes from OpenSSL's generator.
 package enum Random {

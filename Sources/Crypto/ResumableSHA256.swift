@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// SHA-256 of content that arrives in parts, perhaps to several processes. Its state can be stored between two parts.
 package struct ResumableSHA256: Sendable {

@@ -1,5 +1,5 @@
 package import Base
-internal import COpenSSL
+import COpenSSL
 
 /// The keys that seal bytes at rest with AES-256-GCM (NIST SP 800-38D). Without a key no one can
 /// read or alter them.

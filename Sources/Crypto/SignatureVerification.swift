@@ -1,4 +1,4 @@
-internal import COpenSSL
+import COpenSSL
 
 /// A check of SHA-256 signatures, set up once with its key and copied for every check.
 ///

@@ -1,6 +1,6 @@
 package import Base
-internal import COpenSSL
-internal import Glibc
+import COpenSSL
+import Glibc
 
 /// One X.509 certificate (RFC 5280), parsed but not verified. Safe to share between threads.
 @safe

@@ -1,5 +1,5 @@
 package import Base
-internal import COpenSSL
+import COpenSSL
 
 /// Why a certificate's chain does not lead to a trusted root, at the time in question.
 package enum X509Refusal: Error, Hashable, Sendable {

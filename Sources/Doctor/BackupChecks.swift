@@ -1,12 +1,12 @@
-internal import Accounts
-internal import Acts
+import Accounts
+import Acts
 package import Backup
 package import Base
-internal import CommandLine
+import CommandLine
 package import Configuration
-internal import Objects
+import Objects
 package import Storage
-internal import Sync
+import Sync
 
 /// Checks a backup by what was restored of it for that purpose.
 package struct BackupChecks {

@@ -1,16 +1,16 @@
 package import Acts
-internal import Audit
-internal import Backup
+import Audit
+import Backup
 package import Base
-internal import CommandLine
+import CommandLine
 package import Configuration
-internal import Crypto
-internal import JSON
-internal import Ledger
+import Crypto
+import JSON
+import Ledger
 package import Objects
-internal import KnownProtocols
+import KnownProtocols
 package import Storage
-internal import Sync
+import Sync
 
 /// The result of one check.
 package struct Check: Sendable {

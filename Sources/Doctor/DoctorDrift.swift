@@ -1,14 +1,14 @@
-internal import Acts
-internal import Answers
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import KnownStores
-internal import Ledger
-internal import Repair
-internal import Storage
-internal import Subscriptions
+import Acts
+import Answers
+import Base
+import CommandLine
+import Configuration
+import JSON
+import KnownStores
+import Ledger
+import Repair
+import Storage
+import Subscriptions
 
 /// Checks that subscriptions and schedules follow from what is stored of them.
 extension Doctor {

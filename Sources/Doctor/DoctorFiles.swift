@@ -1,13 +1,13 @@
-internal import Accounts
-internal import Backup
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import Glibc
-internal import Objects
-internal import S3
-internal import Storage
-internal import Sync
+import Accounts
+import Backup
+import Base
+import CommandLine
+import Configuration
+import Glibc
+import Objects
+import S3
+import Storage
+import Sync
 
 /// Checks of disks: permissions, free space, the database's files, objects.
 extension Doctor {

@@ -1,7 +1,7 @@
-internal import Accounts
-internal import Base
-internal import CommandLine
-internal import KnownProtocols
+import Accounts
+import Base
+import CommandLine
+import KnownProtocols
 
 /// Checks of the rows that each protocol keeps.
 extension Doctor {

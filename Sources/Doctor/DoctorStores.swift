@@ -1,12 +1,12 @@
-internal import Acts
-internal import Base
-internal import CommandLine
+import Acts
+import Base
+import CommandLine
 package import Configuration
-internal import KnownStores
-internal import ProviderAPI
-internal import Stores
-internal import Subscriptions
-internal import Tiers
+import KnownStores
+import ProviderAPI
+import Stores
+import Subscriptions
+import Tiers
 
 /// Checks that the stores answer and know our keys.
 extension Doctor {

@@ -1,12 +1,12 @@
 package import Acts
-internal import Base
-internal import CommandLine
+import Base
+import CommandLine
 package import Configuration
 package import JSON
-internal import Objects
+import Objects
 package import Storage
-internal import Tiers
-internal import S3
+import Tiers
+import S3
 
 /// All checks of an installation by its settings, even if its database cannot be used.
 package struct Examination {

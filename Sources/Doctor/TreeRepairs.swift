@@ -1,8 +1,8 @@
 package import Acts
 package import Base
-internal import JSON
+import JSON
 package import Storage
-internal import Sync
+import Sync
 
 /// What `tree validate --repair` does about a broken rule, or would do.
 package struct TreeRepairs {

@@ -1,6 +1,6 @@
-internal import Acts
+import Acts
 package import Base
-internal import CommandLine
+import CommandLine
 package import Objects
 package import Storage
 package import Sync

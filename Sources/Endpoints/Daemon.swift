@@ -1,5 +1,5 @@
 package import Base
-internal import Glibc
+import Glibc
 package import HTTPServer
 
 /// Runs a server program: starts its listeners, waits for a signal, drains.

@@ -1,8 +1,8 @@
 package import Base
-internal import Crypto
-internal import HTTPMessages
+import Crypto
+import HTTPMessages
 package import HTTPServer
-internal import JSON
+import JSON
 package import Objects
 package import Storage
 

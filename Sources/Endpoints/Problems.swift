@@ -1,7 +1,7 @@
-internal import Base
+import Base
 package import HTTPMessages
-internal import Objects
-internal import Storage
+import Objects
+import Storage
 
 /// An error that defines its own response.
 package protocol AnswerableError: Error {

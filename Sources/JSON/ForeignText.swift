@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// A text that a store signed or answered: anything that RFC 8259 allows, of which we need a few members.
 ///

@@ -1,4 +1,4 @@
-internal import CJansson
+import CJansson
 
 /// A value in a parsed document, or the place where one would be.
 ///

@@ -1,4 +1,4 @@
-internal import CJansson
+import CJansson
 
 /// The tree of one parsed text, freed when the last view of it goes.
 ///

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// A text that was checked against its limits before anything is allocated for its values, and
 /// shortened for jansson. jansson takes each byte through three function calls: about 10 ns.

@@ -1,5 +1,5 @@
-internal import CJansson
-internal import Glibc
+import CJansson
+import Glibc
 
 /// A JSON text to be written, built as a literal, with its members in the order given.
 package enum JSONValue: Sendable, Equatable {

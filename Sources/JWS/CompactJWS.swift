@@ -1,4 +1,4 @@
-internal import Base
+import Base
 package import JSON
 
 /// A JSON Web Signature in its compact form (RFC 7515, section 7.1), parsed but not verified.

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 package import JSON
 
 /// A compact JWS whose header is not read yet, for readers that often see the same header.

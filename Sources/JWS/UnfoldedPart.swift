@@ -1,5 +1,5 @@
-internal import Base
-internal import JSON
+import Base
+import JSON
 
 /// A signed or encoded part of a body, for people. The App Store signs a notification and, in it, a
 /// transaction and a renewal. What Google pushes is in base64.

@@ -1,6 +1,6 @@
 package import Accounts
-internal import Logs
-internal import Sync
+import Logs
+import Sync
 
 /// The protocols that coffer-sync serves.
 package enum KnownProtocols {

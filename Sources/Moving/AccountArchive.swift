@@ -1,9 +1,9 @@
-internal import Archive
+import Archive
 package import Base
-internal import CommandLine
+import CommandLine
 package import JSON
-internal import Storage
-internal import Stores
+import Storage
+import Stores
 package import Subscriptions
 package import Tiers
 

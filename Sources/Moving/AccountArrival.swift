@@ -1,21 +1,21 @@
-internal import Accounts
+import Accounts
 package import Acts
-internal import Archive
-internal import Base
+import Archive
+import Base
 package import CommandLine
 package import Configuration
-internal import Crypto
-internal import JSON
-internal import KnownStores
-internal import Ledger
-internal import Logs
-internal import Objects
-internal import Repair
+import Crypto
+import JSON
+import KnownStores
+import Ledger
+import Logs
+import Objects
+import Repair
 package import Storage
-internal import Stores
-internal import Subscriptions
-internal import Sync
-internal import S3
+import Stores
+import Subscriptions
+import Sync
+import S3
 
 /// Brings a checked account into this Coffer, in two steps that can each be repeated.
 package struct AccountArrival: Sendable {

@@ -1,22 +1,22 @@
-internal import Accounts
+import Accounts
 package import Acts
-internal import Answers
-internal import Archive
+import Answers
+import Archive
 package import Base
 package import CommandLine
 package import Configuration
-internal import Crypto
-internal import JSON
-internal import KnownProtocols
-internal import KnownStores
-internal import Ledger
-internal import Objects
-internal import Repair
+import Crypto
+import JSON
+import KnownProtocols
+import KnownStores
+import Ledger
+import Objects
+import Repair
 package import Storage
-internal import Stores
-internal import Subscriptions
-internal import Sync
-internal import S3
+import Stores
+import Subscriptions
+import Sync
+import S3
 
 /// Writes one account to an archive.
 package struct AccountExport {

@@ -1,19 +1,19 @@
-internal import Accounts
+import Accounts
 package import Archive
 package import Base
-internal import CommandLine
-internal import Configuration
-internal import Crypto
-internal import JSON
-internal import KnownStores
+import CommandLine
+import Configuration
+import Crypto
+import JSON
+import KnownStores
 package import Ledger
 package import Logs
-internal import Repair
-internal import Storage
-internal import Stores
+import Repair
+import Storage
+import Stores
 package import Subscriptions
 package import Sync
-internal import Tiers
+import Tiers
 
 /// An account in an archive, with every digest and signature checked. Nothing of it is written before that.
 package struct ArrivingAccount: Sendable {

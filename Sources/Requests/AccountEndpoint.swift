@@ -1,7 +1,7 @@
 package import Base
 package import Endpoints
 package import HTTPMessages
-internal import HTTPServer
+import HTTPServer
 package import JSON
 package import Storage
 

@@ -1,6 +1,6 @@
 package import Base
-internal import Crypto
-internal import HTTPSignatures
+import Crypto
+import HTTPSignatures
 package import Storage
 
 /// A key, checked against the database, of an account that may make requests now.

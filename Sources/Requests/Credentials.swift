@@ -1,6 +1,6 @@
 package import Base
-internal import Crypto
-internal import HTTPMessages
+import Crypto
+import HTTPMessages
 package import HTTPSignatures
 
 /// The identity that a caller claims, and the meter of its request.

@@ -1,5 +1,5 @@
 package import Base
-internal import HTTPMessages
+import HTTPMessages
 
 /// The limit of an account's requests to this instance: a number of units at once, then a number of units a
 /// second.

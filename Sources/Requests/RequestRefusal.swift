@@ -1,7 +1,7 @@
-internal import Endpoints
+import Endpoints
 package import HTTPMessages
 package import HTTPSignatures
-internal import JSON
+import JSON
 
 /// A refusal that any request of an account can get, whatever it asks for.
 package enum RequestRefusal: AnswerableError, Equatable {

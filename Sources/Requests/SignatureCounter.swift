@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Counts the signatures that one instance of the API has checked, which is most of its workers'
 /// work: those of requests, and those of statements in batches. A signature refused before curve

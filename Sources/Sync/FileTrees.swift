@@ -1,7 +1,7 @@
 package import Accounts
 package import Archive
 package import Base
-internal import Endpoints
+import Endpoints
 package import HTTPServer
 package import Storage
 

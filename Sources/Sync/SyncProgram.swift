@@ -1,13 +1,13 @@
 package import Accounts
-internal import Base
+import Base
 package import Configuration
-internal import Endpoints
-internal import HTTPServer
-internal import HTTPSignatures
-internal import Objects
-internal import Requests
-internal import S3
-internal import Storage
+import Endpoints
+import HTTPServer
+import HTTPSignatures
+import Objects
+import Requests
+import S3
+import Storage
 
 /// Builds and runs `coffer-sync` from its configuration.
 package enum SyncProgram {

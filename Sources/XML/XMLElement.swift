@@ -1,4 +1,4 @@
-internal import CExpat
+import CExpat
 
 /// An element of a small XML document, without attributes.
 ///

@@ -1,8 +1,8 @@
-internal import Base
-internal import Crypto
-internal import JSON
-internal import KnownStores
-internal import Ledger
+import Base
+import Crypto
+import JSON
+import KnownStores
+import Ledger
 
 /// Days of many subscriptions' deliveries at once, while clients sync: how long it takes until every schedule
 /// is correct, and how it affects the clients.

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The expected state of every account once the backlog is known, compared with the stored one by SQL.
 struct BacklogCheck {

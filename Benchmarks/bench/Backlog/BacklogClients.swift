@@ -1,6 +1,6 @@
-internal import Base
-internal import Crypto
-internal import Glibc
+import Base
+import Crypto
+import Glibc
 
 /// Clients that each write once a second until stopped, whatever the result of the write before.
 ///

@@ -1,5 +1,5 @@
-internal import Base
-internal import Crypto
+import Base
+import Crypto
 
 /// The deliveries of a backlog as requests, all prepared before the clock starts.
 struct BacklogDeliveries {

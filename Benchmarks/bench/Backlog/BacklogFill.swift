@@ -1,14 +1,14 @@
-internal import Apple
-internal import Base
-internal import Crypto
-internal import Google
-internal import JSON
-internal import Ledger
-internal import Storage
-internal import Stores
-internal import Stripe
-internal import Subscriptions
-internal import Tiers
+import Apple
+import Base
+import Crypto
+import Google
+import JSON
+import Ledger
+import Storage
+import Stores
+import Stripe
+import Subscriptions
+import Tiers
 
 /// The subscriptions of a backlog as they were before it. Each is paid for the month that ended last, and
 /// recorded in the ledger as if delivered.

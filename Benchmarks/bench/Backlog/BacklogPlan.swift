@@ -1,5 +1,5 @@
-internal import Base
-internal import SeededRandom
+import Base
+import SeededRandom
 
 /// The subscriptions, which of them were renewed during the outage, and the order of the deliveries
 /// afterwards.

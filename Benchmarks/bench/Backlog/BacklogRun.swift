@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// The sent deliveries, the clients in the meantime, and the measurements of both.
 struct BacklogRun {

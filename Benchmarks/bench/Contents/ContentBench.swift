@@ -1,5 +1,5 @@
-internal import Base
-internal import SeededRandom
+import Base
+import SeededRandom
 
 /// Contents of any size: downloads and uploads beside nginx in the same run, the memory that they take, what a resumed
 /// upload sends again, and an S3 service beside rclone.

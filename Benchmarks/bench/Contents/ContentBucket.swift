@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// Contents in an S3 service of this machine, beside `rclone copy` to and from the same service.
 struct ContentBucket {

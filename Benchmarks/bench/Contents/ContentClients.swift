@@ -1,6 +1,6 @@
-internal import Base
-internal import Crypto
-internal import HTTPSignatures
+import Base
+import Crypto
+import HTTPSignatures
 
 /// Accounts with a session and a document each. Requests with a session can be prepared once and sent many times.
 struct ContentClients: Sendable {

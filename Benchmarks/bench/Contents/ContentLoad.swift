@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// A kept connection that sends a request of any size and reads an answer of any size, which it drops.
 final class ContentConnection {

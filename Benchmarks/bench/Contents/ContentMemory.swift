@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// The memory that uploads take, and what an upload sends again after a crash.
 struct ContentMemory {

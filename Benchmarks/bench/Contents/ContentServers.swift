@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// The servers that give and take contents: coffer-sync, and nginx as its peer.
 struct ContentServers {

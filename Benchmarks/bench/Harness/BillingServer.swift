@@ -1,5 +1,5 @@
-internal import Base
-internal import Crypto
+import Base
+import Crypto
 
 /// A `coffer-billing` with an empty SQLite database, which gets load in rounds and is then counted.
 final class BillingServer {

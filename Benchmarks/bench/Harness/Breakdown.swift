@@ -1,4 +1,4 @@
-internal import JSON
+import JSON
 
 /// The processor time of one delivery, part by part.
 struct Breakdown {

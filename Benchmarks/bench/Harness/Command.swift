@@ -1,5 +1,5 @@
-internal import Glibc
-internal import TestFiles
+import Glibc
+import TestFiles
 
 /// Starts other programs, found through PATH.
 enum Command {

@@ -1,4 +1,4 @@
-internal import TestFiles
+import TestFiles
 
 /// A text with regions that the bench prints, each between two marks.
 struct Document {

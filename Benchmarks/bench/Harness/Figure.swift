@@ -1,4 +1,4 @@
-internal import JSON
+import JSON
 
 /// One number of a report, with its aim if there is one.
 ///

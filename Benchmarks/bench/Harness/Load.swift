@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// A load on one server, and its outcome.
 struct Load: Sendable {

@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// One thread of the generator, which keeps a request under way on each of its connections.
 ///

@@ -1,5 +1,5 @@
-internal import Glibc
-internal import TestFiles
+import Glibc
+import TestFiles
 
 /// The machine and the programs of a measurement.
 struct Machine {

@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// Prints the progress of a long measurement to stderr.
 struct Progress {

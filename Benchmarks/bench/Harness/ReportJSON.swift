@@ -1,4 +1,4 @@
-internal import JSON
+import JSON
 
 extension Report {
   /// The report for programs: integers in small enough units.

@@ -1,6 +1,6 @@
-internal import Base
-internal import Glibc
-internal import TestFiles
+import Base
+import Glibc
+import TestFiles
 
 /// A server under measurement, started on a free loopback port and ended with its owner.
 @safe

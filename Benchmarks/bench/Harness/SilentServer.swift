@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// A port that accepts connections and never answers.
 struct SilentServer {

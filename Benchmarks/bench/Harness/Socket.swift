@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// A TCP connection to a server on loopback that sends whole requests and reads whole answers.
 @safe

@@ -1,6 +1,6 @@
-internal import Base
-internal import SQLite
-internal import Storage
+import Base
+import SQLite
+import Storage
 
 /// A connection that measures its statements by the clock. Reading the processor's time would cost more than
 /// a statement may take.

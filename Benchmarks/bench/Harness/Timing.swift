@@ -1,5 +1,5 @@
-internal import Base
-internal import JSON
+import Base
+import JSON
 
 /// The times of one thing that was done repeatedly.
 struct Timing: Sendable {

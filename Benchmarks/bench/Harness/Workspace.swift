@@ -1,6 +1,6 @@
-internal import Base
-internal import Glibc
-internal import TestFiles
+import Base
+import Glibc
+import TestFiles
 
 /// A new directory on a real disk, removed with its owner.
 final class Workspace {

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// The command line of `bench`: what it measures, and how it ends.
 enum Bench {

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// The options of the command line.
 struct Options: Sendable {

@@ -1,3 +1,3 @@
-internal import Glibc
+import Glibc
 
 exit(Bench.run(Array(CommandLine.arguments.dropFirst())))

@@ -1,7 +1,7 @@
-internal import Base
-internal import Glibc
-internal import JSON
-internal import TestFiles
+import Base
+import Glibc
+import JSON
+import TestFiles
 
 /// The cost of one question of the cookbook: one run of `coffer`, from its start to its end.
 struct QuestionAnswer {

@@ -1,12 +1,12 @@
-internal import Base
-internal import Configuration
-internal import Crypto
-internal import KnownStores
-internal import Ledger
+import Base
+import Configuration
+import Crypto
+import KnownStores
+import Ledger
 import Objects
-internal import Storage
-internal import TestFiles
-internal import Tiers
+import Storage
+import TestFiles
+import Tiers
 
 /// The operator's cookbook with many accounts. Every question is asked once, by the operator's program, about
 /// accounts that all pay or paid recently.

@@ -1,6 +1,6 @@
-internal import Base
-internal import Crypto
-internal import Storage
+import Base
+import Crypto
+import Storage
 
 /// Creates the accounts of a backlog's subscriptions by SQL: each with its root folder, a device's key and a
 /// name, as after its creation.

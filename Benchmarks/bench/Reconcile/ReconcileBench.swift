@@ -1,9 +1,9 @@
-internal import Base
-internal import Crypto
-internal import Glibc
-internal import HTTPServer
-internal import JSON
-internal import LocalServer
+import Base
+import Crypto
+import Glibc
+import HTTPServer
+import JSON
+import LocalServer
 
 /// Reconciles days of which every delivery was lost, from what the stores report again: the calls for each
 /// subscription, the time and the memory. Then measures a run in which nothing is wrong, and a daily one.

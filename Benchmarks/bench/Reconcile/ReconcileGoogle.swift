@@ -1,7 +1,7 @@
-internal import Base
-internal import HTTPMessages
-internal import HTTPServer
-internal import JSON
+import Base
+import HTTPMessages
+import HTTPServer
+import JSON
 
 /// Google Play as a reconciliation needs it: keys, access tokens, single purchases, orders, also many at
 /// once, and an empty list of refunds. It answers at once, and counts the requests about purchases.

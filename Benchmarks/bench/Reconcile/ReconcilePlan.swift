@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The subscriptions, of Stripe and Google Play by turns, and which of them were renewed in the days of which
 /// every delivery was lost. The months are those of a backlog's plan.

@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// One run, from the command that requests it to its end, and the measurements in the meantime.
 struct ReconcileRun {

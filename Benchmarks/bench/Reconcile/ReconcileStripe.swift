@@ -1,9 +1,9 @@
-internal import Base
-internal import Crypto
-internal import HTTPMessages
-internal import HTTPServer
-internal import JSON
-internal import ProviderFakes
+import Base
+import Crypto
+import HTTPMessages
+import HTTPServer
+import JSON
+import ProviderFakes
 
 /// Stripe as a reconciliation needs it: its events and subscriptions, page by page, and the objects of a
 /// subscription. It answers at once, and counts requests.

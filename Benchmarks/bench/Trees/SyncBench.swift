@@ -1,5 +1,5 @@
-internal import Base
-internal import Crypto
+import Base
+import Crypto
 
 /// Signed, durable content writes a second, compared with what checking their signatures alone allows.
 struct SyncBench {

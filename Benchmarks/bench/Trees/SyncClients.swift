@@ -1,7 +1,7 @@
-internal import Base
-internal import Crypto
-internal import HTTPSignatures
-internal import SeededRandom
+import Base
+import Crypto
+import HTTPSignatures
+import SeededRandom
 
 /// Accounts, each with a key and documents, and their signed requests.
 struct SyncClients {

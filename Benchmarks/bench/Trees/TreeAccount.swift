@@ -1,7 +1,7 @@
-internal import Base
-internal import Crypto
-internal import HTTPSignatures
-internal import SeededRandom
+import Base
+import Crypto
+import HTTPSignatures
+import SeededRandom
 
 /// An account with one device and its tree.
 struct TreeAccount: Sendable {

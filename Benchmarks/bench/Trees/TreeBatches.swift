@@ -1,8 +1,8 @@
-internal import Base
-internal import Crypto
-internal import Glibc
-internal import SeededRandom
-internal import Storage
+import Base
+import Crypto
+import Glibc
+import SeededRandom
+import Storage
 
 /// Batches of 500 new records from several accounts at once, and the share of their signatures.
 struct TreeBatches {

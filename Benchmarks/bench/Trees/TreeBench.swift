@@ -1,6 +1,6 @@
-internal import Base
-internal import SeededRandom
-internal import Storage
+import Base
+import SeededRandom
+import Storage
 
 /// The cost of file trees: one change, one pull, a first pull, large batches and a large deletion.
 struct TreeBench {

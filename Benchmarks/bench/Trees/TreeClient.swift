@@ -1,6 +1,6 @@
-internal import Base
-internal import Glibc
-internal import JSON
+import Base
+import Glibc
+import JSON
 
 /// One kept connection with one request at a time, each timed from its first byte to the answer's last.
 final class TreeClient {

@@ -1,5 +1,5 @@
-internal import Base
-internal import SeededRandom
+import Base
+import SeededRandom
 
 /// The cost of one change and one pull in a small and in a large account, by turns in one run.
 struct TreeCost {

@@ -1,7 +1,7 @@
-internal import Base
-internal import Crypto
-internal import Glibc
-internal import Storage
+import Base
+import Crypto
+import Glibc
+import Storage
 
 /// The time of other accounts' writes while one account's whole tree is deleted.
 struct TreeDeletion {

@@ -1,6 +1,6 @@
-internal import Base
-internal import Crypto
-internal import Storage
+import Base
+import Crypto
+import Storage
 
 /// Gives an account its tree by SQL, with the same rows as batches of 500 new files.
 ///

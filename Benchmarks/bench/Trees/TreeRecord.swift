@@ -1,5 +1,5 @@
-internal import Base
-internal import Crypto
+import Base
+import Crypto
 
 /// A record as a device states and signs it.
 struct TreeRecord {

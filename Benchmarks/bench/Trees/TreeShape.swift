@@ -1,5 +1,5 @@
-internal import Base
-internal import SeededRandom
+import Base
+import SeededRandom
 
 /// A tree of `fileCount` files, each identified by its number alone.
 ///

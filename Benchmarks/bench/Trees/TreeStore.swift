@@ -1,5 +1,5 @@
-internal import Base
-internal import Storage
+import Base
+import Storage
 
 /// One engine's database, and the `coffer-sync` that is started on it again and again.
 final class TreeStore {

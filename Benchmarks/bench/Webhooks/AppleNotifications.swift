@@ -1,7 +1,7 @@
-internal import Base
-internal import Crypto
-internal import JSON
-internal import TestCertificates
+import Base
+import Crypto
+import JSON
+import TestCertificates
 
 /// Signed App Store notifications, each a renewal of a different subscription.
 ///

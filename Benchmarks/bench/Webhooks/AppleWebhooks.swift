@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// Durable, verified App Store notifications a second, compared with OpenSSL's own checks, with a Python
 /// service on Apple's library, and with ourselves under a flood of forgeries.

@@ -1,10 +1,10 @@
-internal import Apple
-internal import Base
-internal import KnownStores
-internal import SeededRandom
-internal import Stores
-internal import Stripe
-internal import Subscriptions
+import Apple
+import Base
+import KnownStores
+import SeededRandom
+import Stores
+import Stripe
+import Subscriptions
 
 /// The cost of deriving a subscription from its deliveries, and of recording one more event.
 struct FoldBench {

@@ -1,8 +1,8 @@
-internal import Apple
-internal import Base
-internal import Stripe
-internal import Subscriptions
-internal import Tiers
+import Apple
+import Base
+import Stripe
+import Subscriptions
+import Tiers
 
 /// Subscriptions of ten years, as the deliveries about them.
 struct FoldSamples {

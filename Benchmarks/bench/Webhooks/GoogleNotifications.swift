@@ -1,7 +1,7 @@
-internal import Base
-internal import Crypto
-internal import JSON
-internal import JWS
+import Base
+import Crypto
+import JSON
+import JWS
 
 /// Pushes of real-time developer notifications, each about a different purchase.
 ///

@@ -1,8 +1,8 @@
-internal import Base
-internal import HTTPMessages
-internal import HTTPServer
-internal import JSON
-internal import LocalServer
+import Base
+import HTTPMessages
+import HTTPServer
+import JSON
+import LocalServer
 
 /// Durable, verified pushes of Google Play's notifications a second.
 ///

@@ -1,12 +1,12 @@
-internal import Apple
-internal import Base
-internal import Compression
-internal import Crypto
-internal import KnownStores
-internal import RecordedStories
-internal import Stores
-internal import Subscriptions
-internal import TestFiles
+import Apple
+import Base
+import Compression
+import Crypto
+import KnownStores
+import RecordedStories
+import Stores
+import Subscriptions
+import TestFiles
 
 /// The size of a kept delivery, and the time to compress and seal it.
 struct KeptBench {

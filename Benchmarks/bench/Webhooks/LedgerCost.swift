@@ -1,15 +1,15 @@
-internal import Base
-internal import Billing
-internal import Crypto
-internal import JSON
-internal import KnownStores
-internal import Ledger
-internal import SeededRandom
-internal import Storage
-internal import Stores
-internal import Stripe
-internal import Subscriptions
-internal import Tiers
+import Base
+import Billing
+import Crypto
+import JSON
+import KnownStores
+import Ledger
+import SeededRandom
+import Storage
+import Stores
+import Stripe
+import Subscriptions
+import Tiers
 
 /// The cost of one more event in a ledger, by the number of other stored subscriptions.
 ///

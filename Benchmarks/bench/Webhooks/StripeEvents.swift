@@ -1,7 +1,7 @@
-internal import Base
-internal import Crypto
-internal import JSON
-internal import TestFiles
+import Base
+import Crypto
+import JSON
+import TestFiles
 
 /// Signed deliveries of distinct Stripe events, each about a different subscription.
 ///

@@ -1,5 +1,5 @@
-internal import Base
-internal import Crypto
+import Base
+import Crypto
 
 /// Durable, verified Stripe webhooks a second, compared with a bare server and a Python service.
 struct StripeWebhooks {

@@ -1,7 +1,7 @@
-internal import Base
-internal import Configuration
-internal import TestFiles
-internal import Tiers
+import Base
+import Configuration
+import TestFiles
+import Tiers
 
 /// Durable, verified webhooks of each store a second, compared with the alternatives.
 ///

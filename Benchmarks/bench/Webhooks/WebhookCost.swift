@@ -1,14 +1,14 @@
-internal import Base
-internal import Crypto
-internal import Glibc
-internal import HTTPMessages
-internal import HTTPServer
-internal import KnownStores
-internal import Ledger
-internal import SQLite
-internal import Storage
-internal import Stores
-internal import Tiers
+import Base
+import Crypto
+import Glibc
+import HTTPMessages
+import HTTPServer
+import KnownStores
+import Ledger
+import SQLite
+import Storage
+import Stores
+import Tiers
 
 /// The processor time of a delivery, part by part, for the same code in one thread of this process.
 ///

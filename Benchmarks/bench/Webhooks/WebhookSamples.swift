@@ -1,12 +1,12 @@
-internal import Apple
-internal import Base
-internal import Crypto
-internal import HTTPMessages
-internal import JSON
-internal import JWS
-internal import Stores
-internal import Stripe
-internal import Tiers
+import Apple
+import Base
+import Crypto
+import HTTPMessages
+import JSON
+import JWS
+import Stores
+import Stripe
+import Tiers
 
 extension WebhookCost.Sample {
   private static let stripeCount = 12_800

@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// Sends one attack's requests as fast as a few connections allow, until stopped.
 ///

@@ -1,7 +1,7 @@
-internal import Base
-internal import Crypto
-internal import Glibc
-internal import SeededRandom
+import Base
+import Crypto
+import Glibc
+import SeededRandom
 
 /// An ordinary client that writes a little and reads its account, within its limit on requests.
 struct Victim {

@@ -1,7 +1,7 @@
-internal import Base
-internal import Crypto
-internal import HTTPSignatures
-internal import SeededRandom
+import Base
+import Crypto
+import HTTPSignatures
+import SeededRandom
 
 /// A request that costs its sender little, and the bound of its cost to the server.
 struct WorstAttack: Sendable {

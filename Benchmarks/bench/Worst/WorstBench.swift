@@ -1,4 +1,4 @@
-internal import SeededRandom
+import SeededRandom
 
 /// The cost of the most expensive requests that a stranger or a free account can choose, and their effect on
 /// others. Each attack runs next to one ordinary client.

@@ -1,8 +1,8 @@
-internal import Base
-internal import Crypto
-internal import JSON
-internal import SeededRandom
-internal import TestDevices
+import Base
+import Crypto
+import JSON
+import SeededRandom
+import TestDevices
 
 /// The most expensive batches about shares that one account can send again and again.
 struct WorstShares {

@@ -1,7 +1,7 @@
 package import Base
-internal import Crypto
+import Crypto
 package import JSON
-internal import Requests
+import Requests
 package import Storage
 package import Tiers
 

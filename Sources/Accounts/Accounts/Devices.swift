@@ -1,6 +1,6 @@
 package import Base
 package import JSON
-internal import Requests
+import Requests
 package import Storage
 
 /// A key that may act for an account, or once could.

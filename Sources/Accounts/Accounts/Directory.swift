@@ -1,7 +1,7 @@
 package import Base
-internal import HTTPMessages
+import HTTPMessages
 package import JSON
-internal import Requests
+import Requests
 package import Storage
 
 /// What other accounts can see of an account: its username and the keys that sign for it.

@@ -1,6 +1,6 @@
 package import Base
-internal import Crypto
-internal import Requests
+import Crypto
+import Requests
 package import Storage
 
 /// A code that opens accounts on a server with `COFFER_REGISTRATION=invite`.

@@ -1,5 +1,5 @@
 package import Base
-internal import Crypto
+import Crypto
 package import JSON
 package import Requests
 package import Storage

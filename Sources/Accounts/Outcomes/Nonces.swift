@@ -1,6 +1,6 @@
-internal import Base
-internal import Crypto
-internal import HTTPSignatures
+import Base
+import Crypto
+import HTTPSignatures
 package import Requests
 package import Storage
 

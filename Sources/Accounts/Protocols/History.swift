@@ -1,6 +1,6 @@
 package import Base
-internal import Crypto
-internal import Requests
+import Crypto
+import Requests
 package import Storage
 
 /// The history that this database's sequence numbers belong to, and the key that proves its cursors.

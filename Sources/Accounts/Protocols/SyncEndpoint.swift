@@ -1,4 +1,4 @@
-internal import Endpoints
+import Endpoints
 package import HTTPMessages
 package import Requests
 

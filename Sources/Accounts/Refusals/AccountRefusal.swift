@@ -1,6 +1,6 @@
-internal import Endpoints
+import Endpoints
 package import HTTPMessages
-internal import JSON
+import JSON
 package import Requests
 
 /// Refusals that concern accounts, keys and quotas, whichever protocol a request belongs to. Each has one

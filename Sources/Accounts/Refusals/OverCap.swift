@@ -1,6 +1,6 @@
 package import Base
 package import HTTPMessages
-internal import JSON
+import JSON
 package import Tiers
 
 /// A write that would leave an account above its cap and higher than before.

@@ -1,9 +1,9 @@
-internal import Base
-internal import Crypto
-internal import Ledger
-internal import Storage
-internal import Stores
-internal import Subscriptions
+import Base
+import Crypto
+import Ledger
+import Storage
+import Stores
+import Subscriptions
 
 /// Keys and secrets that have not been used for a long time.
 extension AttentionList {

@@ -1,10 +1,10 @@
 package import Base
 package import Ledger
-internal import ProviderAPI
+import ProviderAPI
 package import Storage
 package import Stores
-internal import Subscriptions
-internal import Tiers
+import Subscriptions
+import Tiers
 
 /// Everything that needs attention, ranked by kind, then by end, then by start.
 package struct AttentionList: Sendable {

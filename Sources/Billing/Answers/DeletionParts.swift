@@ -1,5 +1,5 @@
 package import Base
-internal import Ledger
+import Ledger
 package import Storage
 
 /// How far each part of a requested account deletion has come.

@@ -3,7 +3,7 @@ package import Ledger
 package import Storage
 package import Stores
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 /// The changes that a delivery made, and the part of it that still counts.
 package struct DeliveryEffect: Sendable {

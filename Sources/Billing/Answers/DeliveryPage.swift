@@ -1,9 +1,9 @@
 package import Base
 package import Ledger
 package import Storage
-internal import Stores
+import Stores
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 /// The selection of deliveries to list.
 package struct DeliveryFilter: Sendable {

@@ -1,5 +1,5 @@
 package import Base
-internal import Ledger
+import Ledger
 package import Storage
 package import Stores
 package import Subscriptions

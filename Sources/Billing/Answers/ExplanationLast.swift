@@ -1,7 +1,7 @@
-internal import Base
-internal import Ledger
-internal import Subscriptions
-internal import Tiers
+import Base
+import Ledger
+import Subscriptions
+import Tiers
 
 /// The sentence about what happened last.
 extension EntitlementExplanation {

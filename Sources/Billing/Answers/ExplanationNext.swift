@@ -1,7 +1,7 @@
-internal import Base
-internal import ProviderAPI
-internal import Subscriptions
-internal import Tiers
+import Base
+import ProviderAPI
+import Subscriptions
+import Tiers
 
 /// The sentence about what happens next.
 extension EntitlementExplanation {

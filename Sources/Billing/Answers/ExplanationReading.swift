@@ -1,10 +1,10 @@
-internal import Base
-internal import Jobs
-internal import Ledger
-internal import Storage
-internal import Stores
-internal import Subscriptions
-internal import Tiers
+import Base
+import Jobs
+import Ledger
+import Storage
+import Stores
+import Subscriptions
+import Tiers
 
 /// Reads the explanation of one subscription.
 extension EntitlementExplanation.Subscription {

@@ -1,6 +1,6 @@
-internal import Base
-internal import Subscriptions
-internal import Tiers
+import Base
+import Subscriptions
+import Tiers
 
 /// Text that support staff could send to the customer unchanged.
 extension EntitlementExplanation {

@@ -2,7 +2,7 @@ package import Base
 package import Crypto
 package import Ledger
 package import Storage
-internal import Stores
+import Stores
 package import Subscriptions
 
 /// The subscriptions and deliveries that billing knows for a text that someone quotes.

@@ -2,7 +2,7 @@ package import Base
 package import Ledger
 package import Storage
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 /// An account's purchase, reduced to what buying and changing need.
 package struct OwnedPurchase: Sendable {

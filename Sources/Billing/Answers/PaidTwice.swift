@@ -1,9 +1,9 @@
 package import Base
 package import Ledger
 package import Storage
-internal import Stores
+import Stores
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 /// Subscriptions that an account pays for at the same time although caps never add up, and those of
 /// them that are superfluous.

@@ -1,5 +1,5 @@
-internal import Base
-internal import Subscriptions
+import Base
+import Subscriptions
 package import Tiers
 
 /// How sentences give a reason for an account's size: a clause for each tense.

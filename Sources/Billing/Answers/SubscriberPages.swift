@@ -2,9 +2,9 @@ package import Base
 package import Ledger
 package import Report
 package import Storage
-internal import Stores
-internal import Subscriptions
-internal import Tiers
+import Stores
+import Subscriptions
+import Tiers
 
 /// The purchases of the environment that grants, each with those that continue it, page by page. The monthly
 /// report adds them up.

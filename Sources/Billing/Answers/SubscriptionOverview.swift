@@ -1,7 +1,7 @@
 package import Base
 package import Ledger
 package import Storage
-internal import Stores
+import Stores
 package import Subscriptions
 package import Tiers
 

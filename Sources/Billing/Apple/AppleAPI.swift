@@ -1,8 +1,8 @@
 package import Base
-internal import JSON
+import JSON
 package import ProviderAPI
 package import Stores
-internal import Subscriptions
+import Subscriptions
 package import Tiers
 
 /// Reads from the App Store Server API what notifications did not report, or reported in contradictory ways,

@@ -1,7 +1,7 @@
 package import Base
-internal import Crypto
-internal import JSON
-internal import JWS
+import Crypto
+import JSON
+import JWS
 
 /// A key of App Store Connect ("In-App Purchase"), and the tokens that it signs. Any thread may use it.
 package final class AppleAPIKey: Sendable {

@@ -1,9 +1,9 @@
-internal import Base
-internal import JSON
-internal import JWS
+import Base
+import JSON
+import JWS
 package import Stores
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 extension AppleStore {
   package func delivered(again kept: KeptMessage) throws -> DecodedDelivery {

@@ -1,6 +1,6 @@
-internal import Base
+import Base
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 extension AppleRecord {
   /// The bill. If siblings disagree, the first of them counts.

@@ -1,8 +1,8 @@
-internal import Base
-internal import JSON
-internal import Stores
-internal import Subscriptions
-internal import Tiers
+import Base
+import JSON
+import Stores
+import Subscriptions
+import Tiers
 
 /// Decodes verified payloads into facts, one after another.
 struct AppleDecoder {

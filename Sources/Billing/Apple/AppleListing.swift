@@ -1,9 +1,9 @@
-internal import Base
-internal import JSON
+import Base
+import JSON
 package import ProviderAPI
 package import Stores
-internal import Subscriptions
-internal import Tiers
+import Subscriptions
+import Tiers
 
 /// The lists in which the App Store repeats its notifications of half a year, beginning with those that did
 /// not arrive. https://developer.apple.com/documentation/appstoreserverapi/get-notification-history

@@ -1,8 +1,8 @@
-internal import Base
-internal import JSON
+import Base
+import JSON
 package import ProviderAPI
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 extension AppleStore {
   /// Receipts that Apple sends by e-mail have a number that no transaction has.

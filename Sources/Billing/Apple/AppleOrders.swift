@@ -1,10 +1,10 @@
-internal import Base
-internal import Configuration
-internal import Crypto
-internal import JSON
-internal import ProviderAPI
-internal import Stores
-internal import Subscriptions
+import Base
+import Configuration
+import Crypto
+import JSON
+import ProviderAPI
+import Stores
+import Subscriptions
 
 /// What is sent to the App Store: extensions by some days, and answers to its questions before a refund.
 extension AppleAPI {

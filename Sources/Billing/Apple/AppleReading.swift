@@ -1,9 +1,9 @@
-internal import Base
-internal import JSON
-internal import ProviderAPI
-internal import Stores
-internal import Subscriptions
-internal import Tiers
+import Base
+import JSON
+import ProviderAPI
+import Stores
+import Subscriptions
+import Tiers
 
 /// A read in progress: its requests and their results so far.
 struct AppleReading {

@@ -1,4 +1,4 @@
-internal import JWS
+import JWS
 
 /// Why something is not accepted as coming from the App Store, or as being about our app.
 package enum AppleRefusal: Error, Hashable, Sendable {

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Apple Root CA - G3, which all signatures of the App Store lead to; valid until 2039-04-30.
 ///

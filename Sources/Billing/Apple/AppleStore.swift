@@ -1,7 +1,7 @@
 package import Base
 package import Compression
-internal import Configuration
-internal import Crypto
+import Configuration
+import Crypto
 package import JSON
 package import ProviderAPI
 package import Stores

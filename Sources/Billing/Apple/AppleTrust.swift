@@ -1,6 +1,6 @@
-internal import Base
-internal import Crypto
-internal import Stores
+import Base
+import Crypto
+import Stores
 
 /// An app of ours.
 package struct AppleApp: Sendable, Hashable {

@@ -1,8 +1,8 @@
 package import Base
-internal import Crypto
-internal import JSON
-internal import JWS
-internal import Tiers
+import Crypto
+import JSON
+import JWS
+import Tiers
 
 /// Verifies that a delivery comes from the App Store and is about our app.
 ///

@@ -1,5 +1,5 @@
-internal import Base
-internal import Crypto
+import Base
+import Crypto
 
 /// The certificate chains that recently led to a root, so that verifying the same one again costs nothing.
 ///

@@ -1,6 +1,6 @@
-internal import Base
-internal import JSON
-internal import Stores
+import Base
+import JSON
+import Stores
 
 extension JSON {
   func optionalID() throws(JSONError) -> String? { isAbsent ? nil : try requireID() }

@@ -1,5 +1,5 @@
 package import Base
-internal import JSON
+import JSON
 package import Tiers
 
 /// A notification about our app that the App Store signed; only `AppleVerifier` makes one.

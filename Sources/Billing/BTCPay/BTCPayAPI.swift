@@ -1,7 +1,7 @@
 package import Base
-internal import JSON
+import JSON
 package import ProviderAPI
-internal import Stores
+import Stores
 
 /// Reads invoices from the Greenfield API of one BTCPay server.
 ///

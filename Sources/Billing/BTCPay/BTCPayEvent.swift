@@ -1,7 +1,7 @@
 package import Base
-internal import JSON
+import JSON
 package import Stores
-internal import Subscriptions
+import Subscriptions
 
 /// A decoded webhook delivery: something happened to an invoice of an account.
 ///

@@ -1,6 +1,6 @@
-internal import Base
-internal import Subscriptions
-internal import Tiers
+import Base
+import Subscriptions
+import Tiers
 
 /// Coverage of one account's invoices, each a prepaid period.
 ///

@@ -1,9 +1,9 @@
-internal import Base
-internal import JSON
+import Base
+import JSON
 package import ProviderAPI
 package import Stores
-internal import Subscriptions
-internal import Tiers
+import Subscriptions
+import Tiers
 
 /// The list in which a BTCPay server shows every invoice as it is now.
 extension BTCPayStore {

@@ -1,5 +1,5 @@
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 extension ObjectKey.Provider {
   package static let btcpay = Self("btcpay")

@@ -1,5 +1,5 @@
 package import Base
-internal import Crypto
+import Crypto
 
 /// The raw body of a webhook that our BTCPay server signed; only `BTCPaySecrets` makes one.
 package struct BTCPayDelivery: Sendable {

@@ -1,10 +1,10 @@
-internal import Base
-internal import HTTPMessages
-internal import HTTPServer
-internal import JSON
+import Base
+import HTTPMessages
+import HTTPServer
+import JSON
 package import Stores
-internal import Subscriptions
-internal import Tiers
+import Subscriptions
+import Tiers
 
 extension Webhook {
   /// The server signs the whole body, so a delivery without a signature is refused unread.

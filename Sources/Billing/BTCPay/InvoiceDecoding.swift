@@ -1,5 +1,5 @@
-internal import JSON
-internal import Stores
+import JSON
+import Stores
 
 /// Decodes `InvoiceData` of the Greenfield API into what is stored of it.
 extension BTCPayInvoice {

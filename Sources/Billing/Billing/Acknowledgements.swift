@@ -1,10 +1,10 @@
-internal import Base
-internal import Jobs
-internal import Ledger
-internal import ProviderAPI
-internal import Storage
-internal import Stores
-internal import Subscriptions
+import Base
+import Jobs
+import Ledger
+import ProviderAPI
+import Storage
+import Stores
+import Subscriptions
 
 /// Reports delivered purchases to their stores, and unreported ones to operators.
 struct Acknowledgements: Sendable {

@@ -1,8 +1,8 @@
-internal import Answers
-internal import Base
-internal import Ledger
-internal import Storage
-internal import Stores
+import Answers
+import Base
+import Ledger
+import Storage
+import Stores
 
 /// What needs attention, as gauges. They are read from the database once a minute, not at each scrape.
 struct AttentionMetrics: Sendable {

@@ -1,8 +1,8 @@
-internal import Base
-internal import KnownStores
-internal import Ledger
-internal import Stores
-internal import Subscriptions
+import Base
+import KnownStores
+import Ledger
+import Stores
+import Subscriptions
 
 /// The metrics of billing, and the log lines for what an operator must see.
 struct BillingMetrics: Sendable {

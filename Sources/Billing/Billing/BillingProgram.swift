@@ -1,14 +1,14 @@
-internal import Base
+import Base
 package import Configuration
-internal import Endpoints
-internal import HTTPServer
-internal import HTTPSignatures
-internal import Jobs
-internal import KnownStores
-internal import Ledger
-internal import ProviderAPI
-internal import Storage
-internal import Stores
+import Endpoints
+import HTTPServer
+import HTTPSignatures
+import Jobs
+import KnownStores
+import Ledger
+import ProviderAPI
+import Storage
+import Stores
 
 /// Builds and runs `coffer-billing` from its configuration.
 package enum BillingProgram {

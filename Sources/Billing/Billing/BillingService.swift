@@ -1,17 +1,17 @@
 package import Base
 package import Configuration
 package import Crypto
-internal import Endpoints
+import Endpoints
 package import Flows
-internal import HTTPMessages
+import HTTPMessages
 package import HTTPServer
 package import HTTPSignatures
 package import Jobs
 package import Ledger
-internal import OpenAPI
-internal import Orders
+import OpenAPI
+import Orders
 package import ProviderAPI
-internal import Requests
+import Requests
 package import Storage
 package import Stores
 package import Subscriptions

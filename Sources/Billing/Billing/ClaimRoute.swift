@@ -1,16 +1,16 @@
-internal import Base
-internal import Configuration
-internal import Crypto
-internal import Endpoints
-internal import Flows
-internal import HTTPMessages
-internal import HTTPServer
-internal import JSON
-internal import Ledger
-internal import Requests
-internal import Storage
-internal import Stores
-internal import Subscriptions
+import Base
+import Configuration
+import Crypto
+import Endpoints
+import Flows
+import HTTPMessages
+import HTTPServer
+import JSON
+import Ledger
+import Requests
+import Storage
+import Stores
+import Subscriptions
 
 /// `POST /v1/claims`: a device states that a purchase it made belongs to its account.
 ///

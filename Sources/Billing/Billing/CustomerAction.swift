@@ -1,6 +1,6 @@
-internal import Answers
-internal import JSON
-internal import Subscriptions
+import Answers
+import JSON
+import Subscriptions
 
 /// An action that a customer can take now, and its place.
 struct CustomerAction: Sendable {

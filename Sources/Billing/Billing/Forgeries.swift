@@ -1,5 +1,5 @@
-internal import HTTPMessages
-internal import HTTPServer
+import HTTPMessages
+import HTTPServer
 
 /// The deliveries and claims that one address may send without proving a sender. A forged signature
 /// costs public-key arithmetic, and the certificates that make it plausible are public.

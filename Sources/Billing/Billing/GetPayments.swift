@@ -1,11 +1,11 @@
-internal import Answers
-internal import Base
-internal import Endpoints
+import Answers
+import Base
+import Endpoints
 package import JSON
-internal import Ledger
-internal import Requests
-internal import Storage
-internal import Subscriptions
+import Ledger
+import Requests
+import Storage
+import Subscriptions
 
 /// `GET /v1/payments`: what the account paid or was asked to pay, and what went back, in all stores.
 struct GetPayments: AccountRead {

@@ -1,10 +1,10 @@
-internal import Base
-internal import Endpoints
-internal import HTTPMessages
-internal import JSON
-internal import Ledger
-internal import Storage
-internal import Tiers
+import Base
+import Endpoints
+import HTTPMessages
+import JSON
+import Ledger
+import Storage
+import Tiers
 
 /// `GET /v1/plans`: what is sold, for clients that show it or buy it. Anyone may ask.
 ///

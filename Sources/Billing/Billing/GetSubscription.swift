@@ -1,10 +1,10 @@
-internal import Answers
-internal import Base
-internal import Endpoints
-internal import JSON
-internal import Ledger
-internal import Requests
-internal import Storage
+import Answers
+import Base
+import Endpoints
+import JSON
+import Ledger
+import Requests
+import Storage
 
 /// `GET /v1/subscription`: what the account pays for, what applies, and what its customer can do now.
 struct GetSubscription: AccountRead {

@@ -1,12 +1,12 @@
-internal import Base
-internal import Configuration
-internal import Flows
-internal import Jobs
-internal import Ledger
-internal import ProviderAPI
-internal import Storage
-internal import Stores
-internal import Subscriptions
+import Base
+import Configuration
+import Flows
+import Jobs
+import Ledger
+import ProviderAPI
+import Storage
+import Stores
+import Subscriptions
 
 /// Removes accounts that are being deleted from billing. It stops billing at their stores. When
 /// `coffer-sync` begins to erase them, it erases their personal data here.

@@ -1,13 +1,13 @@
-internal import Answers
+import Answers
 package import Base
-internal import Configuration
-internal import Crypto
-internal import JSON
-internal import Jobs
-internal import Ledger
+import Configuration
+import Crypto
+import JSON
+import Jobs
+import Ledger
 package import ProviderAPI
-internal import Storage
-internal import Tiers
+import Storage
+import Tiers
 
 /// Notifies an app's server whenever the answer of `GET /v1/subscription` has changed.
 ///

@@ -1,5 +1,5 @@
-internal import JSON
-internal import Tiers
+import JSON
+import Tiers
 
 extension Catalogue {
   /// The answer of `GET /v1/plans`: what is sold, for clients that show it or buy it.

@@ -1,10 +1,10 @@
-internal import Base
-internal import Jobs
-internal import Ledger
-internal import ProviderAPI
-internal import Storage
-internal import Stores
-internal import Subscriptions
+import Base
+import Jobs
+import Ledger
+import ProviderAPI
+import Storage
+import Stores
+import Subscriptions
 
 /// Keeps what is known equal to what the stores report, even if deliveries were lost. Each store
 /// has a job that goes through its lists page by page, and requests reads of what no list shows.

@@ -1,11 +1,11 @@
-internal import Base
-internal import Endpoints
-internal import HTTPMessages
-internal import JSON
-internal import Ledger
-internal import Requests
-internal import Storage
-internal import Subscriptions
+import Base
+import Endpoints
+import HTTPMessages
+import JSON
+import Ledger
+import Requests
+import Storage
+import Subscriptions
 
 /// `GET /v1/refund-consent`: whether a store that asks before a refund may learn the account's
 /// usage, and what was answered to it.

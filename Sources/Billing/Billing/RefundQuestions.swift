@@ -1,13 +1,13 @@
-internal import Answers
-internal import Base
-internal import Configuration
-internal import Jobs
-internal import Ledger
-internal import ProviderAPI
-internal import Storage
-internal import Stores
-internal import Subscriptions
-internal import Tiers
+import Answers
+import Base
+import Configuration
+import Jobs
+import Ledger
+import ProviderAPI
+import Storage
+import Stores
+import Subscriptions
+import Tiers
 
 /// Answers stores' questions before a refund: for customers who agreed, how much they use, and nothing else.
 ///

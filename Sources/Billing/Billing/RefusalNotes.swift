@@ -1,7 +1,7 @@
-internal import Base
-internal import Ledger
-internal import Storage
-internal import Subscriptions
+import Base
+import Ledger
+import Storage
+import Subscriptions
 
 /// Refused deliveries that are not in the database yet. However much a stranger sends, it costs the
 /// database one short write a second.

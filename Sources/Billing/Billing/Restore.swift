@@ -1,10 +1,10 @@
-internal import Audit
-internal import Base
-internal import Configuration
-internal import JSON
-internal import Ledger
-internal import Storage
-internal import Subscriptions
+import Audit
+import Base
+import Configuration
+import JSON
+import Ledger
+import Storage
+import Subscriptions
 
 /// The move of a purchase from the account that owns it to the one whose device presents it.
 struct Restore {

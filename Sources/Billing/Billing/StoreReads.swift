@@ -1,11 +1,11 @@
-internal import Base
-internal import Crypto
-internal import Jobs
-internal import Ledger
-internal import ProviderAPI
-internal import Storage
-internal import Stores
-internal import Subscriptions
+import Base
+import Crypto
+import Jobs
+import Ledger
+import ProviderAPI
+import Storage
+import Stores
+import Subscriptions
 
 /// Reads again what deliveries did not report, or reported in contradictions, and records the answers.
 ///

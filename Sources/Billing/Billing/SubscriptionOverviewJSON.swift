@@ -1,8 +1,8 @@
-internal import Answers
-internal import Base
+import Answers
+import Base
 package import JSON
-internal import Subscriptions
-internal import Tiers
+import Subscriptions
+import Tiers
 
 extension SubscriptionOverview {
   /// The overview as clients read it; OpenAPI/billing.json has the schema.

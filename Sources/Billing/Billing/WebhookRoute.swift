@@ -1,12 +1,12 @@
-internal import Base
-internal import Crypto
-internal import HTTPMessages
-internal import HTTPServer
-internal import JSON
-internal import Ledger
-internal import Storage
-internal import Stores
-internal import Subscriptions
+import Base
+import Crypto
+import HTTPMessages
+import HTTPServer
+import JSON
+import Ledger
+import Storage
+import Stores
+import Subscriptions
 
 /// `POST /webhooks/<provider>`: verifies the sender, stores the delivery, and answers 200 only once it is
 /// durable.

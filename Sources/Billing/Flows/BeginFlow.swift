@@ -1,11 +1,11 @@
-internal import Base
-internal import Crypto
-internal import Endpoints
-internal import HTTPMessages
-internal import JSON
-internal import Requests
-internal import Storage
-internal import Tiers
+import Base
+import Crypto
+import Endpoints
+import HTTPMessages
+import JSON
+import Requests
+import Storage
+import Tiers
 
 /// `POST /v1/stripe/…`: begins a flow for what an account wants done at Stripe, and returns it. A
 /// repeated request returns the same flow.

@@ -1,7 +1,7 @@
-internal import Base
-internal import JSON
-internal import ProviderAPI
-internal import Stripe
+import Base
+import JSON
+import ProviderAPI
+import Stripe
 
 /// Steps that make the customer, set up the payment method and buy the subscription.
 extension FlowSteps {

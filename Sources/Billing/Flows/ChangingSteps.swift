@@ -1,8 +1,8 @@
-internal import Base
-internal import JSON
-internal import ProviderAPI
-internal import Stripe
-internal import Tiers
+import Base
+import JSON
+import ProviderAPI
+import Stripe
+import Tiers
 
 /// Steps that change an existing subscription.
 extension FlowSteps {

@@ -1,5 +1,5 @@
 package import Base
-internal import Crypto
+import Crypto
 package import Subscriptions
 package import Tiers
 

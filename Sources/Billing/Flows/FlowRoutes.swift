@@ -1,9 +1,9 @@
-internal import Base
+import Base
 package import Crypto
-internal import Endpoints
-internal import HTTPMessages
+import Endpoints
+import HTTPMessages
 package import HTTPServer
-internal import JSON
+import JSON
 package import Requests
 package import Storage
 

@@ -1,13 +1,13 @@
-internal import Base
+import Base
 package import Jobs
 package import Ledger
-internal import ProviderAPI
-internal import Requests
-internal import Storage
-internal import Stores
-internal import Stripe
-internal import Subscriptions
-internal import Tiers
+import ProviderAPI
+import Requests
+import Storage
+import Stores
+import Stripe
+import Subscriptions
+import Tiers
 
 /// Moves flows from step to step: a call outside any transaction, then a transaction that stores its result.
 package struct FlowRunner: Sendable {

@@ -1,10 +1,10 @@
-internal import Base
-internal import JSON
-internal import ProviderAPI
-internal import Requests
-internal import Stripe
-internal import Subscriptions
-internal import Tiers
+import Base
+import JSON
+import ProviderAPI
+import Requests
+import Stripe
+import Subscriptions
+import Tiers
 
 /// The findings of a step, and what comes next.
 struct StepResult {

@@ -1,15 +1,15 @@
-internal import Answers
+import Answers
 package import Base
-internal import Crypto
-internal import JSON
-internal import Jobs
+import Crypto
+import JSON
+import Jobs
 package import Ledger
-internal import Requests
+import Requests
 package import Storage
 package import Stores
-internal import Stripe
-internal import Subscriptions
-internal import Tiers
+import Stripe
+import Subscriptions
+import Tiers
 
 /// Begins flows, and ends them for the account or an operator. All functions are re-runnable,
 /// within a transaction.

@@ -1,7 +1,7 @@
-internal import JSON
-internal import ProviderAPI
-internal import Requests
-internal import Stripe
+import JSON
+import ProviderAPI
+import Requests
+import Stripe
 
 /// The steps of a purchase or change whose account is being deleted. Nothing new is charged, and
 /// what waits for the customer at Stripe is undone.

@@ -1,5 +1,5 @@
-internal import Base
-internal import Storage
+import Base
+import Storage
 
 /// The one customer of an account at Stripe.
 struct StripeCustomers {

@@ -1,9 +1,9 @@
 package import Base
-internal import Configuration
-internal import JSON
+import Configuration
+import JSON
 package import ProviderAPI
 package import Stores
-internal import Subscriptions
+import Subscriptions
 
 /// Reads purchases from the Google Play Developer API, acknowledges them, and carries out operators' orders.
 ///

@@ -1,5 +1,5 @@
 package import Base
-internal import Stores
+import Stores
 package import Subscriptions
 
 /// The check of what notifications announce. The API answers from replicas, which may not know of it for

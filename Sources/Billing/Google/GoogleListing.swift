@@ -1,9 +1,9 @@
-internal import Base
-internal import JSON
+import Base
+import JSON
 package import ProviderAPI
 package import Stores
-internal import Subscriptions
-internal import Tiers
+import Subscriptions
+import Tiers
 
 /// The only list that Google keeps: the refunded purchases of the last thirty days.
 /// https://developers.google.com/android-publisher/api-ref/rest/v3/purchases.voidedpurchases/list

@@ -1,8 +1,8 @@
 package import Base
-internal import JSON
+import JSON
 package import Stores
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 /// A decoded real-time developer notification: that something happened to a purchase, not what.
 package struct GoogleNotification: Hashable, Sendable {

@@ -1,4 +1,4 @@
-internal import JWS
+import JWS
 
 /// Why something is not accepted as a push of our own Pub/Sub subscription. Its name goes into a counter and a
 /// problem type.

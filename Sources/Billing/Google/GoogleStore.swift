@@ -1,6 +1,6 @@
 package import Base
 package import Compression
-internal import Configuration
+import Configuration
 package import JSON
 package import ProviderAPI
 package import Stores

@@ -1,8 +1,8 @@
 package import Base
-internal import Crypto
-internal import JSON
-internal import JWS
-internal import Stores
+import Crypto
+import JSON
+import JWS
+import Stores
 
 /// The sender to trust, and the apps to accept.
 package struct GoogleTrust: Sendable {

@@ -1,10 +1,10 @@
-internal import Base
-internal import HTTPMessages
-internal import HTTPServer
-internal import JSON
-internal import Stores
-internal import Subscriptions
-internal import Tiers
+import Base
+import HTTPMessages
+import HTTPServer
+import JSON
+import Stores
+import Subscriptions
+import Tiers
 
 extension Webhook {
   /// Real-time developer notifications, pushed by Pub/Sub.

@@ -1,7 +1,7 @@
-internal import Base
-internal import JSON
-internal import Stores
-internal import Tiers
+import Base
+import JSON
+import Stores
+import Tiers
 
 extension JSON {
   private func failure(_ message: String) -> JSONError {

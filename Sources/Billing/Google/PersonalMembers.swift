@@ -1,4 +1,4 @@
-internal import JSON
+import JSON
 
 /// The buyer's personal data in answers. It is removed, because nothing here reads it and
 /// deliveries are kept for ever.

@@ -1,7 +1,7 @@
-internal import Base
-internal import JSON
-internal import Stores
-internal import Subscriptions
+import Base
+import JSON
+import Stores
+import Subscriptions
 
 /// Decodes answers of the purchases API into facts of one read.
 struct PurchaseDecoder {

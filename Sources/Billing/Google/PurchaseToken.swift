@@ -1,7 +1,7 @@
 package import Base
-internal import Crypto
+import Crypto
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 /// The identifier of a purchase at Google Play. Anyone who holds it can ask for the purchase, so it
 /// is kept sealed.

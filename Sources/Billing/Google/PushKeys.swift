@@ -1,9 +1,9 @@
 package import Base
-internal import Crypto
-internal import HTTPMessages
-internal import JSON
+import Crypto
+import HTTPMessages
+import JSON
 package import ProviderAPI
-internal import Stores
+import Stores
 
 /// Google's keys for signing push tokens, read from its key set and kept for a while.
 ///

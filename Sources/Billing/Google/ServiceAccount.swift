@@ -1,9 +1,9 @@
 package import Base
-internal import Crypto
-internal import HTTPClient
-internal import JSON
-internal import JWS
-internal import ProviderAPI
+import Crypto
+import HTTPClient
+import JSON
+import JWS
+import ProviderAPI
 
 /// The service account that may read purchases, and its access tokens.
 ///

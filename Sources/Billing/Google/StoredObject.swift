@@ -1,7 +1,7 @@
-internal import Base
+import Base
 package import JSON
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 extension GoogleObject {
   /// The content as compact JSON, for a mirror's row; equal contents give equal bytes.

@@ -1,9 +1,9 @@
 package import Base
-internal import Glibc
-internal import Ledger
+import Glibc
+import Ledger
 package import Storage
-internal import Stores
-internal import Subscriptions
+import Stores
+import Subscriptions
 
 /// One run over a list of purchases. All that it needs to know of earlier runs is in the ledger, so
 /// it can be repeated at any time.

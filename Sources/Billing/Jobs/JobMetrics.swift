@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The runner's metrics of one kind of jobs.
 final class JobMetrics: Sendable {

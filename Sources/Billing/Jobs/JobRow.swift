@@ -1,5 +1,5 @@
-internal import Base
-internal import Storage
+import Base
+import Storage
 
 /// The state of a job as a row of the table.
 struct JobRow {

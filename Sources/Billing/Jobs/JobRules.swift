@@ -1,5 +1,5 @@
 package import Base
-internal import Crypto
+import Crypto
 
 /// How long jobs wait and when they are dead.
 package enum JobRules {

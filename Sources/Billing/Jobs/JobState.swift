@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The row of one job and the steps that it can take. Each step is a pure function of the row.
 struct JobState: Equatable {

@@ -1,12 +1,12 @@
-internal import Apple
-internal import BTCPay
+import Apple
+import BTCPay
 package import Base
 package import Configuration
-internal import Google
+import Google
 package import ProviderAPI
 package import Stores
-internal import Stripe
-internal import Subscriptions
+import Stripe
+import Subscriptions
 
 /// The only list of stores. A store is added by its line here.
 private let knownStores: [any Store.Type] = [

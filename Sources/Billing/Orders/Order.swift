@@ -1,6 +1,6 @@
 package import Audit
 package import Base
-internal import Storage
+import Storage
 package import Stores
 package import Subscriptions
 

@@ -1,13 +1,13 @@
 package import Audit
 package import Base
 package import JSON
-internal import Jobs
+import Jobs
 package import Ledger
-internal import Report
+import Report
 package import Storage
 package import Stores
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 /// An operator's request to a store, before it is known whether it is allowed.
 package enum OrderIntent: Sendable {

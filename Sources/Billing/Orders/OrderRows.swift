@@ -1,9 +1,9 @@
-internal import Audit
-internal import Base
+import Audit
+import Base
 package import Storage
-internal import Stores
+import Stores
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 /// Orders as rows of the table.
 package enum OrderRows {

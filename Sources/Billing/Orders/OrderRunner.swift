@@ -1,12 +1,12 @@
-internal import Audit
-internal import Base
-internal import JSON
+import Audit
+import Base
+import JSON
 package import Jobs
 package import Ledger
-internal import ProviderAPI
-internal import Storage
-internal import Stores
-internal import Subscriptions
+import ProviderAPI
+import Storage
+import Stores
+import Subscriptions
 
 /// Carries out operators' orders at stores. Each order ends by the store's answer or, if that was
 /// lost, by what a later read shows.

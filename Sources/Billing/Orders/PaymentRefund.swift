@@ -1,7 +1,7 @@
-internal import JSON
-internal import Report
-internal import Subscriptions
-internal import Tiers
+import JSON
+import Report
+import Subscriptions
+import Tiers
 
 /// How much of a payment was refunded, and how much more can be, as far as its store reports it.
 struct PaymentRefund: Sendable {

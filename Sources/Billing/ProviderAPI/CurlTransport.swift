@@ -1,5 +1,5 @@
 package import Base
-internal import HTTPClient
+import HTTPClient
 
 /// Sends requests to a provider over HTTPS, with libcurl. Reads use connections that are kept open.
 /// Every other request uses its own connection, and is sent once.

@@ -1,5 +1,5 @@
-internal import Base
-internal import HTTPMessages
+import Base
+import HTTPMessages
 
 /// The `Retry-After` header (RFC 9110, section 10.2.3) as providers write it.
 enum RetryAfter {

@@ -2,10 +2,10 @@ package import Answers
 package import Base
 package import Crypto
 package import JSON
-internal import Jobs
+import Jobs
 package import Ledger
 package import Storage
-internal import Stores
+import Stores
 package import Subscriptions
 
 /// The part of the ledger that moves with an account to another Coffer: its subscriptions, the

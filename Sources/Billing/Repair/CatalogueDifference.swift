@@ -1,7 +1,7 @@
 package import Base
 package import Ledger
 package import Storage
-internal import Subscriptions
+import Subscriptions
 package import Tiers
 
 /// The differences that another catalogue makes for accounts, found by deriving under it in memory,

@@ -1,6 +1,6 @@
 package import Base
-internal import Ledger
-internal import Storage
+import Ledger
+import Storage
 package import Subscriptions
 package import Tiers
 

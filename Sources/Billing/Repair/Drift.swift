@@ -1,9 +1,9 @@
 package import Base
 package import Ledger
 package import Storage
-internal import Stores
+import Stores
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 /// Checks whether the stored state still follows from the facts. Comparing writes nothing and makes
 /// no one wait.

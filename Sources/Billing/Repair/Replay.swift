@@ -4,7 +4,7 @@ package import Crypto
 package import Ledger
 package import Storage
 package import Stores
-internal import Subscriptions
+import Subscriptions
 
 /// A stored delivery, decoded again by the current decoder.
 package struct RedecodedDelivery: Sendable {

@@ -1,8 +1,8 @@
 package import Base
 package import Crypto
-internal import Ledger
+import Ledger
 package import Storage
-internal import Subscriptions
+import Subscriptions
 
 /// Seals with the first key what older keys have sealed, so that these can be removed after a rotation.
 ///

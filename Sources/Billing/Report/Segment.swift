@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The store, plan and period by which a report splits subscribers and money.
 package struct Segment: Hashable, Sendable {

@@ -1,5 +1,5 @@
 package import Base
-internal import Subscriptions
+import Subscriptions
 package import Tiers
 
 /// A purchase and those that continue it. The report counts them once, even if the store gave them

@@ -1,5 +1,5 @@
 package import Base
-internal import JSON
+import JSON
 
 /// A recorded delivery of Stripe's as it would come now for an account of ours.
 ///

@@ -1,6 +1,6 @@
-internal import Base
-internal import JSON
-internal import Stores
+import Base
+import JSON
+import Stores
 
 extension JSON {
   /// The id in a field that holds an id or, if the request asked to expand it, the whole object.

@@ -1,8 +1,8 @@
-internal import Base
-internal import JSON
-internal import Stores
-internal import Subscriptions
-internal import Tiers
+import Base
+import JSON
+import Stores
+import Subscriptions
+import Tiers
 
 /// The metadata key that we set on sessions and subscriptions that we create.
 ///

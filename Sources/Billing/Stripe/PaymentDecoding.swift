@@ -1,7 +1,7 @@
-internal import Base
-internal import JSON
-internal import Stores
-internal import Subscriptions
+import Base
+import JSON
+import Stores
+import Subscriptions
 
 extension StripeInvoicePayment {
   /// Exists since basil (2025-03-31). A payment recorded from outside Stripe has no id to refund by.

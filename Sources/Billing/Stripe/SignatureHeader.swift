@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// A parsed `Stripe-Signature` header: when the delivery was signed, and the claimed codes.
 ///

@@ -1,6 +1,6 @@
-internal import Base
-internal import JSON
-internal import Subscriptions
+import Base
+import JSON
+import Subscriptions
 
 extension StripeInvoicePayment {
   func stored() -> JSONValue {

@@ -1,5 +1,5 @@
 package import Base
-internal import JSON
+import JSON
 package import ProviderAPI
 package import Stores
 package import Subscriptions

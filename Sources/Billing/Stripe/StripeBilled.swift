@@ -1,6 +1,6 @@
-internal import Base
-internal import Subscriptions
-internal import Tiers
+import Base
+import Subscriptions
+import Tiers
 
 /// A period for which an invoice bills a plan, paid or granted all the same.
 struct StripeBilled {

@@ -1,5 +1,5 @@
-internal import Base
-internal import HTTPMessages
+import Base
+import HTTPMessages
 package import JSON
 package import ProviderAPI
 

@@ -1,6 +1,6 @@
-internal import Base
-internal import Subscriptions
-internal import Tiers
+import Base
+import Subscriptions
+import Tiers
 
 /// The items in a subscription's snapshot, and the plans they choose.
 struct StripeCurrentItems {

@@ -1,7 +1,7 @@
 package import Base
-internal import JSON
+import JSON
 package import Stores
-internal import Subscriptions
+import Subscriptions
 
 extension DecodedDelivery {
   package init(_ event: StripeEvent, received: Instant) {

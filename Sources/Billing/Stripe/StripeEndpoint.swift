@@ -1,4 +1,4 @@
-internal import JSON
+import JSON
 package import ProviderAPI
 
 extension StripeEvent {

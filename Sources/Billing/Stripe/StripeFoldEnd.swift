@@ -1,6 +1,6 @@
-internal import Base
-internal import Subscriptions
-internal import Tiers
+import Base
+import Subscriptions
+import Tiers
 
 /// When and why a subscription's periods end.
 extension StripeFold {

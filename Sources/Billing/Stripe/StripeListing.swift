@@ -1,8 +1,8 @@
-internal import Base
-internal import JSON
+import Base
+import JSON
 package import ProviderAPI
 package import Stores
-internal import Subscriptions
+import Subscriptions
 
 /// The lists in which Stripe repeats its reports: its events of thirty days, and every subscription as it is
 /// now. https://docs.stripe.com/api/events/list, https://docs.stripe.com/api/subscriptions/list

@@ -1,9 +1,9 @@
-internal import Base
-internal import JSON
-internal import ProviderAPI
-internal import Stores
-internal import Subscriptions
-internal import Tiers
+import Base
+import JSON
+import ProviderAPI
+import Stores
+import Subscriptions
+import Tiers
 
 /// The orders that operators give to Stripe. Each call may be repeated and takes effect once.
 /// https://docs.stripe.com/api/idempotent_requests

@@ -1,6 +1,6 @@
 package import Base
 package import JSON
-internal import Subscriptions
+import Subscriptions
 
 /// A payment towards an invoice. Since basil (2025-03-31) it is the only tie between a refund and
 /// its invoice.

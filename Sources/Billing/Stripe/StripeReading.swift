@@ -1,9 +1,9 @@
-internal import Base
-internal import HTTPMessages
-internal import JSON
-internal import ProviderAPI
-internal import Stores
-internal import Subscriptions
+import Base
+import HTTPMessages
+import JSON
+import ProviderAPI
+import Stores
+import Subscriptions
 
 /// A read in progress: its requests and their results so far.
 struct StripeReading {

@@ -1,6 +1,6 @@
-internal import Base
-internal import Subscriptions
-internal import Tiers
+import Base
+import Subscriptions
+import Tiers
 
 /// The periods of paid invoices that refunds and disputes take back, by the policy's table.
 ///

@@ -1,6 +1,6 @@
 package import Base
 package import Configuration
-internal import Tiers
+import Tiers
 
 extension StripeConfiguration {
   /// Stripe's settings, one row each.

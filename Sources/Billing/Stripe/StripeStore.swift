@@ -3,7 +3,7 @@ package import Compression
 package import ProviderAPI
 package import Stores
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 /// Stripe Billing, as the ledger sees it.
 package struct StripeStore: Store {

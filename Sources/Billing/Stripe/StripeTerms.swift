@@ -1,7 +1,7 @@
-internal import JSON
-internal import Stores
-internal import Subscriptions
-internal import Tiers
+import JSON
+import Stores
+import Subscriptions
+import Tiers
 
 extension [SearchTerm] {
   /// The terms by which objects that customers see can be found.

@@ -1,7 +1,7 @@
-internal import HTTPMessages
-internal import HTTPServer
-internal import JSON
-internal import Stores
+import HTTPMessages
+import HTTPServer
+import JSON
+import Stores
 
 extension Webhook {
   /// Stripe signs the whole body, so a delivery without a signature is refused unread.

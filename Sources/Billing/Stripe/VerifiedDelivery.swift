@@ -1,5 +1,5 @@
 package import Base
-internal import Crypto
+import Crypto
 
 /// The raw body of a webhook that Stripe signed; only `WebhookSecrets` makes one.
 package struct VerifiedDelivery: Sendable {

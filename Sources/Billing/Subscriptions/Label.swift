@@ -1,5 +1,5 @@
 package import Base
-internal import Tiers
+import Tiers
 
 /// The state of a subscription in one word, derived from coverage and mirrors.
 ///

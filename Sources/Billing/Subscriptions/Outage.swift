@@ -1,5 +1,5 @@
 package import Base
-internal import Tiers
+import Tiers
 
 /// Keeps time alone from ending access while the store does not answer.
 extension Coverage {

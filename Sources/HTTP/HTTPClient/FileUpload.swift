@@ -1,6 +1,6 @@
-internal import Base
-internal import CCurl
-internal import Glibc
+import Base
+import CCurl
+import Glibc
 
 /// The part of a file that one request sends. libcurl reads it on the thread of the request.
 final class FileUpload {

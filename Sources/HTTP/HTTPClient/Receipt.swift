@@ -1,4 +1,4 @@
-internal import HTTPMessages
+import HTTPMessages
 
 /// The part of a reply that has arrived.
 final class Receipt {

@@ -1,4 +1,4 @@
-internal import CCurl
+import CCurl
 
 /// A libcurl easy handle, which keeps its connections from one request to the next.
 ///

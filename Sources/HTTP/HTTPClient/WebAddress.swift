@@ -1,4 +1,4 @@
-internal import CCurl
+import CCurl
 
 /// The scheme and host of a URL, as libcurl itself parses it. However the text may look, this is
 /// the host that libcurl connects to.

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Header fields that the response to one request carries, whatever the response is.
 ///

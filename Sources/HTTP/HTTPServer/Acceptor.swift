@@ -1,6 +1,6 @@
-internal import Base
-internal import Glibc
-internal import HTTPMessages
+import Base
+import Glibc
+import HTTPMessages
 
 /// The listening socket and the loop that passes accepted connections to the workers in turn.
 @safe

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// One address or a CIDR block of them, for lists of trusted proxies: `10.0.0.0/8`, `::1`.
 package struct AddressRange: Hashable, Sendable {

@@ -1,5 +1,5 @@
-internal import CMicrohttpd
-internal import Glibc
+import CMicrohttpd
+import Glibc
 
 /// Wakes a thread that polls: an eventfd that is readable from `ring` to `hear`.
 final class Bell: Sendable {

@@ -1,6 +1,6 @@
-internal import Base
-internal import CMicrohttpd
-internal import HTTPMessages
+import Base
+import CMicrohttpd
+import HTTPMessages
 
 /// The body of one response that is fetched block by block, with at most one block in memory.
 ///

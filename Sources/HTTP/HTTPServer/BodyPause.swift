@@ -1,5 +1,5 @@
-internal import Base
-internal import HTTPMessages
+import Base
+import HTTPMessages
 
 /// The time for which a body is not read because its sink has no room.
 ///

@@ -1,7 +1,7 @@
-internal import Base
-internal import CMicrohttpd
-internal import Glibc
-internal import HTTPMessages
+import Base
+import CMicrohttpd
+import Glibc
+import HTTPMessages
 
 /// A connection as libmicrohttpd knows it. Valid until its NOTIFY_CLOSED.
 ///

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// The files, including sockets, that this process may have open.
 package enum Descriptors {

@@ -1,5 +1,5 @@
-internal import Base
-internal import HTTPMessages
+import Base
+import HTTPMessages
 
 /// One request and its response, as a state machine that libmicrohttpd's callbacks drive.
 ///

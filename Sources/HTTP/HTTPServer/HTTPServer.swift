@@ -1,5 +1,5 @@
 package import Base
-internal import Glibc
+import Glibc
 package import HTTPMessages
 
 /// An HTTP/1.1 server on libmicrohttpd with strict rules for the requests that it accepts.

@@ -1,4 +1,4 @@
-internal import HTTPMessages
+import HTTPMessages
 
 /// The strict rules for a header section, which libmicrohttpd applies leniently.
 ///

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Limits the bytes of bodies and responses held in memory, in total and for each client. So slow
 /// or stalled clients cannot make the server hold more than it has.

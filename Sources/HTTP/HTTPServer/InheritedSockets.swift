@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// Listening sockets that the process that started the program holds open for it: systemd's socket activation
 /// (sd_listen_fds(3)). Clients that connect during a restart wait in them, so none is refused.

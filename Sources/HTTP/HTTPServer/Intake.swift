@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// Input for a worker from other threads: new sockets, resumed connections, the request to stop.
 final class Intake: Sendable {

@@ -1,5 +1,5 @@
-internal import Base
-internal import HTTPMessages
+import Base
+import HTTPMessages
 
 /// The time for which a response is delayed. It ends with its deadline, or with the server.
 final class Pause: Expirable {

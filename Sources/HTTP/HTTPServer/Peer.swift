@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// One client connection as the reaper sees it: its socket and its deadline.
 final class Peer: Sendable {

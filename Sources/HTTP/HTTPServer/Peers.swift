@@ -1,6 +1,6 @@
-internal import Base
-internal import Glibc
-internal import HTTPMessages
+import Base
+import Glibc
+import HTTPMessages
 
 /// All open connections, and the thread that ends those that are overdue.
 ///

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Writes a line for each request that was refused or failed, with the id that its client received,
 /// and for each that belongs to a recorded trace.

@@ -1,5 +1,5 @@
-internal import Glibc
-internal import HTTPMessages
+import Glibc
+import HTTPMessages
 
 /// A request head in libmicrohttpd's memory; valid during one call of the access handler.
 ///

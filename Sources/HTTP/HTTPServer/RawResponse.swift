@@ -1,4 +1,4 @@
-internal import HTTPMessages
+import HTTPMessages
 
 extension Response {
   /// The whole message of a small response, for a connection that libmicrohttpd never sees.

@@ -1,4 +1,4 @@
-internal import HTTPMessages
+import HTTPMessages
 
 /// A request target as received, before libmicrohttpd unescapes it in place.
 struct RawTarget {

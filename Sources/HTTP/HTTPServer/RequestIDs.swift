@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// Creates random 128-bit ids for requests, many from one call to the kernel.
 final class RequestIDs: Sendable {

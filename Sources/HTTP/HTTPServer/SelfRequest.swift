@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 extension SocketAddress {
   /// Whether an HTTP server at this address answers a request for the path in time, with any response.

@@ -1,5 +1,5 @@
-internal import Base
-internal import HTTPMessages
+import Base
+import HTTPMessages
 
 /// The state that all workers of a server share.
 final class ServerCore: Sendable {

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The metrics of a server, under its name: `coffer_sync_http_requests_total` and its siblings.
 final class ServerMetrics: Sendable {

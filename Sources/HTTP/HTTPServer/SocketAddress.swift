@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// An address to listen at: an IP literal and a port, as in `127.0.0.1:8080`, `[::1]:8080` or `:8080`.
 package struct SocketAddress: Hashable, Sendable {

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// The system's message for an error number.
 func errorText(_ code: Int32) -> String {

@@ -1,4 +1,4 @@
-internal import HTTPMessages
+import HTTPMessages
 
 /// Reads what trusted proxies report about the client.
 struct TrustedProxies: Sendable {

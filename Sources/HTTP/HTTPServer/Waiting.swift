@@ -1,5 +1,5 @@
-internal import Base
-internal import HTTPMessages
+import Base
+import HTTPMessages
 
 /// A pending step of a suspended connection. It ends with the result or the deadline, whichever comes first.
 ///

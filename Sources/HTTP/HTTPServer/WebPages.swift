@@ -1,4 +1,4 @@
-internal import HTTPMessages
+import HTTPMessages
 
 /// The web pages that may use the paths under `/v1/`. Browsers ask before a page sends a request
 /// that no form could send. They show a page the response only if it names the page's origin

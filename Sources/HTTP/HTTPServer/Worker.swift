@@ -1,6 +1,6 @@
-internal import Base
-internal import CMicrohttpd
-internal import Glibc
+import Base
+import CMicrohttpd
+import Glibc
 
 /// A libmicrohttpd daemon and the thread that runs it, fed with accepted sockets.
 ///

@@ -1,5 +1,5 @@
-internal import Base
-internal import Crypto
+import Base
+import Crypto
 
 /// The hashes that a Content-Digest field announces for the body (RFC 9530).
 ///

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The encoding of web forms (https://url.spec.whatwg.org/#application/x-www-form-urlencoded).
 enum FormEncoding {

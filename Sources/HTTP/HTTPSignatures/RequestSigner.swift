@@ -1,6 +1,6 @@
 package import Base
 package import Crypto
-internal import HTTPMessages
+import HTTPMessages
 
 /// Signs requests as this server requires, for the CLI, tests and measurements.
 package struct RequestSigner: Sendable {

@@ -1,4 +1,4 @@
-internal import HTTPMessages
+import HTTPMessages
 
 /// One part of a request that a signature covers: an identifier and its value (RFC 9421, section 2).
 struct SignatureComponent {

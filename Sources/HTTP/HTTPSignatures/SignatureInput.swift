@@ -1,6 +1,6 @@
-internal import Base
-internal import Crypto
-internal import HTTPMessages
+import Base
+import Crypto
+import HTTPMessages
 
 /// The content of the headers Signature-Input and Signature, read but not yet verified.
 struct SignatureInput {

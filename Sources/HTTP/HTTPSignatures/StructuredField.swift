@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The values that structured header fields are made of (RFC 8941, section 3).
 package enum StructuredField {

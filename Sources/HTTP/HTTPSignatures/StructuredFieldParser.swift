@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The reason why a header field is not accepted as a structured field.
 package struct StructuredFieldError: Error, Sendable, Equatable {

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The text of a timestamp, byte by byte: a request has thousands of them.
 enum TimestampText {

@@ -1,9 +1,9 @@
-internal import Accounts
-internal import Archive
-internal import Base
-internal import JSON
-internal import Requests
-internal import Storage
+import Accounts
+import Archive
+import Base
+import JSON
+import Requests
+import Storage
 
 /// Writes an account's logs to an archive: their list, and pages of each one's messages in the order of arrival. It
 /// names neither epochs nor histories, which differ where the account arrives.

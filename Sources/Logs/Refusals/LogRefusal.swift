@@ -1,7 +1,7 @@
-internal import Base
-internal import Endpoints
-internal import HTTPMessages
-internal import JSON
+import Base
+import Endpoints
+import HTTPMessages
+import JSON
 
 /// The refusals of message logs besides those of any request and of any protocol, each for one reason that a client
 /// can act on.

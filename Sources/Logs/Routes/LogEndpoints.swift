@@ -1,10 +1,10 @@
-internal import Accounts
-internal import Base
-internal import Endpoints
-internal import HTTPMessages
-internal import JSON
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Endpoints
+import HTTPMessages
+import JSON
+import Requests
+import Storage
 
 extension AccountRequest {
   func log() throws(LogRefusal) -> Identifier {

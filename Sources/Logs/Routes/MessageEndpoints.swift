@@ -1,10 +1,10 @@
-internal import Accounts
-internal import Base
-internal import Endpoints
-internal import HTTPMessages
-internal import JSON
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Endpoints
+import HTTPMessages
+import JSON
+import Requests
+import Storage
 
 /// `POST /v1/logs/{id}/messages`: appends messages. The same request again appends nothing, so its nonce is not
 /// recorded.

@@ -1,5 +1,5 @@
-internal import Base
-internal import JSON
+import Base
+import JSON
 
 /// The result of appending.
 struct Appended: Sendable {

@@ -1,9 +1,9 @@
-internal import Accounts
-internal import Base
-internal import Crypto
-internal import JSON
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Crypto
+import JSON
+import Requests
+import Storage
 
 /// A device's decision that a snapshot of its own stands for a log's messages from now on.
 struct NewEpoch: Sendable {

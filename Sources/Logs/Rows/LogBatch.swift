@@ -1,6 +1,6 @@
-internal import Base
-internal import JSON
-internal import Requests
+import Base
+import JSON
+import Requests
 
 /// Messages that are appended in one request.
 struct LogBatch: Sendable {

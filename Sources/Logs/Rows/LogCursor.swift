@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// How far a client has read an epoch in the order of arrival, as opaque text.
 ///

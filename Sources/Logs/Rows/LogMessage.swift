@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// A message: when it was made, and its ciphertext.
 struct LogMessage: Sendable, Equatable {

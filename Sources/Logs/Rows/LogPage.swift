@@ -1,7 +1,7 @@
-internal import Accounts
-internal import Base
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Requests
+import Storage
 
 /// Some of a log's messages, in one of two orders.
 struct LogPage: Sendable {

@@ -1,6 +1,6 @@
-internal import Accounts
-internal import Base
-internal import Storage
+import Accounts
+import Base
+import Storage
 
 /// Epochs that have ended, and the deletion of their rows.
 enum LogPurge {

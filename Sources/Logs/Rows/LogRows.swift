@@ -1,5 +1,5 @@
-internal import Base
-internal import Storage
+import Base
+import Storage
 
 /// The messages of an epoch, as rows.
 struct LogRows {

@@ -1,5 +1,5 @@
-internal import Base
-internal import Storage
+import Base
+import Storage
 
 /// The trie of an epoch, in its rows.
 enum LogTrie {

@@ -1,9 +1,9 @@
-internal import Accounts
-internal import Base
-internal import JSON
-internal import Requests
-internal import Storage
-internal import Tiers
+import Accounts
+import Base
+import JSON
+import Requests
+import Storage
+import Tiers
 
 /// What changes a log: its creation, messages, its deletion. Each is charged in its own transaction.
 struct LogWrite {

@@ -1,7 +1,7 @@
 package import Base
-internal import Crypto
-internal import JSON
-internal import Requests
+import Crypto
+import JSON
+import Requests
 package import Storage
 
 /// A log, and its epoch that takes messages.

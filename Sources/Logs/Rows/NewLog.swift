@@ -1,6 +1,6 @@
-internal import Base
-internal import JSON
-internal import Requests
+import Base
+import JSON
+import Requests
 
 /// A log that a client wants to create.
 struct NewLog: Sendable {

@@ -1,7 +1,7 @@
-internal import Billing
-internal import Configuration
-internal import Endpoints
-internal import KnownStores
+import Billing
+import Configuration
+import Endpoints
+import KnownStores
 
 Daemon.takeSignals()
 let configuration = Launch.configuration(of: .billing, .coffer, BillingConfiguration.init)

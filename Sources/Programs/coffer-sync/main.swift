@@ -1,8 +1,8 @@
-internal import Configuration
-internal import Endpoints
-internal import KnownProtocols
-internal import KnownStores
-internal import Sync
+import Configuration
+import Endpoints
+import KnownProtocols
+import KnownStores
+import Sync
 
 Daemon.takeSignals()
 let configuration = Launch.configuration(of: .sync, .coffer, SyncConfiguration.init)

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// Why an archive could not be made or read, in one sentence.
 package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible {

@@ -1,6 +1,6 @@
-internal import Base
-internal import Crypto
-internal import Glibc
+import Base
+import Crypto
+import Glibc
 
 /// A reader of the files in an archive that `ArchiveWriter` made.
 ///

@@ -1,6 +1,6 @@
 package import Base
-internal import Crypto
-internal import Glibc
+import Crypto
+import Glibc
 
 /// A writer of an archive: a tar of files, the last of which is the manifest with the size and the
 /// SHA-256 of each other file. The archive has its name only once it is whole and durable. A writer

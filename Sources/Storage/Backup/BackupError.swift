@@ -1,4 +1,4 @@
-internal import Objects
+import Objects
 
 /// Why a backup could not be made, read or restored, in one sentence.
 package struct BackupError: Error, Equatable, Sendable, CustomStringConvertible {

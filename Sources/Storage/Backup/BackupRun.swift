@@ -1,5 +1,5 @@
 package import Base
-internal import Glibc
+import Glibc
 package import Objects
 package import Storage
 

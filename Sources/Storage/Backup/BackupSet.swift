@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// A directory of backups. Each whole backup is in a directory of its own, named by its time. What
 /// interrupted runs left is there too; only the next run looks at it.

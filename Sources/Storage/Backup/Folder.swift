@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// A directory of a backup, or one that a backup is restored into.
 struct Folder {

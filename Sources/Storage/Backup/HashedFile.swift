@@ -1,7 +1,7 @@
-internal import Base
-internal import Crypto
-internal import Glibc
-internal import Objects
+import Base
+import Crypto
+import Glibc
+import Objects
 
 /// The size of a file's content, and its SHA-256.
 struct HashedFile: Equatable {

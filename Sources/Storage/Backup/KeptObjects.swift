@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// The objects in one backup. A file's name holds the object's id and the SHA-256 of its content.
 struct KeptObjects {

@@ -1,6 +1,6 @@
 package import Base
-internal import Crypto
-internal import Glibc
+import Crypto
+import Glibc
 
 /// The contents of a backup, one line for each. It is written last, so a backup with a manifest is whole.
 ///

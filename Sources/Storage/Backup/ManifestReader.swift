@@ -1,6 +1,6 @@
-internal import Base
-internal import Crypto
-internal import Glibc
+import Base
+import Crypto
+import Glibc
 
 /// A reader of a manifest of any length, line by line.
 ///

@@ -1,5 +1,5 @@
-internal import Base
-internal import Storage
+import Base
+import Storage
 
 /// The objects that documents and their versions need, as rows name them, read page by page in short snapshots.
 ///

@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// PostgreSQL's own programs, which dump its databases and load them.
 enum PostgresTools {

@@ -1,6 +1,6 @@
 package import Base
-internal import Glibc
-internal import Migrations
+import Glibc
+import Migrations
 package import Objects
 package import Storage
 

@@ -1,5 +1,5 @@
-internal import Base
-internal import Crypto
+import Base
+import Crypto
 
 /// A directory to restore into for inspection.
 package enum ScratchFolder {

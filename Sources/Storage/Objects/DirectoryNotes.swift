@@ -1,5 +1,5 @@
 package import Base
-internal import Glibc
+import Glibc
 
 /// The small files that say whose objects the directory has.
 extension DirectoryStore {

@@ -1,5 +1,5 @@
 package import Base
-internal import Glibc
+import Glibc
 
 /// A hold that the kernel ends with its process.
 private final class DirectoryHold: ObjectHold {

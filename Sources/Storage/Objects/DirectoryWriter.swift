@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// An upload to a directory, in `tmp/` until it is finished.
 final class DirectoryWriter: ResumableWriter {

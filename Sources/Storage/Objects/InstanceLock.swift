@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// A locked file by which other processes that share a directory know that this process runs.
 ///

@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 extension StoredObject {
   /// The most that is in memory at once.

@@ -1,6 +1,6 @@
 package import Base
-internal import CPostgres
-internal import Glibc
+import CPostgres
+import Glibc
 
 /// One connection to PostgreSQL with its prepared statements, for one thread at a time.
 ///

@@ -1,4 +1,4 @@
-internal import CPostgres
+import CPostgres
 
 /// A bound value with its explicit type, in PostgreSQL's binary format.
 package struct PostgresParameter: Sendable {

@@ -1,4 +1,4 @@
-internal import CPostgres
+import CPostgres
 
 /// The whole answer to one statement, freed with its last reference.
 @safe

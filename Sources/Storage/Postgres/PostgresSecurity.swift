@@ -1,6 +1,6 @@
 package import Base
-internal import CPostgres
-internal import Glibc
+import CPostgres
+import Glibc
 
 /// The security of a connection if neither the URL nor the environment sets it.
 ///

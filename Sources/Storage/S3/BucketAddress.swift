@@ -1,5 +1,5 @@
-internal import Base
-internal import HTTPClient
+import Base
+import HTTPClient
 
 /// Where a bucket is, and the part of it that is Coffer's.
 package struct BucketAddress: Sendable, Equatable {

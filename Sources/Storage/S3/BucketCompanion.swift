@@ -1,6 +1,6 @@
-internal import HTTPClient
-internal import HTTPMessages
-internal import Objects
+import HTTPClient
+import HTTPMessages
+import Objects
 
 extension BucketStore {
   private static let companion = "companion"

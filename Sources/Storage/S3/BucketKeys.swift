@@ -1,5 +1,5 @@
 package import Base
-internal import Glibc
+import Glibc
 
 /// What proves to an S3 service who asks.
 package struct BucketKeys: Sendable {

@@ -1,5 +1,5 @@
-internal import Base
-internal import Objects
+import Base
+import Objects
 
 /// A small object that is written again and again, by which others know that this process runs.
 ///

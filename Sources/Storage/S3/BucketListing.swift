@@ -1,6 +1,6 @@
-internal import Base
-internal import Objects
-internal import XML
+import Base
+import Objects
+import XML
 
 extension BucketClient {
   /// Every object whose key begins with `folder`: its name after the last slash, its size, when it was written, and

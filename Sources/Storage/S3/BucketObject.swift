@@ -1,7 +1,7 @@
-internal import Base
-internal import HTTPClient
-internal import HTTPMessages
-internal import Objects
+import Base
+import HTTPClient
+import HTTPMessages
+import Objects
 
 /// An object of a bucket, read by ranges. It never changes under its key.
 struct BucketObject: DistantObject {

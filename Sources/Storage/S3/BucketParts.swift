@@ -1,9 +1,9 @@
-internal import Base
-internal import Crypto
-internal import HTTPClient
-internal import HTTPMessages
-internal import Objects
-internal import XML
+import Base
+import Crypto
+import HTTPClient
+import HTTPMessages
+import Objects
+import XML
 
 /// Uploads in parts.
 extension BucketClient {

@@ -1,5 +1,5 @@
-internal import Base
-internal import Objects
+import Base
+import Objects
 
 /// Which processes that share the bucket run, as of the last look.
 ///

@@ -1,8 +1,8 @@
-internal import Base
-internal import Crypto
-internal import HTTPClient
-internal import HTTPMessages
-internal import Objects
+import Base
+import Crypto
+import HTTPClient
+import HTTPMessages
+import Objects
 
 /// What a service does, found by trying before anything depends on it. Nothing is assumed by its name.
 enum BucketProbe {

@@ -1,5 +1,5 @@
-internal import Base
-internal import Objects
+import Base
+import Objects
 
 /// What a bucket has of an unfinished object, as its upload's row keeps it: 17 bytes for each part of 8 MiB.
 ///

@@ -1,5 +1,5 @@
 package import Base
-internal import Crypto
+import Crypto
 
 /// AWS Signature Version 4, in headers or in the query.
 ///

@@ -1,7 +1,7 @@
-internal import Base
-internal import HTTPClient
-internal import HTTPMessages
-internal import Objects
+import Base
+import HTTPClient
+import HTTPMessages
+import Objects
 
 /// An object store in a bucket of an S3 service, with the names that a directory has: `ab/cd/<key>`, `tmp/`,
 /// `instances/`, `holds/` and `history`.

@@ -1,5 +1,5 @@
-internal import Base
-internal import Objects
+import Base
+import Objects
 
 /// An upload to a bucket as its writer knows it: what the bucket has, and what waits here to be sent.
 struct BucketUpload {

@@ -1,7 +1,7 @@
-internal import Base
-internal import HTTPClient
-internal import HTTPMessages
-internal import Objects
+import Base
+import HTTPClient
+import HTTPMessages
+import Objects
 
 /// An upload to a bucket. Its bytes wait in temporary files of this machine, so that the connection that brings them
 /// never waits for the network, and no memory is needed. Each part that is whole is sent by the store's pool while

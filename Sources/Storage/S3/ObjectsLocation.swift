@@ -1,4 +1,4 @@
-internal import Objects
+import Objects
 
 /// Where large contents are stored.
 package enum ObjectsLocation: Sendable, Equatable {

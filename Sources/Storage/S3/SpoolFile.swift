@@ -1,7 +1,7 @@
-internal import Base
-internal import Crypto
-internal import Glibc
-internal import Objects
+import Base
+import Crypto
+import Glibc
+import Objects
 
 /// A file without a name, in TMPDIR or /var/tmp. It goes with the process. One thread at a time may write.
 final class SpoolFile {

@@ -1,6 +1,6 @@
 package import Base
-internal import CSQLite
-internal import Glibc
+import CSQLite
+import Glibc
 
 /// One connection to SQLite with its statement cache, for one thread at a time.
 ///

@@ -1,4 +1,4 @@
-internal import CSQLite
+import CSQLite
 
 /// Copies a file as a connection's open transaction sees it, while other connections write
 /// (https://sqlite.org/c3ref/backup_finish.html).

@@ -1,4 +1,4 @@
-internal import CSQLite
+import CSQLite
 
 /// An error of SQLite.
 ///

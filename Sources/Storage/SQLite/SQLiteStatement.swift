@@ -1,5 +1,5 @@
-internal import CSQLite
-internal import Glibc
+import CSQLite
+import Glibc
 
 /// One prepared statement of one connection, positioned on a row while it is stepped.
 ///

@@ -1,6 +1,6 @@
 package import Base
-internal import Glibc
-internal import Postgres
+import Glibc
+import Postgres
 
 /// Both schemas of the database, open for writing one and reading both.
 ///

@@ -1,5 +1,5 @@
-internal import Glibc
-internal import SQLite
+import Glibc
+import SQLite
 
 /// A copy of both SQLite files as of one moment, taken while programs continue to use them.
 ///

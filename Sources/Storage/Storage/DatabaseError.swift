@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Why the database did not do what was requested. None of the texts holds a value or a secret.
 ///

@@ -1,5 +1,5 @@
-internal import Glibc
-internal import SQLite
+import Glibc
+import SQLite
 
 /// The SQLite files for an operator: their sizes, whether they are whole, and who may read them.
 package struct DatabaseFiles: Sendable {

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The work that a database did for its callers: a measure of load that is the same on a busy machine.
 package struct DatabaseWork: Equatable, Sendable {

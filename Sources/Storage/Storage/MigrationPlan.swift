@@ -1,4 +1,4 @@
-internal import Crypto
+import Crypto
 package import Migrations
 
 /// The migrations that one schema still needs, after a check of those that were applied.

@@ -1,5 +1,5 @@
-internal import Base
-internal import Migrations
+import Base
+import Migrations
 
 /// The engine-specific part of creating schemas and bringing them up to date.
 protocol MigrationSite {

@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// An audit of files in a store that belong to another user, so that its servers cannot read or change them.
 ///

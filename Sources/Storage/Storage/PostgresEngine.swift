@@ -1,5 +1,5 @@
-internal import Base
-internal import Postgres
+import Base
+import Postgres
 
 /// The engine for installations that outgrow one machine: a pool that reads and a pool that writes.
 ///

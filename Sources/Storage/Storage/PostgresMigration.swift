@@ -1,6 +1,6 @@
-internal import Base
-internal import Glibc
-internal import Postgres
+import Base
+import Glibc
+import Postgres
 
 /// Both PostgreSQL schemas, for the migrator.
 ///

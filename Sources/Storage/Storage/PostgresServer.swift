@@ -1,5 +1,5 @@
-internal import Base
-internal import Postgres
+import Base
+import Postgres
 
 /// The settings for connections to the server: the secret, the bounds and the session's settings.
 struct PostgresServer: Sendable {

@@ -1,4 +1,4 @@
-internal import Postgres
+import Postgres
 
 /// Snapshots of both schemas of the PostgreSQL database.
 struct PostgresSnapshots: Snapshots {

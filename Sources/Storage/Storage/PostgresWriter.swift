@@ -1,6 +1,6 @@
-internal import Base
-internal import Glibc
-internal import Postgres
+import Base
+import Glibc
+import Postgres
 
 /// The threads that write to PostgreSQL, each with its own connection, one transaction per write.
 ///

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The engine-specific part of a connection that reads.
 protocol Snapshots: Sendable {

@@ -1,5 +1,5 @@
-internal import Base
-internal import SQLite
+import Base
+import SQLite
 
 /// The thread that copies the write-ahead log into the file, so that commits need not.
 ///

@@ -1,5 +1,5 @@
-internal import Base
-internal import SQLite
+import Base
+import SQLite
 
 /// The embedded engine: two files in a directory, one writer thread, many readers.
 final class SQLiteEngine: Engine {

@@ -1,5 +1,5 @@
 package import Base
-internal import Glibc
+import Glibc
 package import SQLite
 
 /// The directory with `sync.db` and `billing.db`, and the connections to them.

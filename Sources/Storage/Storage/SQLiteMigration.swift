@@ -1,5 +1,5 @@
-internal import Base
-internal import SQLite
+import Base
+import SQLite
 
 /// Both SQLite files, for the migrator.
 struct SQLiteMigration: MigrationSite {

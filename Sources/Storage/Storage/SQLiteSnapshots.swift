@@ -1,5 +1,5 @@
-internal import Base
-internal import SQLite
+import Base
+import SQLite
 
 /// Snapshots of both SQLite files as of one moment.
 struct SQLiteSnapshots: Snapshots {

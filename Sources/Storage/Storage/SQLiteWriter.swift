@@ -1,5 +1,5 @@
-internal import Base
-internal import SQLite
+import Base
+import SQLite
 
 /// The one thread that writes the program's own file, batch after batch.
 final class SQLiteWriter: Sendable {

@@ -1,5 +1,5 @@
-internal import Migrations
-internal import SQLite
+import Migrations
+import SQLite
 
 /// The tables and unique indexes of a schema, by name. If one is missing, statements fail, or there
 /// may be two rows instead of one.

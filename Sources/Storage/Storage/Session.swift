@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The operations that a transaction needs from a connection of either engine.
 package protocol EngineConnection: AnyObject {

@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// The lock file that lets one program at a time create and migrate the SQLite files.
 ///

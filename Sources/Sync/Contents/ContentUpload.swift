@@ -1,13 +1,13 @@
-internal import Accounts
-internal import Base
-internal import Crypto
-internal import Endpoints
-internal import HTTPMessages
-internal import HTTPServer
-internal import HTTPSignatures
-internal import Objects
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Crypto
+import Endpoints
+import HTTPMessages
+import HTTPServer
+import HTTPSignatures
+import Objects
+import Requests
+import Storage
 
 /// An upload of large content: reserved, written to an object while it is hashed, then committed.
 struct ContentUpload: Sendable {

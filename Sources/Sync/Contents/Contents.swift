@@ -1,12 +1,12 @@
-internal import Accounts
-internal import Base
-internal import Crypto
-internal import HTTPMessages
-internal import HTTPSignatures
-internal import JSON
-internal import Requests
-internal import Storage
-internal import Tiers
+import Accounts
+import Base
+import Crypto
+import HTTPMessages
+import HTTPSignatures
+import JSON
+import Requests
+import Storage
+import Tiers
 
 /// Reads and replaces the content of documents.
 enum Contents {

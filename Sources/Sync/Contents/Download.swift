@@ -1,7 +1,7 @@
-internal import Base
-internal import HTTPMessages
-internal import Objects
-internal import Storage
+import Base
+import HTTPMessages
+import Objects
+import Storage
 
 /// An object of another machine, whose blocks the pool fetches.
 private struct FetchedObject: BlockSource {

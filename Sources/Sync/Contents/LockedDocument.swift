@@ -1,7 +1,7 @@
-internal import Accounts
-internal import Base
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Requests
+import Storage
 
 /// A document to write, and the rows of the caller, of the owner who is charged, and of everyone
 /// who will see the change.

@@ -1,4 +1,4 @@
-internal import Accounts
+import Accounts
 package import Base
 package import Storage
 package import Tiers

@@ -1,8 +1,8 @@
-internal import Accounts
-internal import Base
-internal import Requests
-internal import Storage
-internal import Tiers
+import Accounts
+import Base
+import Requests
+import Storage
+import Tiers
 
 /// What one write of content does to the owner's usage and versions.
 struct Replacement {

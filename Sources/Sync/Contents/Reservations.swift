@@ -1,10 +1,10 @@
-internal import Accounts
-internal import Base
-internal import Crypto
-internal import HTTPSignatures
-internal import Requests
-internal import Storage
-internal import Tiers
+import Accounts
+import Base
+import Crypto
+import HTTPSignatures
+import Requests
+import Storage
+import Tiers
 
 /// Protects objects between their first byte and the transaction that makes them visible.
 ///

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// This process's uploads under way, each by a key of its own.
 final class UploadsUnderWay<Attempt: AnyObject & Sendable>: Sendable {

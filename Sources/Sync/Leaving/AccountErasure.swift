@@ -1,6 +1,6 @@
-internal import Accounts
-internal import Base
-internal import Storage
+import Accounts
+import Base
+import Storage
 
 /// Erases accounts when they are due, one slice a transaction, in an order that a crash can repeat
 /// safely. First the account's keys go, then what each protocol keeps, then the rest.

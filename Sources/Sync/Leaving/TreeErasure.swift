@@ -1,6 +1,6 @@
-internal import Accounts
-internal import Base
-internal import Storage
+import Accounts
+import Base
+import Storage
 
 /// The file tree's part of an account's erasure: what it shared ends first, then what it saw, then its files.
 enum TreeErasure {

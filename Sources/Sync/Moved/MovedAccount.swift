@@ -1,10 +1,10 @@
 package import Accounts
 package import Base
-internal import Crypto
+import Crypto
 package import JSON
-internal import Requests
+import Requests
 package import Storage
-internal import Tiers
+import Tiers
 
 /// An account that moves from one Coffer to another: its row and its keys, with their signatures of
 /// each other.

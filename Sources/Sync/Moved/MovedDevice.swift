@@ -1,9 +1,9 @@
 package import Accounts
 package import Base
-internal import Crypto
-internal import JSON
-internal import Requests
-internal import Storage
+import Crypto
+import JSON
+import Requests
+import Storage
 
 extension Device {
   /// Everything kept of the key.

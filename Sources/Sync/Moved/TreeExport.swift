@@ -1,8 +1,8 @@
-internal import Accounts
-internal import Archive
-internal import Base
-internal import JSON
-internal import Storage
+import Accounts
+import Archive
+import Base
+import JSON
+import Storage
 
 /// Writes a file tree to an archive: pages of records, then small contents. Large contents follow later.
 package enum TreeExport {

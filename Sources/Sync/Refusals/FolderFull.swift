@@ -1,6 +1,6 @@
-internal import Base
-internal import HTTPMessages
-internal import JSON
+import Base
+import HTTPMessages
+import JSON
 
 /// A write that would leave a folder above its cap and fuller than before.
 package struct FolderFull: Equatable, Sendable {

@@ -1,7 +1,7 @@
 package import Base
-internal import Endpoints
+import Endpoints
 package import HTTPMessages
-internal import JSON
+import JSON
 
 /// The refusals of the document sync API besides those of any request (`RequestRefusal`) and of any protocol
 /// (`AccountRefusal`), each for one reason that a client can act on.

@@ -1,5 +1,5 @@
-internal import HTTPMessages
-internal import JSON
+import HTTPMessages
+import JSON
 
 extension Refusal {
   /// The problem of a refusal that concerns resumable uploads.

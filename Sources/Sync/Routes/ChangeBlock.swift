@@ -1,10 +1,10 @@
-internal import Accounts
-internal import Base
-internal import Endpoints
-internal import HTTPMessages
-internal import HTTPServer
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Endpoints
+import HTTPMessages
+import HTTPServer
+import Requests
+import Storage
 
 /// `PUT /v1/blocks/{account}`: refuses that account's invitations from now on. Takes no body.
 /// `DELETE /v1/blocks/{account}`: accepts its invitations again.

@@ -1,10 +1,10 @@
-internal import Accounts
-internal import Base
-internal import Endpoints
-internal import HTTPMessages
-internal import HTTPServer
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Endpoints
+import HTTPMessages
+import HTTPServer
+import Requests
+import Storage
 
 /// `DELETE /v1/sessions/{id}`: ends a session by its id, or the caller's own (`current`).
 struct DeleteSession: SyncWrite {

@@ -1,10 +1,10 @@
-internal import Accounts
-internal import Base
-internal import Endpoints
-internal import HTTPMessages
-internal import HTTPServer
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Endpoints
+import HTTPMessages
+import HTTPServer
+import Requests
+import Storage
 
 /// `GET /v1/files/{id}/content?version=<n>`: the content or a range of it, with its version as entity tag. Without
 /// `version` it is the latest.

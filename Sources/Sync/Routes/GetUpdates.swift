@@ -1,9 +1,9 @@
-internal import Accounts
-internal import Base
-internal import Endpoints
-internal import HTTPMessages
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Endpoints
+import HTTPMessages
+import Requests
+import Storage
 
 /// `GET /v1/updates?since=<cursor>&limit=<n>`: the changes since the cursor.
 struct GetUpdates: SyncRead {

@@ -1,5 +1,5 @@
-internal import Base
-internal import Requests
+import Base
+import Requests
 
 /// A page of a list that begins with the newest: `before` and `limit` of a query. Other names are ignored.
 struct NewestFirst {

@@ -1,14 +1,14 @@
-internal import Accounts
-internal import Base
-internal import Configuration
-internal import Crypto
-internal import Endpoints
-internal import HTTPMessages
-internal import HTTPServer
-internal import HTTPSignatures
-internal import JSON
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Configuration
+import Crypto
+import Endpoints
+import HTTPMessages
+import HTTPServer
+import HTTPSignatures
+import JSON
+import Requests
+import Storage
 
 /// `POST /v1/accounts`: registers the key that signs the request, if the operator allows it.
 struct PostAccounts: SyncWrite {

@@ -1,13 +1,13 @@
-internal import Accounts
-internal import Base
-internal import Crypto
-internal import Endpoints
-internal import HTTPMessages
-internal import HTTPServer
-internal import HTTPSignatures
-internal import JSON
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Crypto
+import Endpoints
+import HTTPMessages
+import HTTPServer
+import HTTPSignatures
+import JSON
+import Requests
+import Storage
 
 /// `POST /v1/devices`: authorizes another key for the account. Both that key and the key that signs
 /// the request have signed the statement.

@@ -1,11 +1,11 @@
-internal import Accounts
-internal import Base
-internal import Endpoints
-internal import HTTPMessages
-internal import HTTPServer
-internal import HTTPSignatures
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Endpoints
+import HTTPMessages
+import HTTPServer
+import HTTPSignatures
+import Requests
+import Storage
 
 /// `POST /v1/files`: changes files and shares, all or none.
 ///

@@ -1,11 +1,11 @@
-internal import Accounts
-internal import Base
-internal import Endpoints
-internal import HTTPMessages
-internal import HTTPServer
-internal import JSON
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Endpoints
+import HTTPMessages
+import HTTPServer
+import JSON
+import Requests
+import Storage
 
 /// `POST /v1/files/{id}/restore`: makes an earlier version the content again, if the document is at the version in
 /// If-Match.

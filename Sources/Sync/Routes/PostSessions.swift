@@ -1,10 +1,10 @@
-internal import Accounts
-internal import Base
-internal import Endpoints
-internal import HTTPMessages
-internal import HTTPServer
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Endpoints
+import HTTPMessages
+import HTTPServer
+import Requests
+import Storage
 
 /// `POST /v1/sessions`: a bearer token for an hour. Takes no body. Each request is answered once.
 struct PostSessions: SyncWrite {

@@ -1,10 +1,10 @@
-internal import Accounts
-internal import Base
-internal import Endpoints
-internal import HTTPMessages
-internal import HTTPServer
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Endpoints
+import HTTPMessages
+import HTTPServer
+import Requests
+import Storage
 
 /// `PUT /v1/files/{id}/content`: replaces a document's content if it is at the version in If-Match.
 /// Small content stays in memory; large content goes through an object.

@@ -1,12 +1,12 @@
-internal import Accounts
-internal import Base
-internal import Endpoints
-internal import HTTPMessages
-internal import HTTPServer
-internal import HTTPSignatures
-internal import JSON
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Endpoints
+import HTTPMessages
+import HTTPServer
+import HTTPSignatures
+import JSON
+import Requests
+import Storage
 
 /// `PUT /v1/account/history`: chooses whether the versions of documents make room for writes that do not fit.
 struct PutHistory: SyncWrite {

@@ -1,11 +1,11 @@
-internal import Accounts
-internal import Base
-internal import Endpoints
-internal import HTTPMessages
-internal import HTTPServer
-internal import Objects
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Endpoints
+import HTTPMessages
+import HTTPServer
+import Objects
+import Requests
+import Storage
 
 /// Content that is reserved, streamed to an object and committed; see `PutContent`.
 struct PutLargeContent: Upload {

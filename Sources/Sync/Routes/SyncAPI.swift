@@ -1,11 +1,11 @@
 package import Accounts
 package import Base
 package import Configuration
-internal import Endpoints
-internal import HTTPMessages
+import Endpoints
+import HTTPMessages
 package import HTTPServer
 package import Objects
-internal import OpenAPI
+import OpenAPI
 package import Requests
 package import Storage
 package import Tiers

@@ -1,11 +1,11 @@
-internal import Accounts
-internal import Base
-internal import Endpoints
-internal import HTTPMessages
-internal import JSON
-internal import Requests
-internal import Storage
-internal import Tiers
+import Accounts
+import Base
+import Endpoints
+import HTTPMessages
+import JSON
+import Requests
+import Storage
+import Tiers
 
 /// `GET /v1/trash?before=<number>&limit=<n>`: the deleted files that are kept for the caller, latest first.
 struct GetTrash: SyncRead {

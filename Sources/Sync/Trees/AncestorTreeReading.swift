@@ -1,6 +1,6 @@
-internal import Base
-internal import Requests
-internal import Storage
+import Base
+import Requests
+import Storage
 
 /// Reads chains of parents.
 extension AncestorTree {

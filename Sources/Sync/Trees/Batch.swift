@@ -1,7 +1,7 @@
 package import Base
-internal import Crypto
-internal import JSON
-internal import Requests
+import Crypto
+import JSON
+import Requests
 
 /// Changes of files and shares that take effect together or not at all.
 package struct Batch: Sendable {

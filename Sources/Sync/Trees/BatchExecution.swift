@@ -1,9 +1,9 @@
-internal import Accounts
-internal import Base
-internal import Endpoints
-internal import Requests
-internal import Storage
-internal import Tiers
+import Accounts
+import Base
+import Endpoints
+import Requests
+import Storage
+import Tiers
 
 /// Carries out a batch: judges it in a snapshot, locks the accounts involved, and writes everything.
 struct BatchExecution: Sendable {

@@ -1,7 +1,7 @@
-internal import Accounts
-internal import Base
-internal import Storage
-internal import Tiers
+import Accounts
+import Base
+import Storage
+import Tiers
 
 /// Reads everything that the rules can need for a batch, in statements about many rows each.
 /// Nothing is read twice, except a few levels of parents where chains meet.

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Judges a batch by the tree it would leave behind, and names a rule for every change that breaks one.
 ///

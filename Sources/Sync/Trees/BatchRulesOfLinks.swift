@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The rules for the places and targets of links.
 extension BatchRules {

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The rules for sharing files.
 extension BatchRules {

@@ -1,8 +1,8 @@
-internal import Accounts
-internal import Base
-internal import JSON
-internal import Storage
-internal import Tiers
+import Accounts
+import Base
+import JSON
+import Storage
+import Tiers
 
 /// Writes the plan of a batch under the locks of all accounts involved.
 struct BatchWriter {

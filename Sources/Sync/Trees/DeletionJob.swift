@@ -1,6 +1,6 @@
-internal import Accounts
-internal import Base
-internal import Storage
+import Accounts
+import Base
+import Storage
 
 /// A deleted folder with live children still to be marked, or a deleted document with versions.
 ///

@@ -1,6 +1,6 @@
-internal import Accounts
-internal import Base
-internal import Storage
+import Accounts
+import Base
+import Storage
 
 /// Marks everything below deleted folders as deleted, a slice at a time, and deletes the versions of deleted
 /// documents.

@@ -1,7 +1,7 @@
 package import Base
-internal import JSON
-internal import Requests
-internal import Storage
+import JSON
+import Requests
+import Storage
 
 /// The server's record of one file: structure and sizes, never a plaintext name or content.
 package struct FileRecord: Sendable {

@@ -1,7 +1,7 @@
-internal import Accounts
+import Accounts
 package import Base
 package import Storage
-internal import Tiers
+import Tiers
 
 /// How many bytes a folder may hold, as its owner set it, so that whoever may write into it cannot use up the owner's
 /// room.

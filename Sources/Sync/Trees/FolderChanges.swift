@@ -1,5 +1,5 @@
-internal import Base
-internal import Storage
+import Base
+import Storage
 
 /// What a write changes in the capped folders of one owner.
 struct FolderChanges {

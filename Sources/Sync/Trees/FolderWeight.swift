@@ -1,5 +1,5 @@
-internal import Base
-internal import Storage
+import Base
+import Storage
 
 /// What an owner is charged for below a folder, or for one file with everything below it.
 struct FolderWeight {

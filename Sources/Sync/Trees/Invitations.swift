@@ -1,7 +1,7 @@
-internal import Accounts
-internal import Base
-internal import Storage
-internal import Tiers
+import Accounts
+import Base
+import Storage
+import Tiers
 
 /// Invitations by limited accounts: sent and received in a day (UTC), and unanswered.
 enum Invitations {

@@ -1,7 +1,7 @@
-internal import Base
-internal import Crypto
-internal import JSON
-internal import Requests
+import Base
+import Crypto
+import JSON
+import Requests
 
 /// Where and under which name a deleted file comes back, if not as it was.
 ///

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The tree as it is, and as a batch would leave it.
 ///

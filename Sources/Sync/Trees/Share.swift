@@ -1,7 +1,7 @@
-internal import Base
-internal import JSON
-internal import Requests
-internal import Storage
+import Base
+import JSON
+import Requests
+import Storage
 
 /// An account's access to another owner's file and, once accepted, to everything below it.
 package struct Share: Sendable {

@@ -1,6 +1,6 @@
 package import Base
-internal import JSON
-internal import Requests
+import JSON
+import Requests
 
 extension FileRecord {
   /// An author's statement of a file's record. The author signs its canonical form.

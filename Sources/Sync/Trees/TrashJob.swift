@@ -1,6 +1,6 @@
-internal import Accounts
-internal import Base
-internal import Storage
+import Accounts
+import Base
+import Storage
 
 /// Empties or restores what a trash entry holds, one slice a transaction.
 struct TrashJob {

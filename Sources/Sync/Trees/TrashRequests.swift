@@ -1,7 +1,7 @@
-internal import Accounts
+import Accounts
 package import Base
-internal import HTTPMessages
-internal import Requests
+import HTTPMessages
+import Requests
 package import Storage
 
 /// What an owner, or an operator for it, has done with its trash. The owner's row must be locked.

@@ -1,8 +1,8 @@
-internal import Accounts
-internal import Base
-internal import Crypto
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Crypto
+import Requests
+import Storage
 
 /// The accounts' views of owners' trees, and when one must be read again.
 extension Visibility {

@@ -1,6 +1,6 @@
-internal import Accounts
-internal import Base
-internal import Storage
+import Accounts
+import Base
+import Storage
 
 /// Keeps the accounts' updates in step with what they may see of others' trees.
 ///

@@ -1,4 +1,4 @@
-internal import Storage
+import Storage
 
 /// The work that a batch may cause in the database, in statements and in rows read and changed.
 /// Each takes a few microseconds, so some 50 ms under the locks.

@@ -1,5 +1,5 @@
-internal import Base
-internal import Crypto
+import Base
+import Crypto
 
 /// How far a client has read its own sequence and those of the trees it sees, as opaque text.
 ///

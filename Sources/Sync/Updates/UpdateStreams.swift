@@ -1,6 +1,6 @@
-internal import Base
-internal import JSON
-internal import Storage
+import Base
+import JSON
+import Storage
 
 /// An account's own sequence: its files, and its shares in others' trees.
 struct OwnStream {

@@ -1,8 +1,8 @@
-internal import Accounts
-internal import Base
-internal import JSON
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import JSON
+import Requests
+import Storage
 
 /// Sends a client the changes since its last request, in pages, without gaps.
 enum Updates {

@@ -1,6 +1,6 @@
-internal import Accounts
-internal import Base
-internal import Storage
+import Accounts
+import Base
+import Storage
 
 /// Counts what capped folders hold, if that is more than one write counts.
 ///

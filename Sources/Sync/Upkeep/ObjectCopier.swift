@@ -1,7 +1,7 @@
-internal import Base
-internal import Crypto
-internal import Objects
-internal import Storage
+import Base
+import Crypto
+import Objects
+import Storage
 
 /// Copies single objects from `also` to `main`, beside servers and collectors. Any thread may call it.
 final class ObjectCopier: Sendable {

@@ -1,6 +1,6 @@
-internal import Base
-internal import Objects
-internal import Storage
+import Base
+import Objects
+import Storage
 
 /// The rows that name objects.
 struct ObjectRows {

@@ -1,6 +1,6 @@
-internal import Accounts
-internal import Base
-internal import Storage
+import Accounts
+import Base
+import Storage
 
 /// Forgets deletions that every client has seen, or is too old to be sent.
 enum Pruning {

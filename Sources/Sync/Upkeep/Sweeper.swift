@@ -1,7 +1,7 @@
 package import Accounts
-internal import Base
-internal import Objects
-internal import Storage
+import Base
+import Objects
+import Storage
 
 /// Removes expired data: nonces, sessions, reservations, unused objects, uploads interrupted by a
 /// crash, accounts that are due for erasure, and what each protocol has to clear away.

@@ -1,4 +1,4 @@
-internal import Accounts
+import Accounts
 package import Base
 package import JSON
 package import Storage

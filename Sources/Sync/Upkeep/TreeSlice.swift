@@ -1,7 +1,7 @@
-internal import Base
-internal import Crypto
-internal import Objects
-internal import Storage
+import Base
+import Crypto
+import Objects
+import Storage
 
 /// Some files of one account in one snapshot, with everything that the rules of trees need.
 struct TreeSlice {

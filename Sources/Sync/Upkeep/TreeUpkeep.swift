@@ -1,7 +1,7 @@
 package import Accounts
-internal import Base
-internal import Storage
-internal import Tiers
+import Base
+import Storage
+import Tiers
 
 /// Clears away what file trees leave behind: everything below deleted folders, versions and trash that are no longer kept,
 /// and changes too old for any client's cursor.

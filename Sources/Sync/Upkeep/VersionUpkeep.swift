@@ -1,7 +1,7 @@
-internal import Accounts
-internal import Base
-internal import Storage
-internal import Tiers
+import Accounts
+import Base
+import Storage
+import Tiers
 
 /// Deletes the versions and the trash that an owner's plan keeps no longer, or that make room for newer content.
 ///

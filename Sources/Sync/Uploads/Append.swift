@@ -1,11 +1,11 @@
-internal import Accounts
-internal import Base
-internal import Crypto
-internal import HTTPServer
-internal import HTTPSignatures
-internal import Objects
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Crypto
+import HTTPServer
+import HTTPSignatures
+import Objects
+import Requests
+import Storage
 
 /// One request's bytes on their way into a resumable upload.
 ///

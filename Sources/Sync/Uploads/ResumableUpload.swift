@@ -1,10 +1,10 @@
-internal import Accounts
-internal import Base
-internal import Crypto
-internal import HTTPMessages
-internal import Objects
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Crypto
+import HTTPMessages
+import Objects
+import Requests
+import Storage
 
 /// The row of a resumable upload: what its creating request asked for, and how far it is.
 struct ResumableUpload: Sendable {

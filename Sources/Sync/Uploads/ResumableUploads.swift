@@ -1,12 +1,12 @@
-internal import Accounts
-internal import Base
-internal import Endpoints
-internal import HTTPMessages
-internal import HTTPServer
-internal import HTTPSignatures
-internal import Objects
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Endpoints
+import HTTPMessages
+import HTTPServer
+import HTTPSignatures
+import Objects
+import Requests
+import Storage
 
 /// Uploads of content that survive a broken connection, and the program.
 ///

@@ -1,9 +1,9 @@
-internal import Accounts
-internal import Base
-internal import Endpoints
-internal import HTTPMessages
-internal import Requests
-internal import Storage
+import Accounts
+import Base
+import Endpoints
+import HTTPMessages
+import Requests
+import Storage
 
 /// The end of a request that appended, and of the upload with its last byte.
 extension ResumableUploads {

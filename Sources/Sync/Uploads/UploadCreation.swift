@@ -1,14 +1,14 @@
-internal import Accounts
-internal import Base
-internal import Crypto
-internal import Endpoints
-internal import HTTPMessages
-internal import HTTPServer
-internal import HTTPSignatures
-internal import Objects
-internal import Requests
-internal import Storage
-internal import Tiers
+import Accounts
+import Base
+import Crypto
+import Endpoints
+import HTTPMessages
+import HTTPServer
+import HTTPSignatures
+import Objects
+import Requests
+import Storage
+import Tiers
 
 /// What a request that creates an upload announces of the whole content.
 private struct AnnouncedContent: Sendable {

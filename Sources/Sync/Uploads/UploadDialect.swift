@@ -1,5 +1,5 @@
-internal import Base
-internal import HTTPMessages
+import Base
+import HTTPMessages
 
 /// A protocol of resumable uploads that clients speak: tus 1.0.0, or a version of
 /// draft-ietf-httpbis-resumable-upload. They share all rules but names and statuses.

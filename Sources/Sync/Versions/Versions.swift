@@ -1,6 +1,6 @@
-internal import Accounts
+import Accounts
 package import Base
-internal import JSON
+import JSON
 package import Storage
 package import Tiers
 

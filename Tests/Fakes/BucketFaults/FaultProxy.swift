@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// A proxy before an S3 service that does to chosen requests what networks and services do now and then.
 ///

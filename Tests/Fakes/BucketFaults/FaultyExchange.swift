@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// One request and its answer, on a thread of its own.
 struct FaultyExchange {

@@ -1,5 +1,5 @@
-internal import Base
-internal import SeededRandom
+import Base
+import SeededRandom
 
 /// The App Store as a value: its subscriptions, notifications and sales oracle at one time.
 ///

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The steps that happen by themselves: renewals, failures, grace and ends.
 extension AppStoreWorld {

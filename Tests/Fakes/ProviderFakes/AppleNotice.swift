@@ -1,5 +1,5 @@
-internal import Base
-internal import JSON
+import Base
+import JSON
 
 /// One notification with its content; it is signed when it is sent.
 struct AppleNotice: Sendable {

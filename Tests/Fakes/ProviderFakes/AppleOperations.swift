@@ -1,5 +1,5 @@
 package import Base
-internal import JSON
+import JSON
 
 /// The operations of customers, banks and the seller. A subscription is named by its original transaction's
 /// id.

@@ -1,5 +1,5 @@
-internal import Base
-internal import JSON
+import Base
+import JSON
 
 /// The payloads that are signed, with members in the store's order.
 extension AppStoreWorld {

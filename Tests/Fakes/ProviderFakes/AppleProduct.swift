@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// One auto-renewable subscription product in the App Store.
 package struct AppleProduct: Hashable, Sendable {

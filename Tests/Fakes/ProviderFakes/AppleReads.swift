@@ -1,5 +1,5 @@
-internal import Base
-internal import JSON
+import Base
+import JSON
 
 /// The App Store Server API's answers for one state of the store.
 struct AppleReads {

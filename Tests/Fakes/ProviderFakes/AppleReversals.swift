@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Reversals of payments, and families.
 extension AppStoreWorld {

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// What customers do when they buy: purchase, change, cancel, share.
 extension AppStoreWorld {

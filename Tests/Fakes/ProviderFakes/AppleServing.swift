@@ -1,8 +1,8 @@
 package import Base
-internal import Crypto
+import Crypto
 package import HTTPServer
-internal import JSON
-internal import JWS
+import JSON
+import JWS
 
 /// The App Store Server API: bearer tokens, reads, errors by number, and faults on demand.
 extension FakeAppStore {

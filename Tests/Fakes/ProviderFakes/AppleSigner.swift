@@ -1,7 +1,7 @@
 package import Base
-internal import Crypto
+import Crypto
 package import JSON
-internal import JWS
+import JWS
 package import TestCertificates
 
 /// The key that signs everything from the fake App Store, and the certificates sent with it.

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 extension AppleStory {
   /// Cancels, other products, and other prices.

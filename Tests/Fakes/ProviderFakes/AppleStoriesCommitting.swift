@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 extension AppleStory {
   /// Seats that someone else pays for, and yearly commitments that are paid monthly.

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 extension AppleStory {
   /// Reversals, families, deleted accounts, and products that are not ours.

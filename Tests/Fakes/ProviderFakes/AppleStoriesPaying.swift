@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 extension AppleStory {
   /// Buying, renewing, and cards that do not work.

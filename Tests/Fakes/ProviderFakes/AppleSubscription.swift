@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// One customer's subscription in the store: its transactions and what comes next.
 struct AppleSubscription: Sendable {

@@ -1,5 +1,5 @@
 package import Base
-internal import JSON
+import JSON
 
 /// The operations of a shop, its customers and its operator.
 extension FakeBTCPay {

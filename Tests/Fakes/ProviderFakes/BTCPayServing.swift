@@ -1,7 +1,7 @@
 package import Base
-internal import Crypto
+import Crypto
 package import HTTPServer
-internal import JSON
+import JSON
 
 /// The Greenfield API as the server provides it: key, permissions, paging, errors, faults on demand.
 extension FakeBTCPay {

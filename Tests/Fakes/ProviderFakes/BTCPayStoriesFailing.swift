@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Payments that differ from the request, or do not arrive.
 extension BTCPayStory {

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 extension BTCPayStory {
   static let paying = [

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Periods one after the other.
 extension BTCPayStory {

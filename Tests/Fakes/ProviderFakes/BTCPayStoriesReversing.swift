@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// What an operator grants and takes back.
 extension BTCPayStory {

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The story of one customer at a shop with a BTCPay server, with the state expected after each delivery.
 package struct BTCPayStory: Sendable, CustomStringConvertible {

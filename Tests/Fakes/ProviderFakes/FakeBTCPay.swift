@@ -1,5 +1,5 @@
 package import Base
-internal import Crypto
+import Crypto
 
 /// A fake BTCPay server in virtual time: it requests and takes payments, notifies, and knows the truth.
 ///

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 // Why an operation is impossible at a store in its present state, for callers that serve outside requests.
 // The fakes themselves trap, because a test that does what no customer could do is wrong.

@@ -1,4 +1,4 @@
-internal import HTTPMessages
+import HTTPMessages
 package import HTTPServer
 
 /// A store's API as routes of our own server. After nil, a timeout, the client waits in vain.

@@ -1,6 +1,6 @@
 package import Base
-internal import Crypto
-internal import JSON
+import Crypto
+import JSON
 
 /// A fake Stripe in virtual time: it sells, bills, retries and notifies, and knows the truth.
 ///

@@ -1,6 +1,6 @@
 package import Base
 package import HTTPServer
-internal import JSON
+import JSON
 
 /// The HTTP side: the publisher's API, the token endpoint and the key set.
 extension FakePlayStore {

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Purchases of several items: each change of the cart is a purchase that replaces the one before.
 extension GooglePlay {

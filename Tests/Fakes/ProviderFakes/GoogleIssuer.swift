@@ -1,7 +1,7 @@
 package import Base
 package import Crypto
 package import JSON
-internal import JWS
+import JWS
 
 /// Google's side of OpenID Connect: rotating keys, and tokens signed with the newest one.
 package final class GoogleIssuer: Sendable {

@@ -1,5 +1,5 @@
 package import Base
-internal import JSON
+import JSON
 
 /// One base plan of one subscription product at Google Play.
 package struct GooglePlan: Hashable, Sendable {

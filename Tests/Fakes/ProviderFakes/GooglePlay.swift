@@ -1,5 +1,5 @@
-internal import Base
-internal import SeededRandom
+import Base
+import SeededRandom
 
 /// Google Play as a value: purchases, orders and notifications at a given time.
 ///

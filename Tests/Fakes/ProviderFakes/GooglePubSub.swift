@@ -1,6 +1,6 @@
-internal import Base
-internal import JSON
-internal import SeededRandom
+import Base
+import JSON
+import SeededRandom
 
 /// A Pub/Sub topic with one push subscription, which keeps every message until it is acknowledged.
 struct GooglePubSub: Sendable {

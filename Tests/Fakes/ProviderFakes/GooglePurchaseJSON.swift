@@ -1,4 +1,4 @@
-internal import Base
+import Base
 package import JSON
 
 /// The members that proto3 JSON writes: those that differ from the type's default.

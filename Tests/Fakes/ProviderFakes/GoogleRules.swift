@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The effects of time: renewals, their failures, pauses and ends.
 extension GooglePlay {

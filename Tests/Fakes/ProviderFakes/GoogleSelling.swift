@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The operations of customers and the seller.
 extension GooglePlay {

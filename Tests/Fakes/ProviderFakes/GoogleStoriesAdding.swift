@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 extension GoogleStory {
   /// Plans with add-ons: several items of one purchase. No story is longer than Google answers reads of the

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 extension GoogleStory {
   /// Cancellations that are undone, changes of plan, pauses.

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 extension GoogleStory {
   /// Reversals, customers who leave or come back, and products that are not ours.

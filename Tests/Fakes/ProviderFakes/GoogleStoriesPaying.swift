@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 extension GoogleStory {
   /// Buying, renewing, and cards that do not work.

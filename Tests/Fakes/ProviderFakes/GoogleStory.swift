@@ -1,4 +1,4 @@
-internal import Base
+import Base
 package import Crypto
 
 /// The story of one customer at Google Play, with the state expected after each delivery.

@@ -1,7 +1,7 @@
-internal import Base
-internal import Crypto
-internal import JSON
-internal import JWS
+import Base
+import Crypto
+import JSON
+import JWS
 
 /// The token endpoint: exchanges an assertion of the service account for an access token.
 extension FakePlayStore {

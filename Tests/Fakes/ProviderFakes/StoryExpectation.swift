@@ -1,4 +1,4 @@
-internal import JSON
+import JSON
 
 /// The account's expected state after a step of a story.
 package struct StoryExpectation: Sendable {

@@ -1,5 +1,5 @@
 package import Base
-internal import Crypto
+import Crypto
 package import JSON
 
 /// A fake store as the recorder of its stories uses it.

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Items that are added to a plan and removed again, in the plan's cycle or one of their own.
 extension StripeWorld {

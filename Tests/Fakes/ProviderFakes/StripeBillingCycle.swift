@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// What Stripe does by itself when periods end: invoices, attempts, retries.
 extension StripeWorld {

@@ -1,5 +1,5 @@
-internal import Base
-internal import JSON
+import Base
+import JSON
 
 /// The requests of a seller's server that lead to a subscription.
 extension StripeOrders {

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Changes to a subscription by a customer or the seller.
 extension StripeWorld {

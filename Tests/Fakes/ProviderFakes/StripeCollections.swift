@@ -1,4 +1,4 @@
-internal import JSON
+import JSON
 
 /// The collections of the API, oldest first, each row with the fields that filters use.
 extension StripeReads {

@@ -1,5 +1,5 @@
-internal import Base
-internal import JSON
+import Base
+import JSON
 
 /// The fake Stripe's state at one moment: objects, the timetable, and the sales.
 ///

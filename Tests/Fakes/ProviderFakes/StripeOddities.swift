@@ -1,5 +1,5 @@
-internal import Base
-internal import JSON
+import Base
+import JSON
 
 /// Other events that an endpoint may get: of products that Coffer does not use, and thin events.
 extension FakeStripe {

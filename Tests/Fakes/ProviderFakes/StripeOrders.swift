@@ -1,5 +1,5 @@
-internal import Base
-internal import JSON
+import Base
+import JSON
 
 /// The requests with which a seller's server changes something at Stripe.
 struct StripeOrders {

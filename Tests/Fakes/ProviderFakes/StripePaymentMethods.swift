@@ -1,5 +1,5 @@
-internal import Base
-internal import JSON
+import Base
+import JSON
 
 extension StripeWorld {
   struct PaymentMethod: Sendable {

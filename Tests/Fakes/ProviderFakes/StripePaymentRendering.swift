@@ -1,5 +1,5 @@
-internal import Base
-internal import JSON
+import Base
+import JSON
 
 /// Customers, sessions, and payments with their reversals.
 extension StripeRendering {

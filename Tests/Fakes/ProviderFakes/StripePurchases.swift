@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The beginning of a subscription.
 extension StripeWorld {

@@ -1,5 +1,5 @@
-internal import Base
-internal import JSON
+import Base
+import JSON
 
 /// Stripe's answers to reads, from one world.
 struct StripeReads {

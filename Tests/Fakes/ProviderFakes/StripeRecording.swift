@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// The story of one customer at Stripe, with the state expected after each delivery; recorded in several API
 /// versions.

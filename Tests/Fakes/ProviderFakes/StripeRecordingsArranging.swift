@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Invoices that are sent, payments by other means than a card, and features new in endive.
 extension StripeRecording {

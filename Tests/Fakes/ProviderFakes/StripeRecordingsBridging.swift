@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Access between a paid period and the next paid period.
 extension StripeRecording {

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Cancellations, changes of plan, and customers who leave and come back.
 extension StripeRecording {

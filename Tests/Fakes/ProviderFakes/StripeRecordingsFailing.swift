@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Cards that do not work, and payments that come late or never.
 extension StripeRecording {

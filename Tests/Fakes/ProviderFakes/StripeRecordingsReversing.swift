@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Money that goes back or is contested.
 extension StripeRecording {

@@ -1,6 +1,6 @@
-internal import Base
-internal import Crypto
-internal import JSON
+import Base
+import Crypto
+import JSON
 
 /// The objects of a world in the form of an API version.
 struct StripeRendering {

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Subscriptions that the seller makes and that no card pays at once.
 extension StripeWorld {

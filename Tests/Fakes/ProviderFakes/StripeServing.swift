@@ -1,7 +1,7 @@
-internal import Base
-internal import Crypto
+import Base
+import Crypto
 package import HTTPServer
-internal import JSON
+import JSON
 
 /// The API as Stripe provides it: key, version, clock, errors, and faults on demand.
 extension FakeStripe {

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// A plan and its additions on one subscription.
 extension StripeStory {

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// How subscriptions begin, renew, fail and end.
 extension StripeStory {

@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Changes by customers and the seller.
 extension StripeStory {

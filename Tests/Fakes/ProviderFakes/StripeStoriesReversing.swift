@@ -1,4 +1,4 @@
-internal import Base
+import Base
 
 /// Money that goes back, is contested, or comes in unusual ways.
 extension StripeStory {

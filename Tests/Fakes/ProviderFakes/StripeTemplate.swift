@@ -1,4 +1,4 @@
-internal import JSON
+import JSON
 
 /// The shape of one kind of object in every API version, to be filled with values.
 ///

@@ -1,5 +1,5 @@
-internal import Base
-internal import JSON
+import Base
+import JSON
 
 extension StripeWorld {
   /// The objects in the form of the webhook endpoint's version.

@@ -1,6 +1,6 @@
-internal import SeededRandom
+import SeededRandom
 package import Simulation
-internal import TestEngines
+import TestEngines
 
 extension Storm {
   /// Runs one story of one store as the seed decides. Throws if its end differs from the calm run. Fills the

@@ -2,12 +2,12 @@ package import Base
 package import Configuration
 package import Flows
 import JSON
-internal import Jobs
-internal import KnownStores
-internal import Ledger
-internal import ProviderAPI
+import Jobs
+import KnownStores
+import Ledger
+import ProviderAPI
 package import ProviderFakes
-internal import Storage
+import Storage
 package import Stores
 package import Stripe
 package import TestEngines

@@ -1,9 +1,9 @@
-internal import Base
-internal import Flows
-internal import ProviderFakes
-internal import SeededRandom
+import Base
+import Flows
+import ProviderFakes
+import SeededRandom
 package import Simulation
-internal import TestEngines
+import TestEngines
 
 /// An account that buys, changes its mind, loses its card, comes back and leaves. Every call to Stripe can
 /// fail, and the process can die. In every case it pays for one subscription at a time and has what it pays

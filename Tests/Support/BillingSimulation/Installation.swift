@@ -1,19 +1,19 @@
 package import Answers
 package import Base
-internal import Billing
-internal import ClaimingDevice
+import Billing
+import ClaimingDevice
 package import Configuration
-internal import Crypto
-internal import Endpoints
+import Crypto
+import Endpoints
 package import Flows
-internal import HTTPMessages
+import HTTPMessages
 package import JSON
 package import Jobs
-internal import KnownStores
+import KnownStores
 package import Ledger
 package import ProviderFakes
-internal import Repair
-internal import Simulation
+import Repair
+import Simulation
 package import Storage
 package import Stores
 package import Subscriptions

@@ -1,9 +1,9 @@
-internal import Base
-internal import Crypto
-internal import Ledger
-internal import Requests
-internal import Storage
-internal import Sync
+import Base
+import Crypto
+import Ledger
+import Requests
+import Storage
+import Sync
 
 /// The work and the rows of coffer-sync for an account that is being deleted.
 extension BuyingShop {

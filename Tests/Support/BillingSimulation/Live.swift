@@ -1,11 +1,11 @@
 package import Base
 package import JSON
-internal import KnownStores
+import KnownStores
 package import ProviderFakes
 package import Stores
 package import Stripe
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 /// A story as an installation experiences it: signed requests, our own decisions, and an API to read.
 package struct Live: Sendable {

@@ -1,14 +1,14 @@
 package import Apple
 package import Base
-internal import Crypto
-internal import HTTPMessages
-internal import JSON
-internal import KnownStores
-internal import ProviderAPI
+import Crypto
+import HTTPMessages
+import JSON
+import KnownStores
+import ProviderAPI
 package import ProviderFakes
 package import Stores
-internal import Stripe
-internal import TestCertificates
+import Stripe
+import TestCertificates
 package import Tiers
 
 /// The App Store Server API as it was at the time of an installation's clock.

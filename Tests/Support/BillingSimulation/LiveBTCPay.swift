@@ -1,9 +1,9 @@
 package import BTCPay
 package import Base
-internal import KnownStores
+import KnownStores
 package import ProviderAPI
 package import ProviderFakes
-internal import Stores
+import Stores
 
 /// A BTCPay server's API as it was at the time of an installation's clock.
 package struct PastBTCPay: ProviderTransport {

@@ -1,14 +1,14 @@
 package import Base
-internal import Crypto
+import Crypto
 package import Google
-internal import HTTPMessages
-internal import JSON
-internal import KnownStores
-internal import ProviderAPI
+import HTTPMessages
+import JSON
+import KnownStores
+import ProviderAPI
 package import ProviderFakes
-internal import RecordedStories
+import RecordedStories
 package import Stores
-internal import Stripe
+import Stripe
 
 /// Google's API as it was at the time of an installation's clock.
 final class PastPlay: ProviderTransport {

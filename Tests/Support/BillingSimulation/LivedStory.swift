@@ -1,4 +1,4 @@
-internal import ProviderFakes
+import ProviderFakes
 
 /// A story that an installation can run through, created anew each time.
 package struct LivedStory: Sendable {

@@ -1,5 +1,5 @@
 package import Base
-internal import HTTPMessages
+import HTTPMessages
 package import ProviderAPI
 
 /// A connection to a store's API on which each call can fail, before it takes effect or after.

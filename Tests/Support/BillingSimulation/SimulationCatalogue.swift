@@ -1,4 +1,4 @@
-internal import ProviderFakes
+import ProviderFakes
 package import Tiers
 
 package let simulationCatalogue: Catalogue = {

@@ -1,7 +1,7 @@
-internal import Base
-internal import Jobs
-internal import Ledger
-internal import ProviderFakes
+import Base
+import Jobs
+import Ledger
+import ProviderFakes
 package import SeededRandom
 package import Simulation
 package import Subscriptions

@@ -1,11 +1,11 @@
 package import Base
-internal import Crypto
-internal import Endpoints
-internal import HTTPMessages
+import Crypto
+import Endpoints
+import HTTPMessages
 package import HTTPServer
 package import HTTPSignatures
 package import JSON
-internal import Simulation
+import Simulation
 package import Storage
 
 /// A device with a key that the sync program knows. It posts claims to billing's route.

@@ -1,5 +1,5 @@
-internal import Base
-internal import Tiers
+import Base
+import Tiers
 
 /// What background work has done since the rows were last looked at, held against what it may do by now.
 extension ContentModel {

@@ -1,5 +1,5 @@
-internal import Base
-internal import Tiers
+import Base
+import Tiers
 
 /// What contents there must be, and what they are charged: plain values, counted from scratch at each question.
 ///

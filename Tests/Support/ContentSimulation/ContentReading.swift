@@ -1,10 +1,10 @@
-internal import Base
-internal import HTTPMessages
-internal import JSON
-internal import SeededRandom
-internal import Simulation
-internal import TestDevices
-internal import TreeSimulation
+import Base
+import HTTPMessages
+import JSON
+import SeededRandom
+import Simulation
+import TestDevices
+import TreeSimulation
 
 /// A download whose bytes are fetched in later steps.
 struct HeldDownload {

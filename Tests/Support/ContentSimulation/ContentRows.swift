@@ -1,7 +1,7 @@
-internal import Base
-internal import Storage
-internal import Sync
-internal import Tiers
+import Base
+import Storage
+import Sync
+import Tiers
 
 /// The rows about contents at one moment.
 struct ContentRows {

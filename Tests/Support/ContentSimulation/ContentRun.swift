@@ -1,6 +1,6 @@
-internal import Glibc
+import Glibc
 package import Simulation
-internal import TestFiles
+import TestFiles
 
 /// `ops/simulate content`.
 package enum ContentRun {

@@ -1,16 +1,16 @@
-internal import Base
-internal import Crypto
-internal import HTTPMessages
-internal import Objects
-internal import SeededRandom
+import Base
+import Crypto
+import HTTPMessages
+import Objects
+import SeededRandom
 package import Simulation
-internal import Storage
-internal import Sync
-internal import TestDevices
-internal import TestEngines
-internal import TestFiles
-internal import Tiers
-internal import TreeSimulation
+import Storage
+import Sync
+import TestDevices
+import TestEngines
+import TestFiles
+import Tiers
+import TreeSimulation
 
 /// An error that a test puts in on purpose, to see that a story notices it.
 package enum ContentMistake: String, Sendable, CaseIterable {

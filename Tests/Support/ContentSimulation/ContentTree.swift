@@ -1,9 +1,9 @@
-internal import Base
-internal import JSON
-internal import SeededRandom
-internal import TestDevices
-internal import Tiers
-internal import TreeSimulation
+import Base
+import JSON
+import SeededRandom
+import TestDevices
+import Tiers
+import TreeSimulation
 
 /// Steps that change the tree, the trash and what an owner may keep.
 extension ContentStory {

@@ -1,8 +1,8 @@
-internal import Base
-internal import Crypto
-internal import Simulation
-internal import TestDevices
-internal import TreeSimulation
+import Base
+import Crypto
+import Simulation
+import TestDevices
+import TreeSimulation
 
 /// A resumable upload as its client knows it.
 struct HeldUpload {

@@ -1,10 +1,10 @@
-internal import Accounts
-internal import Base
-internal import Objects
-internal import Storage
-internal import Sync
-internal import Tiers
-internal import TreeSimulation
+import Accounts
+import Base
+import Objects
+import Storage
+import Sync
+import Tiers
+import TreeSimulation
 
 /// Steps of time and of background work.
 extension ContentStory {

@@ -1,11 +1,11 @@
-internal import Base
-internal import HTTPMessages
-internal import JSON
-internal import SeededRandom
-internal import Simulation
-internal import Storage
-internal import TestDevices
-internal import TreeSimulation
+import Base
+import HTTPMessages
+import JSON
+import SeededRandom
+import Simulation
+import Storage
+import TestDevices
+import TreeSimulation
 
 /// A request whose body is under way.
 struct HeldRequest {

@@ -1,6 +1,6 @@
-internal import Base
-internal import Objects
-internal import SeededRandom
+import Base
+import Objects
+import SeededRandom
 
 /// What goes wrong next. A story asks for at most one mishap at a time; it happens at a step that the seed chooses.
 final class Mishaps: Sendable {

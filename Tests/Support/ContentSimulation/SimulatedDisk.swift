@@ -1,5 +1,5 @@
-internal import Base
-internal import Objects
+import Base
+import Objects
 
 /// What a store of objects holds, apart from any program that uses it. A crash leaves what is durable.
 struct SimulatedDisk {

@@ -1,6 +1,6 @@
-internal import Base
-internal import Crypto
-internal import Objects
+import Base
+import Crypto
+import Objects
 
 /// One program's view of a simulated disk, as a bucket would give it: objects are read by their keys.
 final class SimulatedStore: ObjectStore {

@@ -1,5 +1,5 @@
-internal import Glibc
-internal import TestFiles
+import Glibc
+import TestFiles
 package import Testing
 
 /// Compares a text with the file of that name under `Goldens`, in the folder of the test's own file.

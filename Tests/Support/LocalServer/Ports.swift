@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 
 /// Ports for servers whose port must be known before they start.
 package enum Ports {

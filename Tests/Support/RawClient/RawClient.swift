@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// A TCP client that sends exactly what a test writes, and waits for data for at most 10 seconds.
 package final class RawClient: Sendable {

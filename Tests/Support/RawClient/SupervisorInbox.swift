@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// The datagram socket to which a program reports its state, as with systemd.
 package final class SupervisorInbox: Sendable {

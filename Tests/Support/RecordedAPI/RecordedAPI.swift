@@ -1,7 +1,7 @@
-internal import Base
-internal import HTTPMessages
+import Base
+import HTTPMessages
 package import ProviderAPI
-internal import ProviderFakes
+import ProviderFakes
 package import RecordedStories
 
 /// The stores' APIs, with the answers that a story has recorded so far.

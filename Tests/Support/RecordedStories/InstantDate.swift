@@ -1,5 +1,5 @@
 package import Base
-internal import Glibc
+import Glibc
 
 extension Instant {
   /// Reads `2026-03-02T10:00:06Z`; traps unless it is written back the same.

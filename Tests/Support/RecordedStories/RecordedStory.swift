@@ -1,7 +1,7 @@
 package import Base
-internal import Crypto
-internal import JSON
-internal import TestFiles
+import Crypto
+import JSON
+import TestFiles
 
 /// A story under webhooks/: the deliveries about one customer, the answers to reads in the meantime, and what
 /// must hold after each step.

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// Random numbers that a seed repeats (SplitMix64, https://prng.di.unimi.it/splitmix64.c).
 package struct SeededGenerator: RandomNumberGenerator {

@@ -1,5 +1,5 @@
-internal import Base
-internal import Glibc
+import Base
+import Glibc
 package import HTTPMessages
 package import HTTPServer
 

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// A full disk, simulated for this whole process. Only programs with a single story may use it.
 package enum FullDisk {

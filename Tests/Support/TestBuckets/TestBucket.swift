@@ -1,7 +1,7 @@
 package import Base
 package import BucketFaults
-internal import Crypto
-internal import Glibc
+import Crypto
+import Glibc
 package import Objects
 package import S3
 

@@ -1,7 +1,7 @@
 package import Base
-internal import Crypto
+import Crypto
 package import JSON
-internal import JWS
+import JWS
 
 /// A root, an intermediate and a leaf certificate in the App Store's form, and what that leaf signs.
 package struct AppleTestChain: Sendable {

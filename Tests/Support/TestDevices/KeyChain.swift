@@ -1,5 +1,5 @@
 package import Base
-internal import Crypto
+import Crypto
 package import JSON
 
 /// Decides from the directory, without trusting the server, whether a key belongs to an account.

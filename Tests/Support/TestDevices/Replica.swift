@@ -1,5 +1,5 @@
 package import Base
-internal import JSON
+import JSON
 
 /// A client's copy of everything that its account sees, built only from pages of updates.
 ///

@@ -1,5 +1,5 @@
 package import Base
-internal import Crypto
+import Crypto
 package import JSON
 
 /// A file as an account saw it in an answer.

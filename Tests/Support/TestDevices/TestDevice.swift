@@ -1,8 +1,8 @@
 package import Base
 package import Crypto
-internal import HTTPClient
+import HTTPClient
 package import HTTPMessages
-internal import HTTPSignatures
+import HTTPSignatures
 package import JSON
 
 /// A key pair that signs its requests, as an app on a device would.

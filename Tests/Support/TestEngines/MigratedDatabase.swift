@@ -1,5 +1,5 @@
-internal import Storage
-internal import TestFiles
+import Storage
+import TestFiles
 
 /// An empty database with both schemas of this build, to be copied. Migrating takes longer than most tests,
 /// so each process does it once for each engine.

@@ -1,8 +1,8 @@
-internal import Base
-internal import Glibc
-internal import Postgres
+import Base
+import Glibc
+import Postgres
 package import Storage
-internal import TestFiles
+import TestFiles
 
 /// A database and a directory for one test, which exist until the test releases them.
 package final class ScratchDatabase: Sendable {

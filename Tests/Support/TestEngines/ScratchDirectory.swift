@@ -1,5 +1,5 @@
-internal import Glibc
-internal import TestFiles
+import Glibc
+import TestFiles
 
 /// A directory for one test, removed when the test releases it.
 package final class ScratchDirectory: Sendable {

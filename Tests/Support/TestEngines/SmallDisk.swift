@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// A file system of a fixed size in memory, unmounted when the test releases it.
 package final class SmallDisk: Sendable {

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// An engine that this machine can test.
 ///

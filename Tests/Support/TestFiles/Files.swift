@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// Reads and writes whole small files, and lists folders.
 package enum Files {

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// The sanitizer options of this process, for Coffer's programs that it starts. They are built in the same
 /// way, and would report as leaked what only tagged pointers of Swift lead to.

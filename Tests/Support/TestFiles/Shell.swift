@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 
 /// Other programs that check Coffer's.
 package enum Shell {

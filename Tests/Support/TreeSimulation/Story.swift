@@ -1,10 +1,10 @@
-internal import Base
-internal import Crypto
-internal import JSON
-internal import SeededRandom
-internal import Simulation
-internal import Sync
-internal import TestDevices
+import Base
+import Crypto
+import JSON
+import SeededRandom
+import Simulation
+import Sync
+import TestDevices
 package import TestEngines
 
 /// A seeded story of three accounts with two devices each, played on the server and in the model.

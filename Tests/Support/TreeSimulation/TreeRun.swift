@@ -1,5 +1,5 @@
 package import Simulation
-internal import TestEngines
+import TestEngines
 
 extension Story {
   /// Plays a seed's story in bad weather. Throws if server and model differ. At times it fills the disk for

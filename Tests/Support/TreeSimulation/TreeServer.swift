@@ -1,13 +1,13 @@
 package import Accounts
 package import Base
-internal import Crypto
-internal import Endpoints
+import Crypto
+import Endpoints
 package import HTTPMessages
-internal import HTTPServer
-internal import HTTPSignatures
-internal import JSON
+import HTTPServer
+import HTTPSignatures
+import JSON
 package import Objects
-internal import Requests
+import Requests
 package import Simulation
 package import Storage
 package import Sync

@@ -1,4 +1,4 @@
-internal import SeededRandom
+import SeededRandom
 package import Simulation
 
 /// The failures that a seed causes around a story, without changing the story's own choices.

@@ -1,5 +1,5 @@
 import Base
-internal import Glibc
+import Glibc
 import LocalServer
 import TestEngines
 import TestFiles

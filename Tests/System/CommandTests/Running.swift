@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 import TestEngines
 import TestFiles
 

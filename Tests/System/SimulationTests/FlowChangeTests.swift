@@ -1,4 +1,4 @@
-internal import HTTPMessages
+import HTTPMessages
 import Base
 import BillingSimulation
 import Flows

@@ -1,7 +1,7 @@
 package import Base
-internal import Jobs
+import Jobs
 package import Storage
-internal import Stores
+import Stores
 package import Subscriptions
 
 /// Acknowledges purchases, as some stores refund and revoke one that is not acknowledged in time.

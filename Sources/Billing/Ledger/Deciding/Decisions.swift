@@ -1,8 +1,8 @@
 package import Base
-internal import Crypto
-internal import JSON
+import Crypto
+import JSON
 package import Storage
-internal import Stores
+import Stores
 package import Subscriptions
 
 extension Ledger {

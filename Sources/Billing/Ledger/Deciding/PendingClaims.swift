@@ -1,6 +1,6 @@
 package import Base
 package import Storage
-internal import Stores
+import Stores
 package import Subscriptions
 
 /// Claims of purchases that no read has proven yet. They own nothing, and a few are kept for each account.

@@ -1,7 +1,7 @@
 package import Base
 package import Jobs
 package import Storage
-internal import Subscriptions
+import Subscriptions
 
 /// Checks for renewals that no one reported. At the end of a paid period, while the renewal is expected, the
 /// subscription is read. Each subscription has one job, which moves on from period to period.

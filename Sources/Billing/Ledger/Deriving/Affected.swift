@@ -1,4 +1,4 @@
-internal import Stores
+import Stores
 package import Subscriptions
 
 /// The subscriptions that a fact can change, found by its links.

@@ -1,6 +1,6 @@
-internal import Base
+import Base
 package import Storage
-internal import Stores
+import Stores
 package import Subscriptions
 
 /// A new derivation of one subscription: the earlier state, the present state, and what deserves an

@@ -1,5 +1,5 @@
 package import Base
-internal import Storage
+import Storage
 package import Subscriptions
 package import Tiers
 

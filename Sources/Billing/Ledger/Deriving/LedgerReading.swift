@@ -1,4 +1,4 @@
-internal import Base
+import Base
 package import Storage
 package import Stores
 package import Subscriptions

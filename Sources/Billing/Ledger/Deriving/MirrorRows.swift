@@ -1,5 +1,5 @@
 package import Storage
-internal import Stores
+import Stores
 package import Subscriptions
 
 /// A maximal value of one object, as stored.

@@ -1,6 +1,6 @@
-internal import Base
-internal import Storage
-internal import Stores
+import Base
+import Storage
+import Stores
 package import Subscriptions
 
 extension LedgerReading {

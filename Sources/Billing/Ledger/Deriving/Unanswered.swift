@@ -1,5 +1,5 @@
 package import Base
-internal import Jobs
+import Jobs
 package import Storage
 package import Subscriptions
 

@@ -1,6 +1,6 @@
 package import Base
-internal import Crypto
-internal import Jobs
+import Crypto
+import Jobs
 package import Storage
 package import Subscriptions
 

@@ -2,7 +2,7 @@ package import Base
 package import Storage
 package import Stores
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 /// The step for subscriptions that no list shows: each must be read to know its state.
 extension Reconciliation {

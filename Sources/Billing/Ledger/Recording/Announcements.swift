@@ -1,7 +1,7 @@
 package import Base
-internal import Jobs
+import Jobs
 package import Storage
-internal import Stores
+import Stores
 package import Subscriptions
 
 /// Handles what a store announced and its answers do not show yet.

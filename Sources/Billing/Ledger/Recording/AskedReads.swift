@@ -1,9 +1,9 @@
 package import Base
-internal import Jobs
+import Jobs
 package import Storage
-internal import Stores
+import Stores
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 extension Ledger {
   /// Requests a read of a purchase that only clients know of, in its turn among such reads. Nothing

@@ -1,7 +1,7 @@
-internal import Storage
-internal import Stores
-internal import Subscriptions
-internal import Tiers
+import Storage
+import Stores
+import Subscriptions
+import Tiers
 
 /// A delivery's position in the ledger.
 package struct DeliveryRow: Sendable {

@@ -1,10 +1,10 @@
 package import Base
 package import Crypto
-internal import JSON
+import JSON
 package import Storage
 package import Stores
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 /// A verified delivery or answer, after everything that needs no database.
 package struct PreparedDelivery: Sendable {

@@ -1,9 +1,9 @@
-internal import Base
-internal import Jobs
+import Base
+import Jobs
 package import Storage
-internal import Stores
-internal import Subscriptions
-internal import Tiers
+import Stores
+import Subscriptions
+import Tiers
 
 extension Ledger {
   /// Stores one delivery or answer and merges what it says.

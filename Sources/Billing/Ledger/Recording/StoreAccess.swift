@@ -1,7 +1,7 @@
 package import Base
 package import Crypto
-internal import Jobs
-internal import ProviderAPI
+import Jobs
+import ProviderAPI
 package import Storage
 package import Stores
 package import Subscriptions

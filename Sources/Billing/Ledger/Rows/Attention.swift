@@ -1,6 +1,6 @@
 package import Base
 package import ProviderAPI
-internal import Subscriptions
+import Subscriptions
 
 /// Something that needs attention.
 package struct Attention: Sendable, Equatable {

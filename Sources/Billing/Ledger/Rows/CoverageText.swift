@@ -1,7 +1,7 @@
-internal import Base
-internal import JSON
-internal import Subscriptions
-internal import Tiers
+import Base
+import JSON
+import Subscriptions
+import Tiers
 
 extension Coverage {
   /// The only text form of a coverage, for its row: equal coverages give equal texts.

@@ -1,7 +1,7 @@
 package import Base
-internal import JSON
+import JSON
 package import Storage
-internal import Subscriptions
+import Subscriptions
 
 /// A stored decision.
 package struct Decided: Sendable {

@@ -1,4 +1,4 @@
-internal import Subscriptions
+import Subscriptions
 
 extension Coverage.Alarm {
   /// Whether the store's API in its current version may explain what a delivery of an older one leaves out.

@@ -1,7 +1,7 @@
 package import Base
 package import Storage
-internal import Subscriptions
-internal import Tiers
+import Subscriptions
+import Tiers
 
 /// A plan granted by an operator.
 package struct Grant: Sendable, Hashable {

@@ -1,5 +1,5 @@
 package import Base
-internal import Compression
+import Compression
 package import Crypto
 package import Storage
 package import Stores

@@ -1,5 +1,5 @@
 package import Base
-internal import Crypto
+import Crypto
 package import Storage
 
 /// A notice to an app about an account, sent or waiting. Its body is from the time of a change.

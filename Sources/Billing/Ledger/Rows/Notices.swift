@@ -1,5 +1,5 @@
 package import Base
-internal import Jobs
+import Jobs
 package import Storage
 
 /// Whether apps are notified of changes, and the jobs that notify them, one for each account.

@@ -1,6 +1,6 @@
 package import Base
 package import Storage
-internal import Tiers
+import Tiers
 
 /// A cap that an operator set in place of what an account is owed.
 package struct QuotaOverride: Sendable, Hashable {

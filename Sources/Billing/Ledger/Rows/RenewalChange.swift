@@ -1,5 +1,5 @@
-internal import Storage
-internal import Subscriptions
+import Storage
+import Subscriptions
 
 /// A change of whether a subscription renews, as its transitions record it.
 package enum RenewalChange: String {

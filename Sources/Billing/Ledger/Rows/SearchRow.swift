@@ -1,4 +1,4 @@
-internal import Base
+import Base
 package import Crypto
 package import Storage
 package import Stores

@@ -1,6 +1,6 @@
-internal import Base
-internal import Storage
-internal import Tiers
+import Base
+import Storage
+import Tiers
 
 /// The record that something is paid for an account that does not exist: its app names another one
 /// to the store, or one of another installation.

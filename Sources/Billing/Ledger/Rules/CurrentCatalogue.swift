@@ -1,5 +1,5 @@
-internal import Base
-internal import Configuration
+import Base
+import Configuration
 package import Storage
 package import Tiers
 

@@ -1,7 +1,7 @@
 package import Storage
 package import Stores
 package import Subscriptions
-internal import Tiers
+import Tiers
 
 /// Records deliveries and decisions and derives everything else from them, in a storage transaction.
 ///

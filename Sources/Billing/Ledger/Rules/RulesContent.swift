@@ -1,8 +1,8 @@
-internal import Base
-internal import Configuration
+import Base
+import Configuration
 package import JSON
-internal import Subscriptions
-internal import Tiers
+import Subscriptions
+import Tiers
 
 extension LedgerRules {
   /// Everything that a derived row depends on, in one text: equal rules give equal texts.

@@ -1,9 +1,9 @@
-internal import Base
-internal import Configuration
-internal import JSON
+import Base
+import Configuration
+import JSON
 package import Storage
-internal import Subscriptions
-internal import Tiers
+import Subscriptions
+import Tiers
 
 /// The rules of the `coffer-billing` that started last, with the catalogue of record. Every program
 /// derives under them until they change.

@@ -1,6 +1,6 @@
 package import Base
-internal import Configuration
-internal import JSON
+import Configuration
+import JSON
 package import Storage
 package import Tiers
 

@@ -1,12 +1,12 @@
-internal import Accounts
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import Crypto
-internal import JSON
-internal import Storage
-internal import Sync
+import Accounts
+import Acts
+import Base
+import CommandLine
+import Configuration
+import Crypto
+import JSON
+import Storage
+import Sync
 
 extension Command {
   private static let key = Parameter<String>.required(

@@ -1,20 +1,20 @@
-internal import Accounts
-internal import Acts
-internal import Answers
-internal import Archive
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import Crypto
-internal import JSON
-internal import KnownStores
-internal import Ledger
-internal import Moving
-internal import Repair
-internal import Storage
-internal import Stores
-internal import Subscriptions
-internal import Sync
+import Accounts
+import Acts
+import Answers
+import Archive
+import Base
+import CommandLine
+import Configuration
+import Crypto
+import JSON
+import KnownStores
+import Ledger
+import Moving
+import Repair
+import Storage
+import Stores
+import Subscriptions
+import Sync
 
 extension Command {
   private static let target = Parameter<String>.required(

@@ -1,19 +1,19 @@
-internal import Acts
-internal import Archive
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import Crypto
-internal import JSON
-internal import KnownStores
-internal import Ledger
-internal import Moving
-internal import Repair
-internal import Storage
-internal import Stores
-internal import Subscriptions
-internal import Sync
-internal import Tiers
+import Acts
+import Archive
+import Base
+import CommandLine
+import Configuration
+import Crypto
+import JSON
+import KnownStores
+import Ledger
+import Moving
+import Repair
+import Storage
+import Stores
+import Subscriptions
+import Sync
+import Tiers
 
 extension Command {
   private static let source = Parameter<String>.required(

@@ -1,19 +1,19 @@
-internal import Accounts
-internal import Acts
-internal import Answers
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import Flows
-internal import HTTPMessages
-internal import JSON
-internal import KnownStores
-internal import Ledger
-internal import Requests
-internal import Storage
-internal import Subscriptions
-internal import Sync
-internal import Tiers
+import Accounts
+import Acts
+import Answers
+import Base
+import CommandLine
+import Configuration
+import Flows
+import HTTPMessages
+import JSON
+import KnownStores
+import Ledger
+import Requests
+import Storage
+import Subscriptions
+import Sync
+import Tiers
 
 extension Command {
   private static let limit = Parameter<Int>.limit()

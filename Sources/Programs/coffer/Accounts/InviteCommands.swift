@@ -1,11 +1,11 @@
-internal import Accounts
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import Storage
-internal import Sync
+import Accounts
+import Acts
+import Base
+import CommandLine
+import Configuration
+import JSON
+import Storage
+import Sync
 
 extension Command {
   private static let uses = Parameter<Int64>.optional(

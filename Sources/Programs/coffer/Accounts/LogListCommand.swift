@@ -1,10 +1,10 @@
-internal import Accounts
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import Logs
-internal import Storage
+import Accounts
+import Acts
+import Base
+import CommandLine
+import Configuration
+import Logs
+import Storage
 
 extension Command {
   private static let limit = Parameter<Int>.limit()

@@ -1,13 +1,13 @@
-internal import Accounts
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import KnownProtocols
-internal import Storage
-internal import Sync
-internal import Tiers
+import Accounts
+import Acts
+import Base
+import CommandLine
+import Configuration
+import JSON
+import KnownProtocols
+import Storage
+import Sync
+import Tiers
 
 extension Command {
   private static let limit = Parameter<Int>.limit(of: " entries of the ledger", otherwise: 20)

@@ -1,15 +1,15 @@
-internal import Accounts
-internal import Acts
-internal import Backup
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import Objects
-internal import Storage
-internal import Sync
-internal import Tiers
-internal import S3
+import Accounts
+import Acts
+import Backup
+import Base
+import CommandLine
+import Configuration
+import JSON
+import Objects
+import Storage
+import Sync
+import Tiers
+import S3
 
 extension Command {
   private static let directory = Parameter<String>.required(

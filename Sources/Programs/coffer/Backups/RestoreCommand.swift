@@ -1,14 +1,14 @@
-internal import Accounts
-internal import Backup
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import Doctor
-internal import JSON
-internal import Objects
-internal import S3
-internal import Storage
-internal import Sync
+import Accounts
+import Backup
+import Base
+import CommandLine
+import Configuration
+import Doctor
+import JSON
+import Objects
+import S3
+import Storage
+import Sync
 
 extension Command {
   private static let wanted = Parameter<String>.required(

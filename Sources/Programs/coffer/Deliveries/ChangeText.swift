@@ -1,10 +1,10 @@
-internal import Base
-internal import CommandLine
-internal import JSON
-internal import Ledger
-internal import Repair
-internal import Subscriptions
-internal import Tiers
+import Base
+import CommandLine
+import JSON
+import Ledger
+import Repair
+import Subscriptions
+import Tiers
 
 /// The differences between what is derived before and after something.
 struct ChangeText: Sendable {

@@ -1,12 +1,12 @@
-internal import Acts
-internal import Audit
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import Ledger
-internal import Repair
-internal import Storage
+import Acts
+import Audit
+import Base
+import CommandLine
+import Configuration
+import JSON
+import Ledger
+import Repair
+import Storage
 
 extension Command {
   static let deliveryReseal = Command(

@@ -1,14 +1,14 @@
-internal import Acts
-internal import Answers
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import KnownStores
-internal import Ledger
-internal import Storage
-internal import Stores
-internal import Subscriptions
+import Acts
+import Answers
+import Base
+import CommandLine
+import Configuration
+import JSON
+import KnownStores
+import Ledger
+import Storage
+import Stores
+import Subscriptions
 
 extension Command {
   private static let event = Parameter<String>.required(

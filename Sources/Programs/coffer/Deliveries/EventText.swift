@@ -1,10 +1,10 @@
-internal import Answers
-internal import Base
-internal import CommandLine
-internal import JSON
-internal import Stores
-internal import Subscriptions
-internal import Tiers
+import Answers
+import Base
+import CommandLine
+import JSON
+import Stores
+import Subscriptions
+import Tiers
 
 /// Texts about deliveries for several commands.
 enum EventText {

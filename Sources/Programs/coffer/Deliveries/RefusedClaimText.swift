@@ -1,7 +1,7 @@
-internal import Base
-internal import CommandLine
-internal import Ledger
-internal import Subscriptions
+import Base
+import CommandLine
+import Ledger
+import Subscriptions
 
 /// Refused claims of others' purchases, each with the command that gives the purchase to the claimant.
 enum RefusedClaimText {

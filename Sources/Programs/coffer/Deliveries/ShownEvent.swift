@@ -1,12 +1,12 @@
-internal import Answers
-internal import Base
-internal import CommandLine
-internal import JSON
-internal import JWS
-internal import Ledger
-internal import Stores
-internal import Subscriptions
-internal import Tiers
+import Answers
+import Base
+import CommandLine
+import JSON
+import JWS
+import Ledger
+import Stores
+import Subscriptions
+import Tiers
 
 /// A delivery as `coffer event show` prints it.
 struct ShownEvent: Sendable {

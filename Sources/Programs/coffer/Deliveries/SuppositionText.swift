@@ -1,9 +1,9 @@
-internal import Base
-internal import CommandLine
-internal import JSON
-internal import Repair
-internal import Subscriptions
-internal import Tiers
+import Base
+import CommandLine
+import JSON
+import Repair
+import Subscriptions
+import Tiers
 
 /// What would apply without a delivery, or why nothing would be different.
 struct SuppositionText: Sendable {

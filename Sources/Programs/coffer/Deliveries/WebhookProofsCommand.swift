@@ -1,13 +1,13 @@
-internal import Acts
-internal import Answers
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import Ledger
-internal import Storage
-internal import Stores
-internal import Subscriptions
+import Acts
+import Answers
+import Base
+import CommandLine
+import Configuration
+import JSON
+import Ledger
+import Storage
+import Stores
+import Subscriptions
 
 extension Command {
   static let webhookProofs = Command(

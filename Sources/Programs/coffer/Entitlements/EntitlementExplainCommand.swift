@@ -1,13 +1,13 @@
-internal import Accounts
-internal import Acts
-internal import Answers
-internal import Audit
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import KnownStores
-internal import Ledger
-internal import Storage
+import Accounts
+import Acts
+import Answers
+import Audit
+import Base
+import CommandLine
+import Configuration
+import KnownStores
+import Ledger
+import Storage
 
 extension Command {
   private static let moment = Parameter<StatedTime?>.optional(

@@ -1,10 +1,10 @@
-internal import Accounts
-internal import Acts
-internal import Answers
-internal import Base
-internal import CommandLine
-internal import Ledger
-internal import Tiers
+import Accounts
+import Acts
+import Answers
+import Base
+import CommandLine
+import Ledger
+import Tiers
 
 /// An account with all reasons for its cap.
 struct ExplainedAccount {

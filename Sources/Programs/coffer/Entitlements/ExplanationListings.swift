@@ -1,13 +1,13 @@
-internal import Accounts
-internal import Acts
-internal import Answers
-internal import Base
-internal import CommandLine
-internal import JSON
-internal import Ledger
-internal import ProviderAPI
-internal import Subscriptions
-internal import Tiers
+import Accounts
+import Acts
+import Answers
+import Base
+import CommandLine
+import JSON
+import Ledger
+import ProviderAPI
+import Subscriptions
+import Tiers
 
 /// What an explanation lists: for programs everything, with exact byte counts, and the tables of its text.
 enum ExplanationListings {

@@ -1,6 +1,6 @@
-internal import Answers
-internal import CommandLine
-internal import Subscriptions
+import Answers
+import CommandLine
+import Subscriptions
 
 /// Double payments of an account, for people and for programs.
 enum PaidTwiceText {

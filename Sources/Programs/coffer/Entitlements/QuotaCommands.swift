@@ -1,12 +1,12 @@
-internal import Accounts
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import Ledger
-internal import Storage
-internal import Tiers
+import Accounts
+import Acts
+import Base
+import CommandLine
+import Configuration
+import JSON
+import Ledger
+import Storage
+import Tiers
 
 extension Command {
   private static let size = Parameter<String>.required(

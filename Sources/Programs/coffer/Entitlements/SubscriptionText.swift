@@ -1,10 +1,10 @@
-internal import Answers
-internal import Base
-internal import CommandLine
-internal import Ledger
-internal import ProviderAPI
-internal import Subscriptions
-internal import Tiers
+import Answers
+import Base
+import CommandLine
+import Ledger
+import ProviderAPI
+import Subscriptions
+import Tiers
 
 /// One subscription of an explanation: its owner, its products, the money, what it is owed, and its history.
 struct SubscriptionText {

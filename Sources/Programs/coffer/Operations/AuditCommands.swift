@@ -1,14 +1,14 @@
-internal import Accounts
-internal import Acts
-internal import Audit
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import Doctor
-internal import JSON
-internal import Orders
-internal import Storage
-internal import Sync
+import Accounts
+import Acts
+import Audit
+import Base
+import CommandLine
+import Configuration
+import Doctor
+import JSON
+import Orders
+import Storage
+import Sync
 
 extension Command {
   private static let limit = Parameter<Int>.limit()

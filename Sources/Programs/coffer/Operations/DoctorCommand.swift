@@ -1,12 +1,12 @@
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import Doctor
-internal import JSON
-internal import Objects
-internal import Storage
-internal import Tiers
+import Acts
+import Base
+import CommandLine
+import Configuration
+import Doctor
+import JSON
+import Objects
+import Storage
+import Tiers
 
 extension Command {
   private static let all = Parameter<Bool>.flag(

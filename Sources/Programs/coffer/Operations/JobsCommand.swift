@@ -1,11 +1,11 @@
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import Jobs
-internal import Ledger
-internal import Storage
+import Acts
+import Base
+import CommandLine
+import Configuration
+import JSON
+import Jobs
+import Ledger
+import Storage
 
 extension Command {
   private static let limit = Parameter<Int>.limit()

@@ -1,12 +1,12 @@
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import Jobs
-internal import Ledger
-internal import Storage
-internal import Subscriptions
+import Acts
+import Base
+import CommandLine
+import Configuration
+import JSON
+import Jobs
+import Ledger
+import Storage
+import Subscriptions
 
 extension Command {
   private static let kind = Parameter<String>.required(

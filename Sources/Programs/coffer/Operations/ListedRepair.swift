@@ -1,10 +1,10 @@
-internal import Answers
-internal import Base
-internal import CommandLine
-internal import JSON
-internal import Ledger
-internal import Storage
-internal import Subscriptions
+import Answers
+import Base
+import CommandLine
+import JSON
+import Ledger
+import Storage
+import Subscriptions
 
 /// A row of `reconcile list --repaired`.
 struct ListedRepair: Sendable {

@@ -1,11 +1,11 @@
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import Objects
-internal import S3
-internal import Sync
+import Acts
+import Base
+import CommandLine
+import Configuration
+import JSON
+import Objects
+import S3
+import Sync
 
 extension Command {
   private static let dryRun = Parameter<Bool>.flag(

@@ -1,15 +1,15 @@
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import Glibc
-internal import JSON
-internal import Jobs
-internal import KnownStores
-internal import Ledger
-internal import Storage
-internal import Stores
-internal import Subscriptions
+import Acts
+import Base
+import CommandLine
+import Configuration
+import Glibc
+import JSON
+import Jobs
+import KnownStores
+import Ledger
+import Storage
+import Stores
+import Subscriptions
 
 extension Command {
   private static let store = Parameter<ObjectKey.Provider?>.optional(

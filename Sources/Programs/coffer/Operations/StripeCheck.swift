@@ -1,9 +1,9 @@
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import ProviderAPI
-internal import Stripe
-internal import Subscriptions
+import CommandLine
+import Configuration
+import JSON
+import ProviderAPI
+import Stripe
+import Subscriptions
 
 extension Command {
   /// Shows which event types `coffer-billing` needs, and which of them Stripe's endpoints do not send.

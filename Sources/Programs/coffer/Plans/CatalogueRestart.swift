@@ -1,5 +1,5 @@
-internal import CommandLine
-internal import Tiers
+import CommandLine
+import Tiers
 
 extension Catalogue {
   /// What to restart once `new` is in force, because a running coffer-sync keeps parts of a

@@ -1,10 +1,10 @@
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import Ledger
-internal import Repair
-internal import Tiers
+import Base
+import CommandLine
+import Configuration
+import JSON
+import Ledger
+import Repair
+import Tiers
 
 /// The answer of `plan diff`.
 enum DifferenceAnswer {

@@ -1,14 +1,14 @@
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import KnownStores
-internal import Ledger
-internal import Repair
-internal import Storage
-internal import Sync
-internal import Tiers
+import Acts
+import Base
+import CommandLine
+import Configuration
+import JSON
+import KnownStores
+import Ledger
+import Repair
+import Storage
+import Sync
+import Tiers
 
 extension Command {
   private static let file = Parameter<String>.required(

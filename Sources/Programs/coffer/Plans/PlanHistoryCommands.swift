@@ -1,10 +1,10 @@
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import Storage
-internal import Tiers
+import Acts
+import Base
+import CommandLine
+import Configuration
+import JSON
+import Storage
+import Tiers
 
 extension Command {
   private static let historyLimit = Parameter<Int>.limit()

@@ -1,6 +1,6 @@
-internal import CommandLine
-internal import Configuration
-internal import KnownStores
+import CommandLine
+import Configuration
+import KnownStores
 
 extension CommandTable {
   static let coffer: CommandTable = CommandTable(

@@ -1,6 +1,6 @@
-internal import CommandLine
-internal import Configuration
-internal import JSON
+import CommandLine
+import Configuration
+import JSON
 
 extension Command {
   private static let shell = Parameter<Shell>.required(

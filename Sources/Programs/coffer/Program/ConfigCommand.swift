@@ -1,7 +1,7 @@
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
+import Base
+import CommandLine
+import Configuration
+import JSON
 
 extension Command {
   private static let program = Parameter<Program?>.optional(

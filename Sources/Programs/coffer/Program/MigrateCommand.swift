@@ -1,8 +1,8 @@
-internal import Acts
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import Storage
+import Acts
+import CommandLine
+import Configuration
+import JSON
+import Storage
 
 extension Command {
   static let migrate = Command(

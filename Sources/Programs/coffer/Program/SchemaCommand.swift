@@ -1,5 +1,5 @@
-internal import CommandLine
-internal import JSON
+import CommandLine
+import JSON
 
 extension Command {
   static let schema = Command(

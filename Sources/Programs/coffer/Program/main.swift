@@ -1,4 +1,4 @@
-internal import Configuration
-internal import Glibc
+import Configuration
+import Glibc
 
 exit(Entry.run(Array(CommandLine.arguments.dropFirst())).rawValue)

@@ -1,15 +1,15 @@
-internal import Accounts
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import Flows
-internal import HTTPMessages
-internal import JSON
-internal import Jobs
-internal import Storage
-internal import Sync
-internal import Tiers
+import Accounts
+import Acts
+import Base
+import CommandLine
+import Configuration
+import Flows
+import HTTPMessages
+import JSON
+import Jobs
+import Storage
+import Sync
+import Tiers
 
 extension Command {
   private static let limit = Parameter<Int>.limit()

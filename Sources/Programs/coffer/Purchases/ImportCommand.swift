@@ -1,16 +1,16 @@
-internal import Accounts
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import Crypto
-internal import Importing
-internal import JSON
-internal import KnownStores
-internal import Ledger
-internal import Storage
-internal import Subscriptions
-internal import Sync
+import Accounts
+import Acts
+import Base
+import CommandLine
+import Configuration
+import Crypto
+import Importing
+import JSON
+import KnownStores
+import Ledger
+import Storage
+import Subscriptions
+import Sync
 
 extension Command {
   private static let purchaseList = Parameter<String>.required(

@@ -1,16 +1,16 @@
-internal import Acts
-internal import Audit
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import KnownStores
-internal import Ledger
-internal import Orders
-internal import ProviderAPI
-internal import Storage
-internal import Stores
-internal import Subscriptions
+import Acts
+import Audit
+import Base
+import CommandLine
+import Configuration
+import JSON
+import KnownStores
+import Ledger
+import Orders
+import ProviderAPI
+import Storage
+import Stores
+import Subscriptions
 
 extension Command {
   private static let named = Parameter<NamedSubscription>.required(

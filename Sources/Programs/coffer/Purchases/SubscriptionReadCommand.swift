@@ -1,15 +1,15 @@
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import Crypto
-internal import JSON
-internal import KnownStores
-internal import Ledger
-internal import Storage
-internal import Stores
-internal import Subscriptions
-internal import Tiers
+import Acts
+import Base
+import CommandLine
+import Configuration
+import Crypto
+import JSON
+import KnownStores
+import Ledger
+import Storage
+import Stores
+import Subscriptions
+import Tiers
 
 extension Command {
   private static let purchase = Parameter<NamedSubscription>.required(

@@ -1,15 +1,15 @@
-internal import Acts
-internal import Answers
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import KnownStores
-internal import Ledger
-internal import ProviderAPI
-internal import Storage
-internal import Stores
-internal import Subscriptions
+import Acts
+import Answers
+import Base
+import CommandLine
+import Configuration
+import JSON
+import KnownStores
+import Ledger
+import ProviderAPI
+import Storage
+import Stores
+import Subscriptions
 
 extension Command {
   private static let limit = Parameter<Int>.limit()

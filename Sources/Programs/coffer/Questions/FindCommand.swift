@@ -1,15 +1,15 @@
-internal import Accounts
-internal import Acts
-internal import Answers
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import KnownStores
-internal import Ledger
-internal import Storage
-internal import Subscriptions
-internal import Sync
+import Accounts
+import Acts
+import Answers
+import Base
+import CommandLine
+import Configuration
+import JSON
+import KnownStores
+import Ledger
+import Storage
+import Subscriptions
+import Sync
 
 extension Command {
   private static let anything = Parameter<String>.required(

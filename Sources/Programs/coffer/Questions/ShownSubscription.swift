@@ -1,15 +1,15 @@
-internal import Accounts
-internal import Acts
-internal import Answers
-internal import Audit
-internal import Base
-internal import CommandLine
-internal import Ledger
-internal import Orders
-internal import Storage
-internal import Stores
-internal import Subscriptions
-internal import Sync
+import Accounts
+import Acts
+import Answers
+import Audit
+import Base
+import CommandLine
+import Ledger
+import Orders
+import Storage
+import Stores
+import Subscriptions
+import Sync
 
 /// A purchase with everything that is known of it.
 struct ShownSubscription: Sendable {

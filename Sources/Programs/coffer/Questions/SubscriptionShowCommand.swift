@@ -1,13 +1,13 @@
-internal import Acts
-internal import Answers
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import KnownStores
-internal import Ledger
-internal import Storage
-internal import Subscriptions
-internal import Tiers
+import Acts
+import Answers
+import Base
+import CommandLine
+import Configuration
+import KnownStores
+import Ledger
+import Storage
+import Subscriptions
+import Tiers
 
 extension Command {
   private static let number = Parameter<String>.required(

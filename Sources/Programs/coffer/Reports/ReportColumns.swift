@@ -1,11 +1,11 @@
-internal import Accounts
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import Report
-internal import Tiers
+import Accounts
+import Acts
+import Base
+import CommandLine
+import Configuration
+import JSON
+import Report
+import Tiers
 
 /// A month's figures: the columns of its tables, and the members of its JSON.
 enum ReportColumns {

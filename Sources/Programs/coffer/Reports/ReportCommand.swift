@@ -1,8 +1,8 @@
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import Report
+import Acts
+import Base
+import CommandLine
+import Configuration
+import Report
 
 extension Command {
   private static let month = Parameter<Month?>.optional(

@@ -1,10 +1,10 @@
-internal import Accounts
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import Report
-internal import Tiers
+import Accounts
+import Acts
+import Base
+import CommandLine
+import Configuration
+import Report
+import Tiers
 
 /// A month's figures as a page: one file that needs nothing else, for light and dark displays and for paper.
 struct ReportPage {

@@ -1,4 +1,4 @@
-internal import CommandLine
+import CommandLine
 
 /// The look of a report's page: on light, on dark and on paper.
 enum ReportStyle {

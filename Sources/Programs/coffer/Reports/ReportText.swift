@@ -1,9 +1,9 @@
-internal import Accounts
-internal import Acts
-internal import CommandLine
-internal import Configuration
-internal import Report
-internal import Tiers
+import Accounts
+import Acts
+import CommandLine
+import Configuration
+import Report
+import Tiers
 
 /// A month's figures for people at a terminal.
 struct ReportText {

@@ -1,12 +1,12 @@
-internal import Accounts
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import JSON
-internal import Storage
-internal import Sync
-internal import Tiers
+import Accounts
+import Acts
+import Base
+import CommandLine
+import Configuration
+import JSON
+import Storage
+import Sync
+import Tiers
 
 extension Command {
   private static let file = Parameter<Identifier>.required(

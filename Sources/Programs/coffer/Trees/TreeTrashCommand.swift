@@ -1,11 +1,11 @@
-internal import Accounts
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import Storage
-internal import Sync
-internal import Tiers
+import Accounts
+import Acts
+import Base
+import CommandLine
+import Configuration
+import Storage
+import Sync
+import Tiers
 
 extension Command {
   private static let limit = Parameter<Int>.limit()

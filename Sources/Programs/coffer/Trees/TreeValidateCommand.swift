@@ -1,15 +1,15 @@
-internal import Accounts
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import Doctor
-internal import JSON
-internal import Objects
-internal import KnownProtocols
-internal import Storage
-internal import Sync
-internal import S3
+import Accounts
+import Acts
+import Base
+import CommandLine
+import Configuration
+import Doctor
+import JSON
+import Objects
+import KnownProtocols
+import Storage
+import Sync
+import S3
 
 extension Command {
   private static let repair = Parameter<Bool>.flag(

@@ -1,9 +1,9 @@
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import Crypto
-internal import HTTPSignatures
+import Acts
+import Base
+import CommandLine
+import Configuration
+import Crypto
+import HTTPSignatures
 
 extension Command {
   private static let method = Parameter<String>.required(

@@ -1,11 +1,11 @@
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import Crypto
-internal import Glibc
-internal import HTTPClient
-internal import HTTPSignatures
+import Acts
+import Base
+import CommandLine
+import Configuration
+import Crypto
+import Glibc
+import HTTPClient
+import HTTPSignatures
 
 /// Sends a file as a document's content by a resumable upload, part by part.
 ///

@@ -1,12 +1,12 @@
-internal import Accounts
-internal import Acts
-internal import Base
-internal import CommandLine
-internal import Configuration
-internal import HTTPMessages
-internal import Storage
-internal import Stripe
-internal import Sync
+import Accounts
+import Acts
+import Base
+import CommandLine
+import Configuration
+import HTTPMessages
+import Storage
+import Stripe
+import Sync
 
 extension Command {
   private static let fixture = Parameter<String>.required(
