@@ -111,6 +111,8 @@ final class SimulatedStore: ObjectStore {
       guard unfinished.writer == nil else { throw .busy }
       guard unfinished.bytes.count >= count else { throw .incomplete }
       unfinished.bytes.removeLast(unfinished.bytes.count - count)
+      // More may have been durable: the row that counts it was lost.
+      unfinished.durableByteCount = min(unfinished.durableByteCount, count)
       unfinished.writer = writer
       disk.unfinished[key] = unfinished
       return false
