@@ -164,8 +164,12 @@ extension ContentStory {
     note("a body was refused: \(answer.status)")
     try server.settle(people.map(\.account))
     if request.upload != nil { return try endAppend(request, try Answer(answer), mishap) }
-    model.reservations[request.reservation] = nil
-    guard answer.status == 503, mishap != nil else { throw UnexpectedAnswer(try Answer(answer)) }
+    let reservation = model.reservations.removeValue(forKey: request.reservation)
+    // The sweep may have taken the bytes of a request that lasted too long.
+    let isExpired = reservation.map { $0.expires <= server.now } ?? true
+    guard answer.status == 503, mishap != nil || isExpired else {
+      throw UnexpectedAnswer(try Answer(answer))
+    }
   }
 
   func finishHeld(_ request: HeldRequest) throws {
