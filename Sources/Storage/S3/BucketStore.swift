@@ -129,6 +129,8 @@ final class BucketStore: ObjectStore {
         throw .incomplete
       }
       isFinished = true
+      // Also the tails that no row names. Failing that, the sweep finds them.
+      try? deleteLeftover(key)
     }
     return BucketWriter(
       resuming: key, client, pool, at: progress, byteCount: checkpoint.byteCount, rest: rest,

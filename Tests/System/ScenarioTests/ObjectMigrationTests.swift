@@ -28,6 +28,9 @@ import Testing
     }
   }
 
+  /// On each way. Two ways lead to each kind of store: 100 in a full run.
+  private static let killCount = TestRun.isFull ? 50 : 5
+
   private let scratch: ScratchDirectory
   private static let secrets = ["COFFER_OBJECTS_KEY": TestBucket.keyText]
 
@@ -104,7 +107,7 @@ import Testing
     moving(installation, old, to: new)
     sync = try installation.start(.sync, port: port)
 
-    for round in 0..<(TestRun.isFull ? 30 : 4) {
+    for round in 0..<Self.killCount {
       let fresh = try (0..<2).map { _ in
         try Writer(installation.device(of: sync), seed: random.next())
       }

@@ -117,6 +117,39 @@ import Testing
     #expect(left == [0, 1, 0])
   }
 
+  // MARK: folders
+
+  @Test(arguments: TestEngine.available)
+  func `a folder that cannot be counted stops no other`(engine: TestEngine) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let folders = try (0..<3).map { _ in try device.add("folder") }.sorted()
+    for folder in folders { #expect(try device.capFolder(folder, .integer(5000)).status == 200) }
+    try server.database.write(for: nil) { transaction in
+      for (folder, number) in zip(folders, [1, 2] as [Int64]) {
+        try transaction.execute(
+          "UPDATE sync.folder_caps SET count_number = $2, counted_number = 0 WHERE folder_id = $1",
+          .id(folder), .integer(number))
+      }
+      // The first cannot get the number that the third has.
+      let (index, table) =
+        engine == .postgres
+        ? ("one_number", "sync.folder_caps") : ("sync.one_number", "folder_caps")
+      try transaction.execute(
+        "CREATE UNIQUE INDEX \(index) ON \(table) (counted_number) WHERE counted_number > 0")
+    }
+    let upkeep = TreeUpkeep(server.api.host)
+    while try upkeep.countFolder() {}
+    #expect(try failing(server) == [Failing(queue: "folders", item: folders[0], count: 1)])
+    let uncounted = "folder_caps WHERE folder_id = $1 AND counted_number < count_number"
+    #expect(try folders.map { try count(server, uncounted, $0) } == [1, 0, 0])
+    try server.database.write(for: nil) { try $0.execute("DROP INDEX sync.one_number") }
+    server.clock.advance(.seconds(2))
+    while try upkeep.countFolder() {}
+    #expect(try folders.map { try count(server, uncounted, $0) } == [0, 0, 0])
+    #expect(try failing(server) == [])
+  }
+
   // MARK: accounts
 
   @Test(arguments: TestEngine.available)

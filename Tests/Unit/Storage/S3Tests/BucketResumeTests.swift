@@ -135,6 +135,21 @@ struct BucketResumeTests {
   }
 
   @Test(arguments: TestBucket.all)
+  func `what was never recorded goes as soon as the object is found finished`(
+    _ bucket: TestBucket
+  ) throws {
+    let store = try bucket.start()
+    let whole = try append([1, 2, 3], to: store, at: Self.start)
+    // Written, but never recorded.
+    _ = try append([4], to: store, at: whole)
+    try store.resume(key, at: whole).finish()
+    #expect(try unfinished(store) == [key])
+    try store.resume(key, at: whole).finish()
+    #expect(try unfinished(store) == [])
+    #expect(try store.bytes(of: key) == [1, 2, 3])
+  }
+
+  @Test(arguments: TestBucket.all)
   func `bytes that the bucket has lost are missed, not invented`(_ bucket: TestBucket) throws {
     let store = try bucket.start()
     let tail = try append([1, 2, 3], to: store, at: Self.start)
