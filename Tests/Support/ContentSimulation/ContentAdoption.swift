@@ -19,10 +19,10 @@ extension ContentModel {
     return faults + differences(rows, at: now)
   }
 
-  /// Whether the owner's plan keeps what was deleted with `root` no longer.
+  /// Whether the owner's plans keep what was deleted with `root` no longer.
   func isDue(_ root: Identifier, at now: Instant) -> Bool {
     guard let entry = trash[root], let owner = nodes[root]?.owner else { return false }
-    return entry.deleted + .days(accounts[owner]?.plan.limits.trashDays ?? 0) <= now
+    return end(of: entry.deleted, owner, \.trashDays) <= now
   }
 
   private mutating func adoptTrash(
@@ -85,10 +85,9 @@ extension ContentModel {
     }
     for id in order {
       guard let node = nodes[id] else { continue }
-      let days = accounts[node.owner]?.plan.limits.historyDays ?? 0
       for version in node.versions where found[id]?[version.content.number] == nil {
         let isAllowed =
-          node.place == .gone || version.replaced + .days(days) <= now
+          node.place == .gone || isDue(version, of: node.owner, at: now)
           || full.contains(node.owner)
         if !isAllowed { faults.append("version \(version.content.number) of \(id) is gone") }
         drop(version, of: id, at: now)
@@ -117,6 +116,13 @@ extension ContentModel {
         .map(\.byteCount).sorted()
       let promised = self.reserved(id, at: now).map(\.byteCount).sorted()
       if reserved != promised { faults.append("\(id) has reserved \(reserved), not \(promised)") }
+    }
+    if rows.caps.mapValues(\.byteCount) != caps {
+      faults.append("caps are \(rows.caps), not \(caps)")
+    }
+    for (folder, cap) in rows.caps {
+      let held = heldByteCount(folder)
+      if cap.used != held { faults.append("\(folder) holds \(held), not \(cap.used)") }
     }
     return faults
   }

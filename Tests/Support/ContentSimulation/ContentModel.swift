@@ -11,6 +11,8 @@ struct ContentModel {
   static let crowdedSpan = Instant.Span.seconds(5)
   static let uploadSpan = Instant.Span.hours(24)
   static let requestSpan = Instant.Span.hours(4)
+  /// For how many days a plan counts after its end.
+  static let formerPlanDays: Int64 = 3
 
   struct Content: Equatable {
     /// 0 for a document that has none.
@@ -57,6 +59,9 @@ struct ContentModel {
     let root: Identifier
     var cap: Int64
     var plan: Plan
+    var planSince = Instant(seconds: 0)
+    /// The plans before, and when each ended.
+    var former: [(limits: Plan.Limits, end: Instant)] = []
     var purges = false
     /// Links in its tree, which have no content.
     var linkCount: Int64 = 0
@@ -77,6 +82,8 @@ struct ContentModel {
   /// The sharees' access to the shared folder.
   var shared: Identifier?
   var sharees: [Identifier: Bool] = [:]
+  /// What folders may hold, as their owner said.
+  var caps: [Identifier: Int64] = [:]
   /// By a number of the story's.
   var reservations: [Int: Reservation] = [:]
   /// When a content was no longer kept, by its tag.
@@ -135,8 +142,57 @@ struct ContentModel {
     liveByteCount(account) + historyByteCount(account) + trashByteCount(account)
   }
 
+  /// What an owner is charged for below a folder.
+  func heldByteCount(_ folder: Identifier) -> Int64 {
+    order.reduce(0) { sum, id in
+      guard id != folder, let node = nodes[id], chain(id).contains(folder) else { return sum }
+      return sum + (node.place == .gone ? 0 : node.weight) + node.historyByteCount
+    }
+  }
+
+  /// Whether a folder, and all above it, have room.
+  func fits(_ delta: Int64, in folder: Identifier) -> Bool {
+    delta <= 0
+      || chain(folder).allSatisfy { id in
+        caps[id].map { heldByteCount(id) + delta <= $0 } ?? true
+      }
+  }
+
   func reserved(_ account: Identifier, at now: Instant) -> [Reservation] {
     reservations.values.filter { $0.owner == account && $0.expires > now }
+  }
+
+  // MARK: What is kept
+
+  /// When what an owner replaced or deleted at a moment is kept no longer.
+  func end(
+    of moment: Instant, _ owner: Identifier, _ days: (Plan.Limits) -> Int64?
+  ) -> Instant {
+    guard let account = accounts[owner] else { return moment }
+    let end = moment + .days(days(account.plan.limits) ?? 0)
+    return account.former.filter { moment < $0.end }.reduce(end) { end, former in
+      max(
+        end, min(moment + .days(days(former.limits) ?? 0), former.end + .days(Self.formerPlanDays)))
+    }
+  }
+
+  func isDue(_ version: Version, of owner: Identifier, at now: Instant) -> Bool {
+    end(of: version.replaced, owner, \.historyDays) <= now
+  }
+
+  /// The versions of a document that are too many once its content is a version, too. The newest eight of them go.
+  private func surplus(_ node: Node, _ owner: Account, at now: Instant) -> [Version] {
+    guard let countMax = owner.plan.limits.historyVersionCount else { return [] }
+    let over = node.versions.reversed().dropFirst(Int(countMax) - 1).prefix(8)
+    return over.enumerated().filter { index, version in
+      let counting = owner.former.filter { former in
+        version.replaced < former.end && now < former.end + .days(Self.formerPlanDays)
+      }
+      let counts = ([owner.plan.limits] + counting.map(\.limits)).map { limits in
+        limits.historyDays ?? 0 > 0 ? limits.historyVersionCount ?? .max : 0
+      }
+      return countMax + Int64(index) >= counts.max() ?? .max
+    }.map(\.element)
   }
 
   // MARK: What a write of content does
@@ -144,13 +200,13 @@ struct ContentModel {
   enum Verdict: Equatable {
     case refused(Int)
     /// Whether the replaced content is kept, and the versions that go because there are more than the plan keeps.
-    case accepted(keeps: Bool, surplus: Int)
+    case accepted(keeps: Bool, surplus: [Version])
   }
 
   /// Whether an account may now replace a document's content. `ifMatch` is nil if any version will do.
   func judge(
     _ id: Identifier, by account: Identifier, ifMatch: Int64?, byteCount: Int64,
-    reserved: Int64 = 0
+    reserved: Int64 = 0, at now: Instant
   ) -> Verdict {
     guard let mayWrite = mayWrite(account, id), let node = nodes[id] else { return .refused(404) }
     guard isLive(id) else { return .refused(410) }
@@ -160,17 +216,16 @@ struct ContentModel {
     let growth = byteCount - node.content.byteCount
     guard let owner = accounts[node.owner] else { return .refused(404) }
     if node.content.number > 0, owner.plan.limits.historyDays ?? 0 > 0 {
-      let kept = owner.plan.limits.historyVersionCount.map { Int($0) - 1 } ?? .max
-      let surplus = min(8, max(0, node.versions.count - kept))
-      // Beyond eight, the newest of them go.
-      let going = node.versions.dropLast(min(kept, node.versions.count)).suffix(surplus)
-      let delta = byteCount - going.reduce(0) { $0 + $1.content.byteCount }
+      let surplus = surplus(node, owner, at: now)
+      let delta = byteCount - surplus.reduce(0) { $0 + $1.content.byteCount }
       let lack = lack(node.owner, delta, growth, reserved)
-      if lack == nil { return .accepted(keeps: true, surplus: surplus) }
+      if lack == nil, fits(delta, in: node.parent) {
+        return .accepted(keeps: true, surplus: surplus)
+      }
       if let lack, growth > 0 { return .refused(lack) }
     }
     if let lack = lack(node.owner, growth, growth, reserved) { return .refused(lack) }
-    return .accepted(keeps: false, surplus: 0)
+    return fits(growth, in: node.parent) ? .accepted(keeps: false, surplus: []) : .refused(507)
   }
 
   /// The status of a write that has no room; nil if it has.
@@ -199,11 +254,8 @@ struct ContentModel {
     guard case .accepted(let keeps, let surplus) = verdict, var node = nodes[id] else { return }
     lastTag += 1
     let old = node.content
-    if surplus > 0, let kept = accounts[node.owner]?.plan.limits.historyVersionCount {
-      let end = node.versions.count - Int(kept) + 1
-      for version in node.versions[end - surplus..<end] { left[version.content.tag] = now }
-      node.versions.removeSubrange(end - surplus..<end)
-    }
+    for version in surplus { left[version.content.tag] = now }
+    node.versions.removeAll { surplus.contains($0) }
     if keeps {
       node.versions.append(Version(content: old, replaced: now))
     } else if old.number > 0 {

@@ -39,6 +39,7 @@ struct ContentRows {
   let versions: [Version]
   let trash: [Identifier: String]
   let marking: Set<Identifier>
+  let caps: [Identifier: (byteCount: Int64, used: Int64)]
   let accounts: [Identifier: Account]
   let reservations: [Named]
   let garbage: [Named]
@@ -73,6 +74,10 @@ struct ContentRows {
       })
     marking = try Set(
       reader.rows("SELECT deleted_with FROM sync.deletions") { row in try row.id(0) })
+    caps = try Self.map(
+      reader.rows("SELECT folder_id, cap_bytes, used_bytes FROM sync.folder_caps") { row in
+        (try row.id(0), (byteCount: try row.integer(1), used: try row.integer(2)))
+      })
     accounts = try Self.map(
       reader.rows(
         "SELECT id, usage_bytes, history_bytes, trash_bytes, kept_bytes FROM sync.accounts"

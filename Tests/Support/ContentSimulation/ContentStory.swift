@@ -98,6 +98,7 @@ package final class ContentStory {
     self.opened = opened
     server = try TreeServer(
       .sqlite, freeByteCount: Self.plans[0].byteCount, plans: Array(Self.plans.dropFirst()),
+      formerPlanDays: ContentModel.formerPlanDays,
       onTick: { mishaps.tick() }
     ) { _ in
       let store = SimulatedStore(disk, mishaps, mistake) { now.withLock { $0 }() }

@@ -19,7 +19,9 @@ extension ContentStory {
     let isFolder = chance(25)
     let change = try person.device.creation(
       isFolder ? "folder" : "document", parent: parent, owner: node.owner, id: identifier())
-    let expected = model.lack(node.owner, ContentModel.fee, ContentModel.fee, 0) ?? 200
+    let expected =
+      model.lack(node.owner, ContentModel.fee, ContentModel.fee, 0)
+      ?? (model.fits(ContentModel.fee, in: parent) ? 200 : 507)
     let body = person.device.batchBody(files: [change]).encoded()
     let answer = try send(person.device.sign("POST", "/v1/files", body: body), person.device)
     try require(answer, expected, "creating in \(parent)")
@@ -71,18 +73,16 @@ extension ContentStory {
     if isRestore { model.nodes[root]?.place = .live }
   }
 
-  /// The owner's plan, cap or choice, or what a sharee may do.
+  /// The owner's plan, cap or choice, what a folder may hold, or what a sharee may do.
   func changeTerms() throws {
     let person = people[number(0...1)]
-    switch number(1...10) {
+    switch number(1...12) {
     case ...5:
-      let plan = Self.plans[number(0...2)]
-      let cap = [80_000, 300_000, 600_000][number(0...2)] * (isLarge ? 40 : 1) as Int64
-      try server.setCap(person.account, cap, plan: plan.id)
-      model.accounts[person.account]?.cap = cap
-      model.accounts[person.account]?.plan = plan
-      note("plan \(plan.id) with \(cap)")
-    case ...7:
+      try changePlan(
+        of: person.account, to: Self.plans[number(0...2)],
+        cap: [80_000, 300_000, 600_000][number(0...2)] * (isLarge ? 40 : 1))
+    case ...7: try capFolder()
+    case ...9:
       let purges = chance(50)
       let body = JSONValue.object([.init("when_full", .string(purges ? "purge" : "keep"))])
       let request = person.device.sign("PUT", "/v1/account/history", body: body.encoded())
@@ -99,5 +99,36 @@ extension ContentStory {
       try require(try send(owner.sign("POST", "/v1/files", body: body), owner), 200, "granting")
       model.sharees[sharee] = mayWrite
     }
+  }
+
+  private func changePlan(of account: Identifier, to plan: Plan, cap: Int64) throws {
+    guard let held = model.accounts[account] else { return }
+    // One that ended as it began was never had.
+    if held.planSince < server.now {
+      try server.endPlan(held.plan.id, of: account, since: held.planSince)
+      model.accounts[account]?.former.append((held.plan.limits, server.now))
+    }
+    try server.setCap(account, cap, plan: plan.id)
+    model.accounts[account]?.cap = cap
+    model.accounts[account]?.plan = plan
+    model.accounts[account]?.planSince = server.now
+    note("plan \(plan.id) with \(cap)")
+  }
+
+  private func capFolder() throws {
+    let owner = people[0]
+    let folders = model.order.filter { id in
+      guard let node = model.nodes[id], node.isFolder, node.owner == owner.account else {
+        return false
+      }
+      return model.isLive(id)
+    }
+    guard let folder = folders.randomElement(using: &random) else { return }
+    let caps: [Int64] = [20_000, 100_000, 300_000]
+    let cap = chance(25) ? nil : caps[number(0...2)] * (isLarge ? 40 : 1)
+    let body = JSONValue.object([.init("bytes", cap.map { .integer($0) } ?? .null)])
+    let request = owner.device.sign("PUT", "/v1/files/\(folder)/cap", body: body.encoded())
+    try require(try send(request, owner.device), 200, "capping \(folder)")
+    model.caps[folder] = cap
   }
 }

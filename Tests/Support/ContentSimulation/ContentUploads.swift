@@ -227,7 +227,7 @@ extension ContentStory {
     guard upload.result == nil else { return }
     let verdict = model.judge(
       upload.document, by: upload.account, ifMatch: upload.ifMatch,
-      byteCount: Int64(upload.content.count))
+      byteCount: Int64(upload.content.count), at: server.now)
     var expected = 200
     if case .refused(let status) = verdict { expected = status }
     let status = answer.status == 204 ? 200 : answer.status

@@ -157,8 +157,7 @@ extension ContentStory {
       faults.append("\(root) is still \(entry.state) in the trash")
     }
     for (id, node) in model.nodes {
-      let days = model.accounts[node.owner]?.plan.limits.historyDays ?? 0
-      let due = node.versions.filter { $0.replaced + .days(days) <= server.now }
+      let due = node.versions.filter { model.isDue($0, of: node.owner, at: server.now) }
       if !due.isEmpty { faults.append("\(due.count) versions of \(id) are due") }
     }
     for (id, account) in model.accounts where account.purges && model.usage(id) > account.cap {

@@ -67,7 +67,7 @@ extension ContentStory {
     let (sum, count) = (reserved.reduce(0) { $0 + $1.byteCount }, Int64(byteCount))
     // Who may not write learns nothing else.
     let verdict = model.judge(
-      document, by: account, ifMatch: ifMatch, byteCount: count, reserved: sum)
+      document, by: account, ifMatch: ifMatch, byteCount: count, reserved: sum, at: server.now)
     if case .refused(let status) = verdict, status != 507, status != 429 { return status }
     if reserved.count >= Self.reservationCountMax { return 429 }
     if case .refused(let status) = verdict { return status }
@@ -101,7 +101,7 @@ extension ContentStory {
     _ ifMatch: Int64, _ content: [UInt8]
   ) throws {
     let verdict = model.judge(
-      document, by: account, ifMatch: ifMatch, byteCount: Int64(content.count))
+      document, by: account, ifMatch: ifMatch, byteCount: Int64(content.count), at: server.now)
     var expected = refusal ?? 200
     if refusal == nil, case .refused(let status) = verdict { expected = status }
     try require(answer, expected, "content of \(document)")
@@ -234,7 +234,7 @@ extension ContentStory {
     node.versions.removeAll { $0.content.number == kept.content.number }
     model.nodes[id] = node
     let verdict = model.judge(
-      id, by: person.account, ifMatch: ifMatch, byteCount: kept.content.byteCount)
+      id, by: person.account, ifMatch: ifMatch, byteCount: kept.content.byteCount, at: server.now)
     var expected = 200
     if case .refused(let status) = verdict { expected = status }
     let answer = try send(request, person.device)

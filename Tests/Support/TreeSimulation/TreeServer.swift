@@ -55,7 +55,8 @@ package final class TreeServer: Sendable {
   /// start; `onTick` is called whenever the programs ask for the time.
   package init(
     _ engine: TestEngine, freeByteCount: Int64 = 1_000_000_000, recordCountMax: Int64 = 1_000_000,
-    plans: [Plan] = [], onTick: @escaping @Sendable () -> Void = {},
+    plans: [Plan] = [], formerPlanDays: Int64 = Catalogue.formerPlanDaysUsual,
+    onTick: @escaping @Sendable () -> Void = {},
     objects: @escaping @Sendable (_ directory: String) throws -> any ObjectStore = {
       try DirectoryStore(directory: $0)
     }
@@ -73,7 +74,7 @@ package final class TreeServer: Sendable {
       scratch: try ScratchDatabase(engine, with: .schemas),
       catalogue: try Catalogue(
         version: "test", free: Plan(id: "free", title: "Free", byteCount: freeByteCount),
-        paid: plans),
+        paid: plans, formerPlanDays: formerPlanDays),
       limits: limits, objects: objects,
       now: {
         onTick()
@@ -170,6 +171,18 @@ package final class TreeServer: Sendable {
     let answer = try first.admit(device, label: "second")
     guard answer.status == 201 else { throw UnexpectedAnswer(answer) }
     return device
+  }
+
+  /// Notes that an account had a plan until now, as coffer-billing would.
+  package func endPlan(_ plan: String, of account: Identifier, since: Instant) throws {
+    let now = now
+    try running.withLock { $0.billing }.write(for: account) { transaction in
+      try transaction.execute(
+        """
+        INSERT INTO billing.held (account_id, from_ms, to_ms, cap_bytes, plan, reason)
+        VALUES ($1, $2, $3, 0, $4, 'subscribed')
+        """, .id(account), .instant(since), .instant(now), .text(plan))
+    }
   }
 
   /// Sets an account's cap, as coffer-billing would.
