@@ -46,9 +46,17 @@ package final class Locked<Value>: @unchecked Sendable {
     return body(&value)
   }
 
+  /// Changes the value and wakes one thread in `wait`. Use it where the change lets one thread go on, whichever it is.
+  package func signalOne<Result>(_ body: (inout Value) -> Result) -> Result {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    defer { unsafe pthread_cond_signal(changed) }
+    return body(&value)
+  }
+
   /// Waits until `body` returns a value; nil once `deadline` has passed.
   ///
-  /// `body` runs under the lock, at once and after each `signal`.
+  /// `body` runs under the lock, at once and after each `signal`, or a `signalOne` that wakes this thread.
   package func wait<Result>(
     until deadline: MonotonicTime? = nil, _ body: (inout Value) -> Result?
   ) -> Result? {

@@ -65,7 +65,12 @@ package final class WorkPool: Sendable {
       Thread {
         while let taken = Self.take(from: state) {
           taken.work()
-          state.signal { $0.end(taken) }
+          // This thread takes what may run now. So the others are woken only to end.
+          let isStopped = state.withLock { state in
+            state.end(taken)
+            return state.isStopped
+          }
+          if isStopped { state.signal { _ in } }
         }
       }
     }
@@ -75,7 +80,7 @@ package final class WorkPool: Sendable {
   /// then not run. Work without an owner has a lane of its own.
   package func submit(for owner: Identifier? = nil, _ work: @escaping @Sendable () -> Void) -> Bool
   {
-    state.signal { state in
+    state.signalOne { state in
       let laneCount = state.lanes[owner]?.count ?? 0
       guard !state.isStopped, state.count < capacity, laneCount < laneCapacity else { return false }
       state.append(work, owner)
