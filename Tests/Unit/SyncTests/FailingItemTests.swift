@@ -2,6 +2,7 @@ import Accounts
 import Base
 import Crypto
 import Glibc
+import JSON
 import Storage
 import Sync
 import TestDevices
