@@ -29,6 +29,17 @@ package enum Garbage {
     if count == 1 { try keep(transaction, byteCount, of: owner) }
   }
 
+  /// Hands an object of an account without a usage to the sweeper.
+  package static func addOfErased(
+    _ transaction: Transaction, _ id: Identifier, since: Instant
+  ) throws {
+    try transaction.execute(
+      """
+      INSERT INTO sync.garbage (object_id, since_ms) VALUES ($1, $2)
+      ON CONFLICT (object_id) DO NOTHING
+      """, .id(id), .instant(since))
+  }
+
   /// The object of a replaced content that is not deleted yet; nil if there is none.
   package static func find(
     _ reader: some Queryable, _ former: Former

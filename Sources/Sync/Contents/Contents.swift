@@ -32,44 +32,6 @@ enum Contents {
     }
   }
 
-  /// A client's request to write content: the document, and the version that it replaces.
-  struct Write: Sendable {
-    let credentials: Credentials
-    let file: Identifier
-    /// Identifies an upload and its repeats among all uploads of the key. It is a signed request's nonce. A
-    /// session's request has none; if it announces a digest, the effect of the request is used.
-    let identity: [UInt8]?
-    private let preconditions: Preconditions
-
-    /// Without If-Match a client could overwrite a version that it never saw.
-    init(
-      _ credentials: Credentials, _ file: Identifier, _ headers: Headers, digest: ContentDigest?
-    ) throws {
-      self.credentials = credentials
-      self.file = file
-      preconditions = try Preconditions(headers)
-      guard preconditions.ifMatch != nil else { throw Refusal.preconditionRequired }
-      switch credentials.proof {
-      case .signed(let signature): identity = signature.nonce
-      case .key: identity = nil
-      case .session:
-        identity = digest.map { digest in
-          let conditions = ["if-match", "if-none-match"].map { headers.combined($0) ?? [] }
-          let parts = [file.bytes] + conditions + digest.values.map(\.bytes)
-          return SHA256.hash(parts.map { SHA256.hash($0) }.reduce([], +))
-        }
-      }
-    }
-
-    /// A document without content is at version 0.
-    func requireVersion(_ current: Int64) throws(Refusal) {
-      let tag = EntityTag(version: current)
-      guard preconditions.evaluate(current: tag, isSafe: false) == .holds else {
-        throw .versionChanged(current: current)
-      }
-    }
-  }
-
   /// The result of a write.
   struct Replaced: Sendable {
     let outcome: Outcome
@@ -79,7 +41,7 @@ enum Contents {
   }
 
   static func replace(
-    _ transaction: Transaction, _ write: Write, with source: Source, catalogue: Catalogue,
+    _ transaction: Transaction, _ write: ContentWrite, with source: Source, catalogue: Catalogue,
     now: Instant
   ) throws -> Replaced {
     var locked = try LockedDocument(transaction, write, now: now)
@@ -102,7 +64,8 @@ enum Contents {
 
   /// Makes an earlier version of a document its content again. No bytes are copied.
   static func restore(
-    _ transaction: Transaction, _ write: Write, version: Int64, catalogue: Catalogue, now: Instant
+    _ transaction: Transaction, _ write: ContentWrite, version: Int64, catalogue: Catalogue,
+    now: Instant
   ) throws -> Outcome {
     var locked = try LockedDocument(transaction, write, now: now)
     return try Nonces.once(transaction, write.credentials) {
@@ -117,7 +80,7 @@ enum Contents {
     _ transaction: Transaction, _ version: Int64, of file: FileRecord, _ owners: inout LockedOwners
   ) throws -> Source {
     guard let found = try Versions.take(transaction, file.id, version) else {
-      throw Refusal.versionNotFound
+      throw ContentRefusal.versionNotFound
     }
     let source: Source =
       switch found.place {
@@ -195,20 +158,10 @@ enum Contents {
       source.objectID.map { .id($0) } ?? .null, .blob(author), .instant(now))
   }
 
-  /// The content that a download sends.
-  struct Found: Sendable {
-    let owner: Identifier
-    let version: Int64
-    let byteCount: Int64
-    let place: Versions.Place
-    /// Whether it was replaced, is not kept, and may be deleted at any moment.
-    var isLeaving = false
-  }
-
   /// Finds a document's content, or with `version` the content that it had at that version.
   static func find(
     _ reader: Reader, _ credentials: Credentials, _ id: Identifier, version: Int64?, now: Instant
-  ) throws -> Found {
+  ) throws -> StoredContent {
     let caller = try Caller(reader, credentials, now: now)
     var tree = AncestorTree(seenBy: caller.account)
     let file = try tree.file(id, reader)
@@ -216,17 +169,19 @@ enum Contents {
     guard file.kind == .document else { throw Refusal.notADocument }
     if let version, version != file.contentVersion {
       if let found = try Versions.find(reader, id, version) {
-        return Found(
+        return StoredContent(
           owner: file.owner, version: version, byteCount: found.byteCount, place: found.place)
       }
       // A client that has just been told of this version gets it while its object is there.
       let former = Garbage.Former(file: id, version: version)
-      guard let found = try Garbage.find(reader, former) else { throw Refusal.versionNotFound }
-      return Found(
+      guard let found = try Garbage.find(reader, former) else {
+        throw ContentRefusal.versionNotFound
+      }
+      return StoredContent(
         owner: file.owner, version: version, byteCount: found.byteCount,
         place: .object(found.object), isLeaving: true)
     }
-    let place: Versions.Place
+    let place: StoredContent.Place
     if let objectID = file.objectID {
       place = .object(objectID)
     } else {
@@ -235,7 +190,7 @@ enum Contents {
       ) { row in try row.blob(0) }
       place = .bytes(bytes ?? [])
     }
-    return Found(
+    return StoredContent(
       owner: file.owner, version: file.contentVersion, byteCount: file.contentByteCount,
       place: place)
   }

@@ -8,15 +8,15 @@ import Storage
 struct LockedDocument {
   let caller: Caller
   var owners: LockedOwners
-  private let write: Contents.Write
+  private let write: ContentWrite
 
-  init(_ transaction: Transaction, _ write: Contents.Write, now: Instant) throws {
+  init(_ transaction: Transaction, _ write: ContentWrite, now: Instant) throws {
     self.write = write
     let before = try Caller(transaction, write.credentials, now: now)
     var accounts: Set = [before.account]
     var tree = AncestorTree(seenBy: before.account)
-    try tree.load(write.file, transaction)
-    if let node = tree[write.file], tree.role(node.id) >= .writer {
+    try tree.load(write.id, transaction)
+    if let node = tree[write.id], tree.role(node.id) >= .writer {
       accounts.insert(node.owner)
       accounts.formUnion(try Visibility(transaction, now: now).invited(to: node.id))
     }
@@ -27,7 +27,7 @@ struct LockedDocument {
   /// The document as it is now, if the caller may write it and the precondition is met.
   func document(_ transaction: Transaction) throws -> FileRecord {
     var tree = AncestorTree(seenBy: caller.account)
-    let file = try tree.file(write.file, transaction)
+    let file = try tree.file(write.id, transaction)
     guard !file.isDeleted else { throw Refusal.fileDeleted }
     guard file.kind == .document else { throw Refusal.notADocument }
     guard tree.role(file.id) >= .writer else { throw Refusal.notPermitted }

@@ -81,7 +81,7 @@ enum TreeErasure {
       .id(account), .integer(Transaction.erasedCountMax)
     ) { row in (id: try row.id(0), object: try row.optionalID(1)) }
     for file in files {
-      if let object = file.object { try discard(object, transaction, now: now) }
+      if let object = file.object { try Garbage.addOfErased(transaction, object, since: now) }
       try transaction.execute(
         "DELETE FROM sync.inline_contents WHERE file_id = $1", .id(file.id))
       try transaction.execute("DELETE FROM sync.files WHERE id = $1", .id(file.id))
@@ -99,19 +99,10 @@ enum TreeErasure {
       RETURNING object_id
       """, .id(account), .integer(Transaction.erasedCountMax)
     ) { row in try row.optionalID(0) }
-    for case .some(let object) in versions { try discard(object, transaction, now: now) }
+    for case .some(let object) in versions {
+      try Garbage.addOfErased(transaction, object, since: now)
+    }
     return !versions.isEmpty
-  }
-
-  /// Hands an object of an account without a usage to the sweeper.
-  private static func discard(
-    _ object: Identifier, _ transaction: Transaction, now: Instant
-  ) throws {
-    try transaction.execute(
-      """
-      INSERT INTO sync.garbage (object_id, since_ms) VALUES ($1, $2)
-      ON CONFLICT (object_id) DO NOTHING
-      """, .id(object), .instant(now))
   }
 
   private static func erasedDepartures(

@@ -16,9 +16,6 @@ package enum Refusal: AnswerableError, Equatable {
   case sharingLimited(retryAfterSeconds: Int)
   case tooManyRecords(max: Int64)
   case tooManyShares(max: Int64)
-  case preconditionRequired
-  case versionChanged(current: Int64)
-  case versionNotFound
   case trashNotFound
   case trashBusy
   case nameTaken(by: Identifier)
@@ -26,9 +23,6 @@ package enum Refusal: AnswerableError, Equatable {
   case notAFolder
   case folderFull(FolderFull)
   case tooManyFolderCaps(max: Int64)
-  case tooManyUploads(max: Int)
-  case reservationExpired
-  case uploadSuperseded
   case uploadNotFound
   case uploadLost
   case uploadBusy
@@ -44,7 +38,6 @@ package enum Refusal: AnswerableError, Equatable {
   case cursorInvalid
   case historyChanged
   case cursorExpired
-  case contentMissing
   case limitInvalid
 
   package var problem: Problem {
@@ -83,19 +76,6 @@ package enum Refusal: AnswerableError, Equatable {
         409, "too_many_shares", "Too many shares",
         "The owner's plan allows \(max) shares, pending ones included.",
         members: [.init("max", .integer(max))])
-    case .preconditionRequired:
-      Problem(
-        428, "precondition_required", "Precondition required",
-        "Send If-Match with the content version this write replaces; \"0\" for the first content.")
-    case .versionChanged(let current):
-      Problem(
-        412, "version_changed", "Content changed meanwhile",
-        "The content is at version \(current). Fetch it, merge, and write again.",
-        members: [.init("current_version", .integer(current))])
-    case .versionNotFound:
-      Problem(
-        404, "version_not_found", "Version not found",
-        "The document has no such version, or it is no longer kept.")
     case .trashNotFound:
       Problem(
         404, "trash_not_found", "Not in the trash",
@@ -122,19 +102,6 @@ package enum Refusal: AnswerableError, Equatable {
       Problem(
         409, "too_many_folder_caps", "Too many capped folders",
         "An account sets caps for at most \(max) folders.", members: [.init("max", .integer(max))])
-    case .tooManyUploads(let max):
-      Problem(
-        429, "too_many_uploads", "Too many uploads",
-        "The account has \(max) uploads under way. Wait for one to end.", retryAfterSeconds: 10)
-    case .reservationExpired:
-      Problem(
-        409, "reservation_expired", "Upload took too long",
-        "The upload's reservation has ended. Nothing was stored; send it again.")
-    case .uploadSuperseded:
-      Problem(
-        409, "upload_superseded", "Sent again meanwhile",
-        "The same upload was sent again, and that attempt continues. Nothing was stored by this one."
-      )
     case .uploadNotFound, .uploadLost, .uploadBusy, .uploadVersionUnsupported,
       .tusVersionUnsupported, .uploadFieldInvalid, .uploadMediaTypeInvalid, .uploadTooLarge,
       .uploadOffsetWrong, .uploadTooLong, .uploadTooShort, .uploadDigestWrong:
@@ -151,10 +118,6 @@ package enum Refusal: AnswerableError, Equatable {
       Problem(
         410, "cursor_expired", "Start over",
         "Deletions since this cursor are no longer kept. Fetch everything again, without a cursor.")
-    case .contentMissing:
-      Problem(
-        503, "content_unavailable", "Content unavailable",
-        "The content cannot be read at the moment.", retryAfterSeconds: 5)
     case .limitInvalid:
       Problem(
         400, "limit_invalid", "Limit invalid",

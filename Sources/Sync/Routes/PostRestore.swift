@@ -15,7 +15,7 @@ struct PostRestore: SyncWrite {
   let pattern = "/v1/files/{id}/restore"
 
   struct Body: Sendable {
-    let write: Contents.Write
+    let write: ContentWrite
     let version: Int64
   }
 
@@ -25,7 +25,7 @@ struct PostRestore: SyncWrite {
     guard let version = json["version"].integer else {
       throw RequestRefusal.bodyInvalid(path: "$.version", rule: "must be a number")
     }
-    return Body(write: try Contents.Write(request), version: version)
+    return Body(write: try ContentWrite(request, request.identifier(0)), version: version)
   }
 
   func write(

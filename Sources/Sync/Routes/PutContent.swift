@@ -43,12 +43,12 @@ struct PutSmallContent: SyncWrite {
   let bodyByteCountMax = Contents.inlineByteCountMax
 
   struct Body: Sendable {
-    let write: Contents.Write
+    let write: ContentWrite
     let bytes: [UInt8]
   }
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
-    Body(write: try Contents.Write(request), bytes: body)
+    Body(write: try ContentWrite(request, request.identifier(0)), bytes: body)
   }
 
   func write(
@@ -60,13 +60,6 @@ struct PutSmallContent: SyncWrite {
 
   func respond(_ replaced: Contents.Replaced, to input: AccountInput<Body>) -> Response {
     host.count(replaced).response
-  }
-}
-
-extension Contents.Write {
-  init(_ request: AccountRequest) throws {
-    try self.init(
-      request.credentials, request.identifier(0), request.head.headers, digest: request.digest)
   }
 }
 

@@ -53,7 +53,7 @@ final class Append: BodySink {
 
   func write(_ bytes: RawSpan) throws {
     let isDue = try state.withLock { state in
-      guard !state.isSuperseded else { throw Refusal.uploadSuperseded }
+      guard !state.isSuperseded else { throw ContentRefusal.uploadSuperseded }
       state.check?.update(bytes)
       do throws(ObjectStoreError) { try writer.write(bytes) } catch { throw state.refusal(error) }
       let markCount = state.marks.count
@@ -97,9 +97,9 @@ final class Append: BodySink {
       try host.database.write(for: upload.owner) { transaction in
         try upload.save(transaction, progress, now: now)
       }
-    } catch Refusal.uploadSuperseded {
+    } catch ContentRefusal.uploadSuperseded {
       supersede()
-      throw Refusal.uploadSuperseded
+      throw ContentRefusal.uploadSuperseded
     }
   }
 
@@ -153,7 +153,7 @@ extension Append.State {
   /// What a failure of the store means to the client.
   fileprivate mutating func refusal(_ error: ObjectStoreError) -> any Error {
     // The newer request ended the writer.
-    guard !isSuperseded else { return Refusal.uploadSuperseded }
+    guard !isSuperseded else { return ContentRefusal.uploadSuperseded }
     guard error == .incomplete else { return error }
     isLost = true
     return Refusal.uploadLost

@@ -51,10 +51,10 @@ struct ResumableUpload: Sendable {
   static func hash(secret: String) -> [UInt8] { SHA256.hash(Array(secret.utf8)) }
 
   /// The request that the creating request stands for.
-  func write(_ meter: RequestMeter) throws -> Contents.Write {
+  func write(_ meter: RequestMeter) throws -> ContentWrite {
     let proof: Credentials.Proof =
       if let sessionHash { .session(tokenHash: sessionHash) } else { .key(actorKey) }
-    return try Contents.Write(
+    return try ContentWrite(
       Credentials(proof: proof, meter: meter), file, Headers([("if-match", ifMatch)]), digest: nil)
   }
 }
@@ -133,7 +133,7 @@ extension ResumableUpload {
       """,
       .blob(secretHash), .integer(epoch), .integer(progress.checkpoint.byteCount),
       .blob(progress.hash.state), .blob(progress.checkpoint.state), .instant(now + Self.lifetime))
-    guard count == 1 else { throw Refusal.uploadSuperseded }
+    guard count == 1 else { throw ContentRefusal.uploadSuperseded }
     try transaction.execute(
       """
       UPDATE sync.reservations SET expires_ms =
@@ -151,7 +151,7 @@ extension ResumableUpload {
       """,
       .blob(secretHash), .integer(epoch), .integer(Int64(outcome.status)),
       .text(outcome.headerText), .blob(outcome.body))
-    guard count == 1 else { throw Refusal.uploadSuperseded }
+    guard count == 1 else { throw ContentRefusal.uploadSuperseded }
   }
 
   /// Forgets the upload of an object.

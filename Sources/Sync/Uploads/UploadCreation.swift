@@ -12,7 +12,7 @@ import Tiers
 
 /// What a request that creates an upload announces of the whole content.
 private struct AnnouncedContent: Sendable {
-  let write: Contents.Write
+  let write: ContentWrite
   let ifMatch: String
   let digest: [UInt8]
   let byteCount: Int64
@@ -38,7 +38,7 @@ private struct AnnouncedContent: Sendable {
       throw Refusal.uploadFieldInvalid("Upload-Length", "must be above 0: send no bytes by PUT")
     }
     guard byteCount <= byteCountMax else { throw Refusal.uploadTooLarge(max: byteCountMax) }
-    write = try Contents.Write(
+    write = try ContentWrite(
       request.credentials, request.identifier(0), headers, digest: parsed)
     ifMatch = headers.text("if-match") ?? ""
     self.digest = digest.bytes
@@ -110,7 +110,7 @@ extension ResumableUploads {
       catalogue: host.catalogue, now: now)
     let upload = ResumableUpload(
       secretHash: ResumableUpload.hash(secret: secret), object: object, owner: owner,
-      file: announced.write.file, actorKey: caller.publicKey,
+      file: announced.write.id, actorKey: caller.publicKey,
       sessionHash: announced.write.credentials.proof.tokenHash, ifMatch: announced.ifMatch,
       digest: announced.digest, byteCount: announced.byteCount, progress: .none, epoch: 1,
       expires: now + ResumableUpload.lifetime, outcome: nil)
@@ -173,7 +173,7 @@ extension Reservations {
   /// Reserves room for a resumable upload, which survives its program. The same request again replaces the
   /// upload that it made before, because the URL was only in the answer. Returns the owner and the caller.
   static func reserve(
-    _ transaction: Transaction, resumable write: Contents.Write, _ object: Identifier,
+    _ transaction: Transaction, resumable write: ContentWrite, _ object: Identifier,
     byteCount: Int64, catalogue: Catalogue, now: Instant
   ) throws -> (owner: Identifier, caller: Caller) {
     let locked = try LockedDocument(transaction, write, now: now)

@@ -76,18 +76,12 @@ package enum Versions {
     }
   }
 
-  /// Where the content of a version is: in memory, or under an object id.
-  enum Place: Sendable {
-    case bytes([UInt8])
-    case object(Identifier)
-  }
-
   private static let places = "object_id, content_bytes, bytes"
 
   /// The content of a version on its way back to its document; nil if there is no such version.
   static func take(
     _ transaction: Transaction, _ file: Identifier, _ number: Int64
-  ) throws -> (place: Place, byteCount: Int64)? {
+  ) throws -> (place: StoredContent.Place, byteCount: Int64)? {
     try transaction.first(
       """
       DELETE FROM sync.versions WHERE file_id = $1 AND version = $2 RETURNING \(places)
@@ -98,14 +92,16 @@ package enum Versions {
   /// Where a version is; nil if there is no such version.
   static func find(
     _ reader: Reader, _ file: Identifier, _ number: Int64
-  ) throws -> (place: Place, byteCount: Int64)? {
+  ) throws -> (place: StoredContent.Place, byteCount: Int64)? {
     try reader.first(
       "SELECT \(places) FROM sync.versions WHERE file_id = $1 AND version = $2", .id(file),
       .integer(number)
     ) { row in try place(row: row) }
   }
 
-  private static func place(row: borrowing Row) throws -> (place: Place, byteCount: Int64) {
+  private static func place(row: borrowing Row) throws -> (
+    place: StoredContent.Place, byteCount: Int64
+  ) {
     (
       try row.optionalID(0).map { .object($0) } ?? .bytes(try row.optionalBlob(2) ?? []),
       try row.integer(1)

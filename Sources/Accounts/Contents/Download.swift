@@ -1,6 +1,6 @@
-import Base
-import HTTPMessages
-import Objects
+package import Base
+package import HTTPMessages
+package import Objects
 import Storage
 
 /// An object of another machine, whose blocks the pool fetches.
@@ -17,28 +17,28 @@ private struct FetchedObject: BlockSource {
   }
 }
 
-/// Sends all or a part of a document's content, without copying large content through memory.
-struct Download {
+/// Sends all or a part of a content, without copying large content through memory.
+package struct Download {
   private let tag: EntityTag
   private let body: Response.Body
   /// Where the client may fetch the content itself; nil if the server sends it.
   private let link: String?
 
-  init(_ found: Contents.Found, _ objects: any ObjectStore, pool: WorkPool) throws {
+  package init(_ found: StoredContent, _ objects: any ObjectStore, pool: WorkPool) throws {
     tag = EntityTag(version: found.version)
     switch found.place {
     case .bytes(let bytes): (body, link) = (.bytes(bytes), nil)
     case .object(let id):
       // Replaced content stays for minutes after its row changed, so a missing object is damage, not a race.
       guard let file = try objects.open(id) else {
-        if found.isLeaving { throw Refusal.versionNotFound }
+        if found.isLeaving { throw ContentRefusal.versionNotFound }
         Log.error("content.missing", ["object": id.description])
-        throw Refusal.contentMissing
+        throw ContentRefusal.contentMissing
       }
       // A success status would make a truncated content look complete.
       guard file.byteCount == found.byteCount else {
         Log.error("content.damaged", ["object": id.description])
-        throw Refusal.contentMissing
+        throw ContentRefusal.contentMissing
       }
       switch file {
       case .file(let file): (body, link) = (.file(file, range: 0..<file.byteCount), nil)
@@ -53,7 +53,7 @@ struct Download {
 
   /// 200; 206 for a range; 304 for content that the client has; 307 to where the client may fetch it. Returns the
   /// bytes of content, too, that the client gets by it.
-  func response(to head: RequestHead) throws -> (response: Response, byteCount: Int64) {
+  package func response(to head: RequestHead) throws -> (response: Response, byteCount: Int64) {
     switch try Preconditions(head.headers).evaluate(current: tag, isSafe: true) {
     case .holds:
       let response = try Response.content(
@@ -70,7 +70,7 @@ struct Download {
     case .notModified:
       return (Response(status: 304, headers: [("ETag", tag.field)], body: .bytes([])), 0)
     case .failed:
-      throw Refusal.versionChanged(current: Int64(tag.opaque) ?? 0)
+      throw ContentRefusal.versionChanged(current: Int64(tag.opaque) ?? 0)
     }
   }
 }

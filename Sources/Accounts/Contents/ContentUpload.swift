@@ -1,31 +1,37 @@
-import Accounts
-import Base
+package import Base
 import Crypto
-import Endpoints
-import HTTPMessages
 import HTTPServer
-import HTTPSignatures
-import Objects
+package import HTTPSignatures
+package import Objects
 import Requests
-import Storage
 
 /// An upload of large content: reserved, written to an object while it is hashed, then committed.
-struct ContentUpload: Sendable {
-  /// The request's headers.
-  struct Asked: Sendable {
-    let write: Contents.Write
-    let byteCount: Int64
-    let attempt: Attempt
+package struct ContentUpload: Sendable {
+  /// The request, as far as its headers show it.
+  package struct Asked: Sendable {
+    package let write: ContentWrite
+    package let query: Substring?
+    package let byteCount: Int64
+    package let attempt: Attempt
+
+    package init(
+      _ write: ContentWrite, query: Substring?, byteCount: Int64, _ attempt: Attempt
+    ) {
+      self.write = write
+      self.query = query
+      self.byteCount = byteCount
+      self.attempt = attempt
+    }
   }
 
   /// What to do with the body, as the reserving transaction decided.
-  enum Reception: Sendable {
+  package enum Reception: Sendable {
     /// `superseded` is the object of an earlier attempt at the same upload.
     case receive(Asked, superseded: Identifier?)
     /// The same request was already carried out; its body is read and dropped.
     case repeated(Asked, Outcome)
 
-    var asked: Asked {
+    package var asked: Asked {
       switch self {
       case .receive(let asked, _), .repeated(let asked, _): asked
       }
@@ -35,9 +41,9 @@ struct ContentUpload: Sendable {
   /// One attempt at an upload. It receives the bytes on the connection's worker thread.
   ///
   /// It is listed among the uploads under way from before its reservation to its end.
-  final class Attempt: BodySink {
+  package final class Attempt: BodySink {
     /// The object that the upload will become.
-    let object = Random.identifier()
+    package let object = Random.identifier()
     private let uploads: UploadsUnderWay<Attempt>
     /// Used by several threads, one at a time.
     private let state: Locked<State>
@@ -55,7 +61,7 @@ struct ContentUpload: Sendable {
     /// How long a connection may be silent before no one waits for it.
     private static let stillSpan = Instant.Span.seconds(2)
 
-    init(digest: ContentDigest?, _ uploads: UploadsUnderWay<Attempt>) {
+    package init(digest: ContentDigest?, _ uploads: UploadsUnderWay<Attempt>) {
       self.uploads = uploads
       state = Locked(State(check: digest?.makeCheck()))
       uploads.add(self, for: object)
@@ -63,31 +69,31 @@ struct ContentUpload: Sendable {
 
     deinit { uploads.remove(object) }
 
-    func open(in objects: any ObjectStore) throws {
+    package func open(in objects: any ObjectStore) throws {
       let writer = try objects.create(object)
       state.withLock { $0.writer = writer }
     }
 
     /// Reads the remaining bytes without keeping them.
-    func drop() { state.withLock { $0.check = nil } }
+    package func drop() { state.withLock { $0.check = nil } }
 
-    func write(_ bytes: RawSpan) throws {
+    package func write(_ bytes: RawSpan) throws {
       try state.withLock { state in
-        guard !state.isSuperseded else { throw Refusal.uploadSuperseded }
+        guard !state.isSuperseded else { throw ContentRefusal.uploadSuperseded }
         state.moved = .now()
         state.check?.update(bytes)
         try state.writer?.write(bytes)
       }
     }
 
-    func pause(_ proceed: @escaping @Sendable () -> Void) -> Bool {
+    package func pause(_ proceed: @escaping @Sendable () -> Void) -> Bool {
       state.withLock { $0.writer?.pause(proceed) ?? false }
     }
 
     /// Makes the object durable if its bytes are the promised ones.
-    func settle() throws {
+    package func settle() throws {
       let writer = try state.withLock { state in
-        guard !state.isSuperseded else { throw Refusal.uploadSuperseded }
+        guard !state.isSuperseded else { throw ContentRefusal.uploadSuperseded }
         state.isComplete = true
         guard state.check?.matches() ?? true else {
           state.writer?.abandon()
@@ -100,12 +106,12 @@ struct ContentUpload: Sendable {
     }
 
     /// Whether bytes still arrive, so that waiting for this attempt makes sense.
-    var isMoving: Bool {
+    package var isMoving: Bool {
       state.withLock { $0.isComplete || $0.moved + Self.stillSpan > .now() }
     }
 
     /// Ends an attempt that another attempt has replaced.
-    func supersede() {
+    package func supersede() {
       state.withLock { state in
         state.isSuperseded = true
         if !state.isComplete { state.writer?.abandon() }

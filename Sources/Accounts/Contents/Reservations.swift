@@ -1,0 +1,116 @@
+package import Base
+package import Requests
+package import Storage
+package import Tiers
+
+/// Protects objects between their first byte and the transaction that makes them visible.
+///
+/// A reservation ends with its upload. If the process ends first, `settle` removes it: at the next
+/// start, or in another process that uses the same object store.
+package enum Reservations {
+  /// Longer than the slowest upload of the largest content that the server accepts.
+  package static let lifetime = Instant.Span.hours(4)
+  /// The most uploads under way for one owner.
+  static let countMax = 16
+
+  /// Decides what becomes of an upload's body; with `.receive` its object is to be reserved next.
+  ///
+  /// A client that got no response sends the same request again (`ContentWrite.identity`). While the
+  /// earlier attempt makes progress, the repeat waits (nil), because it must return the same recorded
+  /// response. If the earlier attempt is dead, stands still, or `isLast` is set, the repeat replaces it. The
+  /// owner's room is reserved once for both.
+  package static func reception(
+    _ transaction: Transaction, _ asked: ContentUpload.Asked, of caller: Caller, isLast: Bool,
+    isMoving: (_ object: Identifier, _ instance: Identifier?) -> Bool
+  ) throws -> ContentUpload.Reception? {
+    // Checked under the lock: the earlier attempt is either recorded or reserved.
+    if let outcome = try Nonces.recorded(transaction, asked.write.credentials) {
+      return .repeated(asked, outcome)
+    }
+    let earlier = try earlier(transaction, caller, asked.write.identity)
+    if let earlier {
+      if !isLast, isMoving(earlier.object, earlier.instance) { return nil }
+      try release(transaction, earlier.object)
+    }
+    return .receive(asked, superseded: earlier?.object)
+  }
+
+  /// Reserves room for an upload before its first byte, and protects its object until it is visible. `requireRoom`
+  /// refuses it for want of room beside what is reserved already, in bytes.
+  package static func reserve(
+    _ transaction: Transaction, _ object: Identifier, byteCount: Int64, for owner: LockedOwner,
+    by actorKey: [UInt8], identity: [UInt8]?, instance: Identifier?, until expires: Instant,
+    catalogue: Catalogue, now: Instant, requireRoom: (_ reserved: Int64) throws -> Void
+  ) throws {
+    let live = try transaction.rows(
+      "SELECT bytes FROM sync.reservations WHERE owner_id = $1 AND expires_ms > $2",
+      .id(owner.account), .instant(now)
+    ) { row in try row.integer(0) }
+    guard live.count < countMax else { throw ContentRefusal.tooManyUploads(max: countMax) }
+    let reserved = live.reduce(0, +)
+    try requireRoom(reserved)
+    try Allowance.require(
+      byteCount, reserved: reserved, of: owner, transaction, catalogue: catalogue, now: now)
+    try transaction.execute(
+      """
+      INSERT INTO sync.reservations
+        (object_id, owner_id, actor_key, bytes, expires_ms, instance_id, nonce)
+      VALUES ($1, $2, $3, $4, $5, $6, $7)
+      """,
+      .id(object), .id(owner.account), .blob(actorKey), .integer(byteCount), .instant(expires),
+      .id(instance), .blob(identity))
+  }
+
+  /// The attempt at the same upload that holds a reservation.
+  package static func earlier(
+    _ transaction: Transaction, _ caller: Caller, _ identity: [UInt8]?
+  ) throws -> (object: Identifier, instance: Identifier?)? {
+    guard let identity else { return nil }
+    return try transaction.first(
+      """
+      SELECT object_id, instance_id FROM sync.reservations WHERE actor_key = $1 AND nonce = $2
+      """, .blob(caller.publicKey), .blob(identity)
+    ) { row in (try row.id(0), try row.optionalID(1)) }
+  }
+
+  /// Ends a reservation whose object becomes visible in this transaction. Returns false if it has expired, or was
+  /// released.
+  package static func consume(
+    _ transaction: Transaction, _ id: Identifier, now: Instant
+  ) throws -> Bool {
+    try transaction.execute(
+      "DELETE FROM sync.reservations WHERE object_id = $1 AND expires_ms > $2",
+      .id(id), .instant(now)) > 0
+  }
+
+  /// The same, for an upload that its caller may have repeated.
+  package static func consume(
+    _ transaction: Transaction, _ id: Identifier, of caller: Caller, identity: [UInt8]?,
+    now: Instant
+  ) throws {
+    guard try !consume(transaction, id, now: now) else { return }
+    let isSuperseded = try earlier(transaction, caller, identity) != nil
+    throw isSuperseded ? ContentRefusal.uploadSuperseded : ContentRefusal.reservationExpired
+  }
+
+  /// Ends a reservation of an upload that will not continue. Whatever it wrote is garbage that no
+  /// download can hold.
+  package static func release(_ transaction: Transaction, _ id: Identifier) throws {
+    let ended = try transaction.first(
+      "DELETE FROM sync.reservations WHERE object_id = $1 RETURNING owner_id, bytes", .id(id)
+    ) { row in (owner: try row.id(0), byteCount: try row.integer(1)) }
+    // No row: the upload was committed after all, and its object is in use.
+    guard let ended else { return }
+    try Garbage.add(transaction, id, of: ended.owner, byteCount: ended.byteCount, since: nil)
+  }
+
+  /// Ends an upload that failed. Its reservation may be gone: replaced by another attempt, or expired. `owner` is
+  /// nil if the object is in use, because the commit succeeded although its result was lost.
+  package static func abandon(
+    _ transaction: Transaction, _ id: Identifier, byteCount: Int64, of owner: Identifier?
+  ) throws {
+    try transaction.execute("DELETE FROM sync.reservations WHERE object_id = $1", .id(id))
+    guard let owner else { return }
+    try Garbage.add(transaction, id, of: owner, byteCount: byteCount, since: nil)
+  }
+}
