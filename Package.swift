@@ -213,7 +213,7 @@ let package = Package(
       "Logs",
       [
         "Accounts", "Archive", "Base", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer", "JSON",
-        "Requests", "Storage", "Tiers",
+        "Objects", "Requests", "Storage", "Tiers",
       ]),
     module("KnownProtocols", ["Accounts", "Logs", "Sync"]),
 

@@ -11,16 +11,20 @@ package struct MessageLogs: ProtocolRoom {
   package static let remedy = "coffer log list <account>"
 
   private let host: ProtocolHost
+  private let snapshots: PutSnapshot
 
-  package init(_ host: ProtocolHost) { self.host = host }
+  package init(_ host: ProtocolHost) {
+    self.host = host
+    snapshots = PutSnapshot(host: host)
+  }
 
   package var routes: [Route] {
     let endpoints: [any Endpoint] = [
       PostLogs(host: host), GetLogs(host: host), GetLog(host: host), DeleteLog(host: host),
       PostEpochs(host: host), PostMessages(host: host), GetMessages(host: host),
-      GetTrie(host: host),
+      GetTrie(host: host), GetSnapshot(host: host),
     ]
-    return endpoints.map { $0.route(on: host.database) }
+    return endpoints.map { $0.route(on: host.database) } + [snapshots.route]
   }
 
   package var upkeep: [Upkeep] {
@@ -31,7 +35,7 @@ package struct MessageLogs: ProtocolRoom {
         return try queues.takeNext(LogPurge.queue) { transaction in
           try LogPurge.next(transaction, now: now)
         } work: { transaction, epoch in
-          try LogPurge.sweep(transaction, epoch)
+          try LogPurge.sweep(transaction, epoch, now: now)
         }
       }
     ]
@@ -40,7 +44,7 @@ package struct MessageLogs: ProtocolRoom {
   package static func erase(
     _ account: Identifier, in transaction: Transaction, now: Instant
   ) throws -> Bool {
-    try LogPurge.erase(transaction, account)
+    try LogPurge.erase(transaction, account, now: now)
   }
 
   /// No other account sees the end of a log.
@@ -62,7 +66,8 @@ package struct MessageLogs: ProtocolRoom {
     guard !logs.isEmpty else { return [:] }
     return [
       "log": UsageWeight(
-        recordCount: Int64(logs.count), contentByteCount: logs.reduce(0) { $0 + $1.byteCount })
+        recordCount: Int64(logs.count),
+        contentByteCount: logs.reduce(0) { $0 + $1.chargedByteCount })
     ]
   }
 

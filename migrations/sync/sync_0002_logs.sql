@@ -16,10 +16,10 @@ CREATE TABLE logs (
 CREATE INDEX logs_by_owner ON logs (owner_id, created_ms, id);
 
 -- The messages of a log from one beginning on. `message_count` is the number of the latest one, too, because
--- messages of an epoch are only added. `bytes` is what they are charged with. `ended_ms`: it takes no more
--- messages and is charged no more, and its rows wait to be deleted, in slices. `snapshot` is what a device wrote
--- about the state that the epoch begins with, and `horizon` the latest timestamp of that state: the epoch takes
--- only later ones.
+-- messages of an epoch are only added. `bytes` is what they are charged with. `horizon` is the latest timestamp of
+-- the state that the epoch begins with: it takes only later ones. `snapshot_id` is the newest snapshot from which a
+-- device can begin to read it. Another epoch takes its place: then it takes no more messages and is charged no more,
+-- and `purge_ms` is from when on its rows are deleted, in slices. Until then it can be taken back if it is `kept`.
 CREATE TABLE log_epochs (
   id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
   owner_id BLOB NOT NULL REFERENCES accounts (id),
@@ -27,13 +27,33 @@ CREATE TABLE log_epochs (
   message_count INTEGER NOT NULL CHECK (message_count >= 0),
   bytes INTEGER NOT NULL CHECK (bytes >= 0),
   horizon BLOB CHECK (length(horizon) = 26),
-  snapshot BLOB,
-  ended_ms INTEGER
+  snapshot_id BLOB,
+  purge_ms INTEGER,
+  kept INTEGER NOT NULL DEFAULT 0 CHECK (kept IN (0, 1)),
+  CHECK (kept = 0 OR purge_ms IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX log_epochs_by_owner ON log_epochs (owner_id, id);
 
-CREATE INDEX log_epochs_ended ON log_epochs (ended_ms, id) WHERE ended_ms IS NOT NULL;
+CREATE INDEX log_epochs_by_purge ON log_epochs (purge_ms, id) WHERE purge_ms IS NOT NULL;
+
+CREATE UNIQUE INDEX log_epochs_kept ON log_epochs (log_id) WHERE kept = 1;
+
+CREATE INDEX log_epochs_by_snapshot ON log_epochs (snapshot_id) WHERE snapshot_id IS NOT NULL;
+
+-- The state of a log that a device stored, as an object: that of the first `covered_count` messages of an epoch, and
+-- of all that was before. `seq` is its version. The row goes once no epoch has it as its `snapshot_id`.
+CREATE TABLE log_snapshots (
+  object_id BLOB NOT NULL PRIMARY KEY CHECK (length(object_id) = 16),
+  owner_id BLOB NOT NULL REFERENCES accounts (id),
+  seq INTEGER NOT NULL,
+  epoch_id BLOB NOT NULL,
+  covered_count INTEGER NOT NULL CHECK (covered_count >= 0),
+  content_bytes INTEGER NOT NULL CHECK (content_bytes >= 0),
+  written_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX log_snapshots_by_owner ON log_snapshots (owner_id, seq);
 
 -- A message. `stamp` is its timestamp: eight bytes of milliseconds since 1970, two of the counter, and the 16 of
 -- the node, so the order of the bytes is that of the texts. The first content with a timestamp stays. `number`

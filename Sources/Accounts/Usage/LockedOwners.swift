@@ -34,14 +34,25 @@ package struct LockedOwners {
   package func requireWritable(
     _ accounts: some Sequence<Identifier>, by caller: Caller, _ transaction: Transaction
   ) throws {
-    let suspended =
-      caller.isSuspended
-      ? caller.account : accounts.first { owners[$0]?.isSuspended ?? false }
-    guard let suspended else { return }
+    if caller.isSuspended { try refuse(caller.account, by: caller.account, transaction) }
+    try requireWritable(accounts, by: caller.account, transaction)
+  }
+
+  /// The same for a caller whose account's row is held, or who is the operator.
+  package func requireWritable(
+    _ accounts: some Sequence<Identifier>, by caller: Identifier, _ transaction: Transaction
+  ) throws {
+    let suspended = ([caller] + accounts).first { owners[$0]?.isSuspended ?? false }
+    if let suspended { try refuse(suspended, by: caller, transaction) }
+  }
+
+  private func refuse(
+    _ suspended: Identifier, by caller: Identifier, _ transaction: Transaction
+  ) throws {
     if let departure = try Departure.find(suspended, reading: transaction) {
-      throw AccountRefusal.accountLeaving(departure, isCallers: suspended == caller.account)
+      throw AccountRefusal.accountLeaving(departure, isCallers: suspended == caller)
     }
-    throw AccountRefusal.accountSuspended(isCallers: suspended == caller.account)
+    throw AccountRefusal.accountSuspended(isCallers: suspended == caller)
   }
 
   /// The next number of an account's sequence.

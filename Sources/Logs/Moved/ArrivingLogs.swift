@@ -16,7 +16,6 @@ package struct ArrivingLogs: Sendable {
     let messageCount: Int64
     let byteCount: Int64
     let horizon: LogTimestamp?
-    let snapshot: [UInt8]?
 
     init(_ json: JSON) throws(JSONError) {
       id = try json["id"].requireIdentifier()
@@ -26,9 +25,6 @@ package struct ArrivingLogs: Sendable {
         ? nil : try json["key"].requireBase64(byteCountMax: NewLog.keyByteCountMax)
       created = Instant(milliseconds: try json["created_ms"].requireInteger())
       horizon = json["horizon"].isNull ? nil : try json["horizon"].requireTimestamp()
-      snapshot =
-        json["snapshot"].isNull
-        ? nil : try json["snapshot"].requireBase64(byteCountMax: NewEpoch.snapshotByteCountMax)
       messageCount = try json["messages"].requireInteger()
       byteCount = try json["bytes"].requireInteger()
       guard messageCount <= MessageLog.messageCountMax, byteCount <= MessageLog.byteCountMax else {
@@ -97,7 +93,7 @@ package struct ArrivingLogs: Sendable {
     for log in logs {
       let epoch = try MessageLog.insert(
         transaction, log.id, of: account, name: log.name, key: log.key, created: log.created,
-        horizon: log.horizon, snapshot: log.snapshot)
+        horizon: log.horizon)
       guard let epoch else { throw DatabaseError.constraint("the log \(log.id) exists") }
       var (number, trie) = (Int64(0), MerkleTrie())
       try pages(log.folder) { page in

@@ -46,7 +46,6 @@ extension MessageLog {
       "created_ms": .integer(created.milliseconds), "messages": .integer(messageCount),
       "bytes": .integer(byteCount),
       "horizon": horizon.map { .string($0.description) } ?? .null,
-      "snapshot": .base64(snapshot),
     ]
   }
 }

@@ -12,6 +12,8 @@ enum LogRefusal: AnswerableError, Equatable {
   case epochChanged(current: Identifier)
   case timestampAhead(LogTimestamp, latest: Instant)
   case beforeHorizon(LogTimestamp, horizon: LogTimestamp)
+  case snapshotNotFound
+  case snapshotMissing
   case snapshotOutdated(messageCountMax: Int64)
   case logFull(messageCountMax: Int64, byteCountMax: Int64)
   case cursorInvalid
@@ -48,6 +50,13 @@ enum LogRefusal: AnswerableError, Equatable {
           .init("t", .string(timestamp.description)),
           .init("horizon", .string(horizon.description)),
         ])
+    case .snapshotNotFound:
+      Problem(
+        404, "snapshot_not_found", "Snapshot not found", "No device has stored a snapshot yet.")
+    case .snapshotMissing:
+      Problem(
+        409, "snapshot_missing", "Snapshot missing",
+        "The log's snapshot covers other messages. Put one that covers these, and begin again.")
     case .snapshotOutdated(let max):
       Problem(
         409, "snapshot_outdated", "Snapshot outdated",

@@ -14,8 +14,16 @@ extension AccountRequest {
 }
 
 extension SyncWrite {
-  func logs(_ transaction: Transaction, now: Instant) -> LogWrite {
-    LogWrite(transaction: transaction, catalogue: host.catalogue, now: now)
+  /// Changes a log, unless the same request was carried out before.
+  func once(
+    _ request: AccountRequest, _ transaction: Transaction, now: Instant,
+    _ effect: (LogWrite, inout LockedOwners) throws -> Outcome
+  ) throws -> Outcome {
+    try LockedCaller.once(transaction, request.credentials, now: now) { locked in
+      var owners = locked.owners
+      return try effect(
+        LogWrite(host, transaction, by: locked.caller.account, now: now), &owners)
+    }
   }
 }
 
@@ -27,7 +35,7 @@ struct GetLogs: SyncRead {
   func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
     let caller = try Caller(reader, request.credentials, now: now)
     let logs = try MessageLog.all(reader, of: caller.account)
-    return ["logs": .array(logs.map { .object($0.members) })]
+    return ["logs": .array(try logs.map { .object(try $0.members(reader)) })]
   }
 }
 
@@ -40,7 +48,8 @@ struct GetLog: SyncRead {
     let caller = try Caller(reader, request.credentials, now: now)
     let log = try MessageLog.find(reader, request.log(), for: caller.account)
     var trie = LogTrie.open(log.epoch, reader)
-    return .object(log.members + [.init("root", .integer(Int64(try trie.root())))])
+    return .object(
+      try log.members(reader) + [.init("root", .integer(Int64(try trie.root())))])
   }
 }
 
@@ -55,9 +64,7 @@ struct PostLogs: SyncWrite {
   func write(
     _ log: NewLog, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
-    try LockedCaller.once(transaction, request.credentials, now: now) { locked in
-      try logs(transaction, now: now).create(log, locked)
-    }
+    try once(request, transaction, now: now) { try $0.create(log, &$1) }
   }
 }
 
@@ -75,9 +82,7 @@ struct DeleteLog: SyncWrite {
   func write(
     _ log: Identifier, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
-    try LockedCaller.once(transaction, request.credentials, now: now) { locked in
-      try logs(transaction, now: now).delete(log, locked)
-    }
+    try once(request, transaction, now: now) { try $0.delete(log, &$1) }
   }
 }
 
@@ -99,8 +104,6 @@ struct PostEpochs: SyncWrite {
   func write(
     _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
-    try LockedCaller.once(transaction, request.credentials, now: now) { locked in
-      try logs(transaction, now: now).beginEpoch(body.epoch, of: body.log, locked)
-    }
+    try once(request, transaction, now: now) { try $0.beginEpoch(body.epoch, of: body.log, &$1) }
   }
 }

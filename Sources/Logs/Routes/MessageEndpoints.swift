@@ -27,8 +27,9 @@ struct PostMessages: SyncWrite {
   func write(
     _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Appended {
-    let locked = try LockedCaller(transaction, request.credentials, now: now)
-    return try logs(transaction, now: now).append(body.batch, to: body.log, locked)
+    var locked = try LockedCaller(transaction, request.credentials, now: now)
+    return try LogWrite(host, transaction, by: locked.caller.account, now: now)
+      .append(body.batch, to: body.log, &locked.owners)
   }
 
   /// Counted once the write is durable, because a transaction may run more than once.

@@ -5,23 +5,18 @@ import JSON
 import Requests
 import Storage
 
-/// A device's decision that a snapshot of its own stands for a log's messages from now on.
+/// A device's decision that the log's snapshot stands for its messages from now on.
 struct NewEpoch: Sendable {
   /// Up to where the snapshot has all messages.
   let covers: LogCursor
-  /// Ciphertext that lets other devices find the snapshot.
-  let snapshot: [UInt8]
-
-  static let snapshotByteCountMax = 1024
 
   init(_ body: [UInt8]) throws {
     let json = try JSON.body(body)
-    try json.requireMembers(["covers", "snapshot"])
+    try json.requireMembers(["covers"])
     guard let text = json["covers"].string else {
       throw RequestRefusal.bodyInvalid(path: "$.covers", rule: "must be a cursor of the log")
     }
     covers = try LogCursor(text)
-    snapshot = try json["snapshot"].base64(byteCount: 1...Self.snapshotByteCountMax)
   }
 }
 
@@ -49,14 +44,11 @@ struct EpochStart {
   }
 
   func begin(_ new: NewEpoch, _ owners: inout LockedOwners) throws {
-    let covered = new.covers.number
-    guard try new.covers.history == History.current(transaction).id else {
-      throw LogRefusal.historyChanged
-    }
-    guard new.covers.epoch == log.epoch else { throw LogRefusal.epochChanged(current: log.epoch) }
-    guard 1...max(1, log.messageCount) ~= covered, log.messageCount > 0 else {
-      throw LogRefusal.cursorInvalid
-    }
+    let covered = try log.number(at: new.covers, transaction)
+    guard covered > 0 else { throw LogRefusal.cursorInvalid }
+    guard let snapshot = log.snapshot, snapshot.epoch == log.epoch,
+      snapshot.coveredCount == covered
+    else { throw LogRefusal.snapshotMissing }
     let carried = try carried(after: covered)
     let byteCount = carried.reduce(0) { $0 + $1.byteCount }
     let epoch = Random.identifier()
@@ -69,7 +61,7 @@ struct EpochStart {
     try owners.save(transaction, now: write.now)
     try MessageLog.insertEpoch(
       transaction, epoch, of: log.id, log.owner, horizon: horizon(covered),
-      snapshot: new.snapshot)
+      snapshot: snapshot.object)
     try transaction.execute(
       """
       INSERT INTO sync.log_messages (epoch_id, stamp, number, content)
@@ -80,10 +72,7 @@ struct EpochStart {
     var trie = MerkleTrie()
     for message in carried { try trie.add(message.timestamp) }
     try LogTrie.save(trie, of: epoch, in: transaction)
-    try transaction.execute(
-      "UPDATE sync.logs SET epoch_id = $2 WHERE id = $1", .id(log.id), .id(epoch))
-    try LogPurge.end(
-      log.epoch, of: log.owner, byteCount: log.byteCount, transaction, now: write.now)
+    try write.begin(epoch, of: log)
   }
 
   private func carried(after covered: Int64) throws -> [Carried] {

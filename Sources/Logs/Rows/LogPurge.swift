@@ -1,6 +1,7 @@
 import Accounts
 import Base
 import Storage
+import Tiers
 
 /// Epochs that have ended, and the deletion of their rows.
 enum LogPurge {
@@ -9,29 +10,75 @@ enum LogPurge {
   /// The most messages that one slice deletes.
   private static let sliceCountMax: Int64 = 1000
 
-  /// Ends an epoch. Until its rows are gone they count as what the account keeps uncharged.
-  static func end(
-    _ epoch: Identifier, of owner: Identifier, byteCount: Int64, _ transaction: Transaction,
+  /// Keeps the epoch that another one has just replaced, so that it can be taken back. Of a log only the last one is
+  /// kept, uncharged; and only while what an account keeps so is no more than its cap.
+  static func keep(
+    _ log: MessageLog, until end: Instant, _ transaction: Transaction, catalogue: Catalogue,
     now: Instant
   ) throws {
+    try releaseKept(transaction, of: log.id, now: now)
+    let kept = try transaction.first(
+      """
+      SELECT CAST(coalesce(sum(e.bytes + coalesce(s.content_bytes, 0)), 0) AS BIGINT)
+      FROM sync.log_epochs e LEFT JOIN sync.log_snapshots s ON s.object_id = e.snapshot_id
+      WHERE e.owner_id = $1 AND e.kept = 1
+      """, .id(log.owner)
+    ) { row in try row.integer(0) }
+    let cap = try Cap(transaction, log.owner, catalogue: catalogue, now: now).byteCount
+    guard (kept ?? 0) + log.chargedByteCount <= cap else {
+      return try release(transaction, log.epoch, now: now)
+    }
     try transaction.execute(
-      "UPDATE sync.log_epochs SET ended_ms = $2 WHERE id = $1", .id(epoch), .instant(now))
-    try Garbage.keep(transaction, byteCount, of: owner)
+      "UPDATE sync.log_epochs SET kept = 1, purge_ms = $2 WHERE id = $1", .id(log.epoch),
+      .instant(end))
   }
 
-  /// The epoch that ended first.
+  /// Lets the epoch go that a log keeps, if there is one.
+  static func releaseKept(
+    _ transaction: Transaction, of log: Identifier, now: Instant
+  ) throws {
+    let kept = try transaction.first(
+      "SELECT id FROM sync.log_epochs WHERE log_id = $1 AND kept = 1", .id(log)
+    ) { row in try row.id(0) }
+    if let kept { try release(transaction, kept, now: now) }
+  }
+
+  /// Lets an epoch go for good. Until its rows are gone they count as what the account keeps uncharged.
+  static func release(_ transaction: Transaction, _ epoch: Identifier, now: Instant) throws {
+    let ended = try transaction.first(
+      """
+      SELECT owner_id, bytes, snapshot_id FROM sync.log_epochs WHERE id = $1
+      """, .id(epoch)
+    ) { row in
+      (owner: try row.id(0), byteCount: try row.integer(1), snapshot: try row.optionalID(2))
+    }
+    guard let ended else { return }
+    try transaction.execute(
+      "UPDATE sync.log_epochs SET kept = 0, purge_ms = $2, snapshot_id = NULL WHERE id = $1",
+      .id(epoch), .instant(now))
+    try Garbage.keep(transaction, ended.byteCount, of: ended.owner)
+    if let snapshot = ended.snapshot {
+      try LogSnapshot.release(transaction, snapshot, now: now)
+    }
+  }
+
+  /// The epoch whose rows are due first.
   static func next(_ transaction: Transaction, now: Instant) throws -> Identifier? {
     try transaction.first(
       """
-      SELECT id FROM sync.log_epochs WHERE ended_ms IS NOT NULL
-        AND \(isDue)
-      ORDER BY ended_ms, id LIMIT 1
+      SELECT id FROM sync.log_epochs WHERE purge_ms <= $1 AND \(isDue)
+      ORDER BY purge_ms, id LIMIT 1
       """, .instant(now)
     ) { row in try row.id(0) }
   }
 
-  /// Deletes one slice of an epoch that has ended; the last slice takes the epoch's own row.
-  static func sweep(_ transaction: Transaction, _ epoch: Identifier) throws {
+  /// Deletes one slice of an epoch that is due; the last slice takes the epoch's own row. One that was kept is let go
+  /// first, so that nothing takes back a part of it.
+  static func sweep(_ transaction: Transaction, _ epoch: Identifier, now: Instant) throws {
+    let isKept = try transaction.first(
+      "SELECT kept FROM sync.log_epochs WHERE id = $1", .id(epoch)
+    ) { row in try row.integer(0) == 1 }
+    guard isKept == false else { return try release(transaction, epoch, now: now) }
     guard try !deletedSlice(transaction, epoch) else { return }
     let ended = try transaction.first(
       "DELETE FROM sync.log_epochs WHERE id = $1 RETURNING owner_id, bytes", .id(epoch)
@@ -40,8 +87,12 @@ enum LogPurge {
   }
 
   /// Erases one slice of an account's logs. Returns false if nothing was left.
-  static func erase(_ transaction: Transaction, _ account: Identifier) throws -> Bool {
-    if try transaction.eraseSlice(of: "logs", by: "id", where: "owner_id", is: account) {
+  static func erase(
+    _ transaction: Transaction, _ account: Identifier, now: Instant
+  ) throws -> Bool {
+    if try transaction.eraseSlice(of: "logs", by: "id", where: "owner_id", is: account)
+      || erasedSnapshots(transaction, account, now: now)
+    {
       return true
     }
     let epoch = try transaction.first(
@@ -52,6 +103,20 @@ enum LogPurge {
       try transaction.execute("DELETE FROM sync.log_epochs WHERE id = $1", .id(epoch))
     }
     return true
+  }
+
+  private static func erasedSnapshots(
+    _ transaction: Transaction, _ account: Identifier, now: Instant
+  ) throws -> Bool {
+    let objects = try transaction.rows(
+      """
+      DELETE FROM sync.log_snapshots WHERE object_id IN (
+        SELECT object_id FROM sync.log_snapshots WHERE owner_id = $1 LIMIT $2)
+      RETURNING object_id
+      """, .id(account), .integer(Transaction.erasedCountMax)
+    ) { row in try row.id(0) }
+    for object in objects { try Garbage.addOfErased(transaction, object, since: now) }
+    return !objects.isEmpty
   }
 
   /// Messages, then pages of the trie. Returns false if neither was left.

@@ -1,15 +1,29 @@
-import Accounts
-import Base
+package import Accounts
+package import Base
 import JSON
 import Requests
-import Storage
+package import Storage
 import Tiers
 
-/// What changes a log: its creation, messages, its deletion. Each is charged in its own transaction.
-struct LogWrite {
+/// What changes a log: its creation, messages, snapshots, its deletion. Each is charged in its own transaction. The
+/// rows of the caller's account and of the log's owner must be locked.
+package struct LogWrite {
+  let host: ProtocolHost
   let transaction: Transaction
-  let catalogue: Catalogue
+  /// The account whose device writes.
+  let account: Identifier
   let now: Instant
+
+  package init(
+    _ host: ProtocolHost, _ transaction: Transaction, by account: Identifier, now: Instant
+  ) {
+    self.host = host
+    self.transaction = transaction
+    self.account = account
+    self.now = now
+  }
+
+  var catalogue: Catalogue { host.catalogue }
 
   /// How far ahead of this server's clock a timestamp may be. Devices refuse what is more than 5 minutes ahead of
   /// theirs, so what passes here stops them for minutes, not for good.
@@ -19,10 +33,8 @@ struct LogWrite {
   static let overdraftByteCount: Int64 = 1 << 20
 
   /// Creates a log for the caller, with an empty epoch.
-  func create(_ log: NewLog, _ locked: LockedCaller) throws -> Outcome {
-    var owners = locked.owners
-    let account = locked.caller.account
-    try owners.requireWritable([account], by: locked.caller, transaction)
+  func create(_ log: NewLog, _ owners: inout LockedOwners) throws -> Outcome {
+    try owners.requireWritable([account], by: account, transaction)
     guard try Self.count(transaction, of: account) < MessageLog.countMax else {
       throw LogRefusal.tooManyLogs(max: MessageLog.countMax)
     }
@@ -41,7 +53,7 @@ struct LogWrite {
     guard epoch != nil else { throw LogRefusal.logExists }
     return Outcome(
       201, headers: [("Location", "/v1/logs/\(log.id)")],
-      .object(try MessageLog.find(transaction, log.id, for: account).members))
+      .object(try MessageLog.find(transaction, log.id, for: account).members(transaction)))
   }
 
   private static func count(_ queryable: some Queryable, of account: Identifier) throws -> Int64 {
@@ -56,10 +68,10 @@ struct LogWrite {
 
   /// Appends the messages whose timestamps the epoch does not have. A message whose timestamp it has is not stored
   /// again, whatever its content: the first one stays. So a request that is repeated has no second effect.
-  func append(_ batch: LogBatch, to id: Identifier, _ locked: LockedCaller) throws -> Appended {
-    var owners = locked.owners
-    let log = try MessageLog.find(transaction, id, for: locked.caller.account)
-    try owners.requireWritable([log.owner], by: locked.caller, transaction)
+  func append(
+    _ batch: LogBatch, to id: Identifier, _ owners: inout LockedOwners
+  ) throws -> Appended {
+    let log = try writable(id, owners)
     guard log.epoch == batch.epoch else { throw LogRefusal.epochChanged(current: log.epoch) }
     let latest = now + Self.timestampAheadMax
     if let ahead = batch.messages.first(where: { $0.timestamp.instant > latest }) {
@@ -72,7 +84,7 @@ struct LogWrite {
     var trie = try LogTrie.open(
       log.epoch, adding: added.lazy.map(\.timestamp), transaction)
     if !added.isEmpty {
-      try charge(added, to: log, askedBy: locked.caller.account, &owners)
+      try charge(added, to: log, &owners)
       try LogRows(transaction, log.epoch).insert(added, after: log.messageCount)
       for message in added { try trie.add(message.timestamp) }
       try LogTrie.save(trie, of: log.epoch, in: transaction)
@@ -84,8 +96,7 @@ struct LogWrite {
   }
 
   private func charge(
-    _ added: [LogMessage], to log: MessageLog, askedBy caller: Identifier,
-    _ owners: inout LockedOwners
+    _ added: [LogMessage], to log: MessageLog, _ owners: inout LockedOwners
   ) throws {
     let delta = added.reduce(0) { $0 + $1.chargedByteCount }
     guard log.messageCount + Int64(added.count) <= MessageLog.messageCountMax,
@@ -95,7 +106,7 @@ struct LogWrite {
         messageCountMax: MessageLog.messageCountMax, byteCountMax: MessageLog.byteCountMax)
     }
     try owners.change(log.owner) { owner in
-      try requireRoom(for: delta, of: owner, askedBy: caller)
+      try requireRoom(for: delta, of: owner)
       owner.charge(
         delta, reason: .messagesAppended, file: log.id, sequence: owner.nextSequence())
     }
@@ -103,12 +114,10 @@ struct LogWrite {
     try MessageLog.count(transaction, Int64(added.count), byteCount: delta, in: log.epoch)
   }
 
-  private func requireRoom(
-    for delta: Int64, of owner: LockedOwner, askedBy caller: Identifier
-  ) throws {
+  private func requireRoom(for delta: Int64, of owner: LockedOwner) throws {
     try requireAllowance(for: delta, of: owner)
     let lack = try owner.lack(
-      of: delta, growingBy: delta, reserved: 0, askedBy: caller, transaction, catalogue: catalogue,
+      of: delta, growingBy: delta, reserved: 0, askedBy: account, transaction, catalogue: catalogue,
       now: now)
     guard let lack else { return }
     let cap = try Cap(transaction, owner.account, catalogue: catalogue, now: now).byteCount
@@ -122,26 +131,55 @@ struct LogWrite {
       byteCount, reserved: 0, of: owner, transaction, catalogue: catalogue, now: now)
   }
 
-  /// Begins another epoch. It is taken at any usage, because the log only gets smaller.
-  func beginEpoch(_ new: NewEpoch, of id: Identifier, _ locked: LockedCaller) throws -> Outcome {
-    var owners = locked.owners
-    let account = locked.caller.account
+  /// A log that the caller may write.
+  private func writable(_ id: Identifier, _ owners: LockedOwners) throws -> MessageLog {
     let log = try MessageLog.find(transaction, id, for: account)
-    try owners.requireWritable([log.owner], by: locked.caller, transaction)
-    try EpochStart(self, of: log).begin(new, &owners)
-    return Outcome(201, .object(try MessageLog.find(transaction, id, for: account).members))
+    try owners.requireWritable([log.owner], by: account, transaction)
+    return log
   }
 
-  /// Deletes a log. Its messages stop being charged, and go in slices.
-  func delete(_ id: Identifier, _ locked: LockedCaller) throws -> Outcome {
-    var owners = locked.owners
-    let log = try MessageLog.find(transaction, id, for: locked.caller.account)
-    try transaction.execute("DELETE FROM sync.logs WHERE id = $1", .id(id))
-    try LogPurge.end(log.epoch, of: log.owner, byteCount: log.byteCount, transaction, now: now)
+  /// Begins an epoch with the log's snapshot. It is taken at any usage, because the log only gets smaller.
+  func beginEpoch(
+    _ new: NewEpoch, of id: Identifier, _ owners: inout LockedOwners
+  ) throws -> Outcome {
+    let log = try writable(id, owners)
+    try EpochStart(self, of: log).begin(new, &owners)
+    return Outcome(
+      201, .object(try MessageLog.find(transaction, id, for: account).members(transaction)))
+  }
+
+  /// Begins an epoch without messages and without a horizon. It has the log's snapshot, for as long as no other is put.
+  package func reset(
+    _ log: MessageLog, to epoch: Identifier, _ owners: inout LockedOwners
+  ) throws {
     try owners.change(log.owner) { owner in
       owner.charge(
-        -catalogue.metadataFeeByteCount - log.byteCount, records: -1, reason: .recordDeleted,
-        file: id, sequence: owner.nextSequence())
+        -log.byteCount, reason: .epochBegun, file: log.id, sequence: owner.nextSequence())
+    }
+    try owners.save(transaction, now: now)
+    try MessageLog.insertEpoch(
+      transaction, epoch, of: log.id, log.owner, horizon: nil, snapshot: log.snapshot?.object)
+    try begin(epoch, of: log)
+  }
+
+  /// Makes an epoch the one that takes messages. The one before can be taken back while deleted things are kept.
+  func begin(_ epoch: Identifier, of log: MessageLog) throws {
+    try transaction.execute(
+      "UPDATE sync.logs SET epoch_id = $2 WHERE id = $1", .id(log.id), .id(epoch))
+    try LogPurge.keep(
+      log, until: now + host.limits.deletionHorizon, transaction, catalogue: catalogue, now: now)
+  }
+
+  /// Deletes a log. Its messages and its snapshot stop being charged, and go in slices.
+  func delete(_ id: Identifier, _ owners: inout LockedOwners) throws -> Outcome {
+    let log = try MessageLog.find(transaction, id, for: account)
+    try transaction.execute("DELETE FROM sync.logs WHERE id = $1", .id(id))
+    try LogPurge.release(transaction, log.epoch, now: now)
+    try LogPurge.releaseKept(transaction, of: id, now: now)
+    try owners.change(log.owner) { owner in
+      owner.charge(
+        -catalogue.metadataFeeByteCount - log.chargedByteCount, records: -1,
+        reason: .recordDeleted, file: id, sequence: owner.nextSequence())
     }
     try owners.save(transaction, now: now)
     return Outcome(status: 204, body: [])

@@ -1,4 +1,5 @@
 package import Base
+import Accounts
 import Crypto
 import JSON
 import Requests
@@ -19,8 +20,8 @@ package struct MessageLog: Sendable {
   package let byteCount: Int64
   /// The latest timestamp of what a snapshot stands for. Only later ones are appended.
   package let horizon: LogTimestamp?
-  /// What the epoch began with, as the device that began it describes it.
-  let snapshot: [UInt8]?
+  /// The newest that a device may begin with.
+  package let snapshot: LogSnapshot?
 
   /// The most logs of one account.
   static let countMax: Int64 = 200
@@ -30,8 +31,9 @@ package struct MessageLog: Sendable {
 
   private static let columns = """
     l.id, l.owner_id, l.epoch_id, l.name, l.key, l.created_ms, e.message_count, e.bytes,
-      e.horizon, e.snapshot
+      e.horizon, \(LogSnapshot.columns)
     FROM sync.logs l JOIN sync.log_epochs e ON e.id = l.epoch_id
+      LEFT JOIN sync.log_snapshots s ON s.object_id = e.snapshot_id
     """
 
   private init(row: borrowing Row) throws {
@@ -44,11 +46,26 @@ package struct MessageLog: Sendable {
     messageCount = try row.integer(6)
     byteCount = try row.integer(7)
     horizon = try row.optionalBlob(8) == nil ? nil : row.timestamp(8)
-    snapshot = try row.optionalBlob(9)
+    snapshot = try LogSnapshot(row: row, at: 9)
+  }
+
+  package var snapshotByteCount: Int64 { snapshot?.byteCount ?? 0 }
+
+  /// The charge for the messages and the snapshot.
+  var chargedByteCount: Int64 { byteCount + snapshotByteCount }
+
+  /// The number of the message that a cursor stands behind.
+  func number(at cursor: LogCursor, _ queryable: some Queryable) throws -> Int64 {
+    guard try cursor.history == History.current(queryable).id else {
+      throw LogRefusal.historyChanged
+    }
+    guard cursor.epoch == epoch else { throw LogRefusal.epochChanged(current: epoch) }
+    guard 0...messageCount ~= cursor.number else { throw LogRefusal.cursorInvalid }
+    return cursor.number
   }
 
   /// A log that an account may read. Others' logs are not told from those that do not exist.
-  static func find(
+  package static func find(
     _ queryable: some Queryable, _ id: Identifier, for account: Identifier
   ) throws -> MessageLog {
     let found = try queryable.first(
@@ -70,7 +87,7 @@ package struct MessageLog: Sendable {
   /// Writes a log with an empty epoch, and returns that. Nil if there is a log of this id.
   static func insert(
     _ transaction: Transaction, _ id: Identifier, of owner: Identifier, name: [UInt8],
-    key: [UInt8]?, created: Instant, horizon: LogTimestamp? = nil, snapshot: [UInt8]? = nil
+    key: [UInt8]?, created: Instant, horizon: LogTimestamp? = nil
   ) throws -> Identifier? {
     let epoch = Random.identifier()
     let count = try transaction.execute(
@@ -79,20 +96,20 @@ package struct MessageLog: Sendable {
       VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING
       """, .id(id), .id(owner), .id(epoch), .blob(name), .blob(key), .instant(created))
     guard count == 1 else { return nil }
-    try insertEpoch(transaction, epoch, of: id, owner, horizon: horizon, snapshot: snapshot)
+    try insertEpoch(transaction, epoch, of: id, owner, horizon: horizon, snapshot: nil)
     return epoch
   }
 
   /// Writes an empty epoch.
   static func insertEpoch(
     _ transaction: Transaction, _ epoch: Identifier, of log: Identifier, _ owner: Identifier,
-    horizon: LogTimestamp?, snapshot: [UInt8]?
+    horizon: LogTimestamp?, snapshot: Identifier?
   ) throws {
     try transaction.execute(
       """
-      INSERT INTO sync.log_epochs (id, owner_id, log_id, message_count, bytes, horizon, snapshot)
+      INSERT INTO sync.log_epochs (id, owner_id, log_id, message_count, bytes, horizon, snapshot_id)
       VALUES ($1, $2, $3, 0, 0, $4, $5)
-      """, .id(epoch), .id(owner), .id(log), .blob(horizon?.bytes), .blob(snapshot))
+      """, .id(epoch), .id(owner), .id(log), .blob(horizon?.bytes), .id(snapshot))
   }
 
   /// Counts messages that were added to an epoch.
@@ -107,14 +124,15 @@ package struct MessageLog: Sendable {
   }
 
   /// The members that every answer about a log has.
-  var members: [JSONValue.Member] {
-    [
+  func members(_ queryable: some Queryable) throws -> [JSONValue.Member] {
+    let history = try History.current(queryable).id
+    return [
       .init("id", .string(id.description)), .init("epoch", .string(epoch.description)),
       .init("name", .base64(name)), .init("key", .base64(key)),
       .init("created", .string(created.description)), .init("messages", .integer(messageCount)),
       .init("bytes", .integer(byteCount)),
       .init("horizon", horizon.map { .string($0.description) } ?? .null),
-      .init("snapshot", .base64(snapshot)),
+      .init("snapshot", snapshot?.json(in: epoch, history) ?? .null),
     ]
   }
 }

@@ -1,7 +1,7 @@
 import Base
 import Storage
 
-/// The objects that documents and their versions need, as rows name them, read page by page in short snapshots.
+/// The objects that documents, their versions and snapshots of logs need, as rows name them, read page by page in short snapshots.
 ///
 /// While nothing is deleted from the object store, the pages with `garbage` contain every object that was in
 /// use at the beginning. A document that changes its object leaves the old one under a higher number, or in
@@ -10,9 +10,9 @@ struct ObjectPages {
   struct Object {
     let id: Identifier
     let byteCount: Int64
-    /// Whether a document needs the object. Garbage may never have been written.
+    /// Whether a row needs the object. Garbage may never have been written.
     let isInUse: Bool
-    /// The owner and number of the document or version, which find its row again. Not set for garbage.
+    /// The owner and number of the document, version or snapshot, which find its row again. Not set for garbage.
     var owner = Identifier(high: 0, low: 0)
     var number: Int64 = 0
   }
@@ -76,7 +76,7 @@ struct ObjectPages {
     }
   }
 
-  /// A row with a content, of a document or of a version.
+  /// A row with a content, of a document, a version or a snapshot.
   private struct ContentRow {
     let owner: Identifier
     let number: Int64
@@ -84,13 +84,13 @@ struct ObjectPages {
     let byteCount: Int64
   }
 
-  /// The next rows of both tables, in the order of owners and numbers: fewer than `limit` only at the end. A
+  /// The next rows of all tables, in the order of owners and numbers: fewer than `limit` only at the end. A
   /// replaced content and the one that replaced it have one number, and are in one page.
   private func page(
     behind place: (owner: Identifier, number: Int64), limit: Int64
   ) throws -> [ContentRow] {
     let rows = try database.read { reader in
-      try ["files", "versions"].map { table in
+      try ["files", "versions", "log_snapshots"].map { table in
         try reader.rows(
           """
           SELECT owner_id, seq, object_id, content_bytes FROM sync.\(table)
