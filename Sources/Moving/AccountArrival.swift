@@ -148,18 +148,18 @@ package struct AccountArrival: Sendable {
   private var large: [ArchiveReader.File] {
     arriving.archive.files(in: TreeExport.contents)
       .filter { $0.byteCount > MovedContent.inlineByteCountMax }
+      + arriving.archive.files(in: ArrivingLogs.snapshots)
   }
 
-  /// Stores large contents, each under a new key. Returns the keys by the documents' ids.
-  private func writeObjects() throws -> (keys: [Identifier: Identifier], store: (any ObjectStore)?)
-  {
+  /// Stores large contents, each under a new key. Returns the keys by the files' names.
+  private func writeObjects() throws -> (keys: [String: Identifier], store: (any ObjectStore)?) {
     guard !large.isEmpty, let place = configuration.objects else { return ([:], nil) }
     // An account may come before the first start of coffer-sync.
     let store = try ObjectStores.open(
       place, isFirst: database.read { try History.id(reading: $0) } == nil)
     let total = large.reduce(0) { $0 + $1.byteCount }
     let progress = Progress("importing", .bytes, of: total)
-    var keys: [Identifier: Identifier] = [:]
+    var keys: [String: Identifier] = [:]
     do {
       for file in large {
         let writer = try store.create(Random.identifier())
@@ -171,7 +171,7 @@ package struct AccountArrival: Sendable {
           progress.done += Int64(part.count)
         }
         try writer.finish()
-        keys[try ArrivingAccount.document(file)] = writer.key
+        keys[file.name] = writer.key
       }
     } catch {
       for key in keys.values { try? store.delete(key) }
@@ -181,7 +181,7 @@ package struct AccountArrival: Sendable {
   }
 
   private func insert(
-    _ act: Act, _ objects: [Identifier: Identifier], _ reads: Reads
+    _ act: Act, _ objects: [String: Identifier], _ reads: Reads
   ) throws -> Answer {
     let (arriving, catalogue, now) = (arriving, configuration.catalogue, now)
     let digest = Hex.encode(arriving.archive.digest)
@@ -192,19 +192,21 @@ package struct AccountArrival: Sendable {
         for record in try ArrivingAccount.records(
           file, archive, of: moved.id, areChecked: true)
         {
-          try record.insert(contentIn: objects[record.id], in: transaction)
+          try record.insert(
+            contentIn: objects["\(TreeExport.contents)\(record.id)"], in: transaction)
         }
       }
       var documentCount: Int64 = 0
       for file in archive.files(in: TreeExport.contents) {
         documentCount += 1
-        let document = try ArrivingAccount.document(file)
-        if objects[document] == nil {
-          try MovedContent.insert(try archive.bytes(of: file), of: document, in: transaction)
+        if objects[file.name] == nil {
+          try MovedContent.insert(
+            try archive.bytes(of: file), of: ArrivingAccount.document(file), in: transaction)
         }
       }
       try arriving.logs.insert(
-        of: moved.id, pages: ArrivingAccount.pages(of: archive), in: transaction)
+        of: moved.id, pages: ArrivingAccount.pages(of: archive), objects: objects, at: now,
+        in: transaction)
       try arriving.tree.charge(
         catalogue, beside: arriving.logs.weight, at: now, in: transaction)
       let foreign = Int64(arriving.tree.foreignCount)

@@ -51,8 +51,10 @@ package struct ArrivingAccount: Sendable {
       try tree.requireWhole()
       self.tree = tree
       let listed = archive.file(named: ArrivingLogs.list) != nil
+      let snapshots = archive.files(in: ArrivingLogs.snapshots).map { ($0.name, $0.byteCount) }
       let logs = try ArrivingLogs(
-        listed ? Self.json(ArrivingLogs.list, archive) : nil, pages: Self.pages(of: archive))
+        listed ? Self.json(ArrivingLogs.list, archive) : nil, pages: Self.pages(of: archive),
+        snapshots: Dictionary(snapshots) { first, _ in first }, sequence: account.sequence)
       for file in archive.files(in: ArrivingLogs.folder) where !logs.holds(file.name) {
         throw MovingError("\(file.name) is of no log that comes")
       }
@@ -88,7 +90,8 @@ package struct ArrivingAccount: Sendable {
     of archive: ArchiveReader, _ path: String
   ) throws(CommandFailure) {
     let folders = [
-      TreeExport.files, TreeExport.contents, ArrivingLogs.folder, AccountArchive.deliveries,
+      TreeExport.files, TreeExport.contents, ArrivingLogs.folder, ArrivingLogs.snapshots,
+      AccountArchive.deliveries,
     ]
     let names = [AccountArchive.account, AccountArchive.billing, ArrivingLogs.list]
     for file in archive.files where !names.contains(file.name) {

@@ -16,6 +16,7 @@ package struct ArrivingLogs: Sendable {
     let messageCount: Int64
     let byteCount: Int64
     let horizon: LogTimestamp?
+    let snapshot: Snapshot?
 
     init(_ json: JSON) throws(JSONError) {
       id = try json["id"].requireIdentifier()
@@ -25,30 +26,60 @@ package struct ArrivingLogs: Sendable {
         ? nil : try json["key"].requireBase64(byteCountMax: NewLog.keyByteCountMax)
       created = Instant(milliseconds: try json["created_ms"].requireInteger())
       horizon = json["horizon"].isNull ? nil : try json["horizon"].requireTimestamp()
+      snapshot = json["snapshot"].isNull ? nil : try Snapshot(json["snapshot"])
       messageCount = try json["messages"].requireInteger()
       byteCount = try json["bytes"].requireInteger()
       guard messageCount <= MessageLog.messageCountMax, byteCount <= MessageLog.byteCountMax else {
         throw JSONError(code: .wrongType, path: json.path, message: "is too large for one epoch")
       }
+      guard snapshot.map({ 0...messageCount ~= $0.coveredCount }) ?? true else {
+        throw JSONError(
+          code: .wrongType, path: json["snapshot"].path, message: "covers more than there is")
+      }
     }
 
     var folder: String { "\(LogExport.folder)\(id)/" }
+    var snapshotFile: String { "\(LogExport.snapshots)\(id)" }
+  }
+
+  private struct Snapshot: Sendable {
+    let version: Int64
+    let byteCount: Int64
+    let coveredCount: Int64
+
+    init(_ json: JSON) throws(JSONError) {
+      version = try json["version"].requireInteger()
+      byteCount = try json["bytes"].requireInteger()
+      coveredCount = try json["messages"].requireInteger()
+    }
   }
 
   private let logs: [Log]
 
   package static let list = LogExport.list
   package static let folder = LogExport.folder
+  package static let snapshots = LogExport.snapshots
 
   package var count: Int64 { Int64(logs.count) }
   package var messageCount: Int64 { logs.reduce(0) { $0 + $1.messageCount } }
 
-  /// Reads the list and every message; nil stands for an account without logs. Throws at the first error.
-  package init(_ list: JSON?, pages: Pages) throws {
+  /// Reads the list and every message; nil stands for an account without logs. `snapshots` are the lengths of the files
+  /// of snapshots, by their names, and `sequence` is the number of the account's latest change. Throws at the first
+  /// error.
+  package init(
+    _ list: JSON?, pages: Pages, snapshots: [String: Int64], sequence: Int64
+  ) throws {
     logs = try (list?["logs"].requireArray() ?? []).map { json throws(JSONError) in try Log(json) }
     guard logs.count <= MessageLog.countMax, Set(logs.map(\.id)).count == logs.count else {
       throw Self.error("has too many logs, or one twice")
     }
+    let known = logs.compactMap { log in log.snapshot.map { (log.snapshotFile, $0.byteCount) } }
+    guard Dictionary(uniqueKeysWithValues: known) == snapshots else {
+      throw Self.error("has other snapshots than the archive")
+    }
+    let versions = logs.compactMap(\.snapshot?.version)
+    guard Set(versions).count == versions.count, versions.allSatisfy({ 1...max(1, sequence) ~= $0 })
+    else { throw Self.error("has a version that the account did not reach, or one twice") }
     for log in logs {
       var stamps: Set<[UInt8]> = []
       var byteCount: Int64 = 0
@@ -83,12 +114,16 @@ package struct ArrivingLogs: Sendable {
 
   /// What the account is charged for by them.
   package var weight: UsageWeight {
-    UsageWeight(recordCount: count, contentByteCount: logs.reduce(0) { $0 + $1.byteCount })
+    UsageWeight(
+      recordCount: count,
+      contentByteCount: logs.reduce(0) { $0 + $1.byteCount + ($1.snapshot?.byteCount ?? 0) })
   }
 
-  /// Writes the logs, each with a new epoch. Their charge is the caller's part.
+  /// Writes the logs, each with a new epoch. `objects` are the stored snapshots, by the names of their files. The charge
+  /// is the caller's part.
   package func insert(
-    of account: Identifier, pages: Pages, in transaction: Transaction
+    of account: Identifier, pages: Pages, objects: [String: Identifier], at now: Instant,
+    in transaction: Transaction
   ) throws {
     for log in logs {
       let epoch = try MessageLog.insert(
@@ -104,6 +139,11 @@ package struct ArrivingLogs: Sendable {
       }
       try LogTrie.save(trie, of: epoch, in: transaction)
       try MessageLog.count(transaction, number, byteCount: log.byteCount, in: epoch)
+      guard let snapshot = log.snapshot, let object = objects[log.snapshotFile] else { continue }
+      try LogSnapshot.insert(
+        transaction, object, of: MessageLog.find(transaction, log.id, for: account),
+        version: snapshot.version, byteCount: snapshot.byteCount,
+        covering: snapshot.coveredCount, now: now)
     }
   }
 }

@@ -5,12 +5,14 @@ import JSON
 import Requests
 import Storage
 
-/// Writes an account's logs to an archive: their list, and pages of each one's messages in the order of arrival. It
-/// names neither epochs nor histories, which differ where the account arrives.
+/// Writes an account's logs to an archive: their list, and pages of each one's messages in the order of arrival. Snapshots
+/// follow later. It names neither epochs nor histories, which differ where the account arrives.
 enum LogExport {
   static let list = "logs.json"
   /// The folder of the folders of each log's pages.
   static let folder = "logs/"
+  /// The folder of the snapshots, by the logs' ids.
+  static let snapshots = "snapshots/"
 
   static func write(
     _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
@@ -33,9 +35,16 @@ enum LogExport {
         progress(Int64(text.count))
       }
     }
-    return ProtocolExport(counts: [
-      ("logs", Int64(logs.count)), ("messages", logs.reduce(0) { $0 + $1.messageCount }),
-    ])
+    return ProtocolExport(
+      counts: [
+        ("logs", Int64(logs.count)), ("messages", logs.reduce(0) { $0 + $1.messageCount }),
+      ],
+      objects: logs.compactMap { log in
+        log.snapshot.map { snapshot in
+          ProtocolExport.Object(
+            file: "\(snapshots)\(log.id)", key: snapshot.object, byteCount: snapshot.byteCount)
+        }
+      })
   }
 }
 
@@ -46,6 +55,12 @@ extension MessageLog {
       "created_ms": .integer(created.milliseconds), "messages": .integer(messageCount),
       "bytes": .integer(byteCount),
       "horizon": horizon.map { .string($0.description) } ?? .null,
+      "snapshot": snapshot.map { snapshot in
+        [
+          "version": .integer(snapshot.version), "bytes": .integer(snapshot.byteCount),
+          "messages": .integer(snapshot.number(in: epoch)),
+        ]
+      } ?? .null,
     ]
   }
 }

@@ -1,6 +1,7 @@
 import Accounts
 import Base
 import Crypto
+import JSON
 import Objects
 import Storage
 import Sync
@@ -58,14 +59,19 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
-  func `a document's content, replaced content and an upload's reservation keep their objects`(
-    engine: TestEngine
-  ) throws {
+  func
+    `a document's content, replaced content, a snapshot and an upload's reservation keep their objects`(
+      engine: TestEngine
+    ) throws
+  {
     let scene = try Scene(engine)
     let (server, device) = (scene.server, scene.device)
     let id = try device.add()
     let contents = [Random.bytes(40_000), Random.bytes(50_000)]
     for content in contents { try device.put(id, content, ifMatch: "*").requireSuccess() }
+    let log = try device.createLog()
+    let cursor = try device.page(of: log, "").json["cursor"].string
+    try device.putSnapshot([1, 2], of: log, covering: #require(cursor)).requireSuccess()
     let reserved = try scene.store()
     let account = try device.account
     try server.database.write(for: nil) { transaction in
@@ -78,6 +84,7 @@ import Testing
     try scene.age()
     try scene.sweep()
     #expect(try device.get("/v1/files/\(id)/content").body == contents[1])
+    #expect(try device.get("\(log.path)/snapshot").holds([1, 2]))
     #expect(try scene.isThere(reserved))
     let garbage = try server.database.read { reader in
       try reader.rows("SELECT object_id FROM sync.garbage") { row in try row.id(0) }

@@ -39,6 +39,7 @@ extension APIStories {
     }
     let last = try device.createLog()
     _ = try device.get("\(last.path)/messages?cursor=\(cursor)")
+    _ = try device.putSnapshot([1], of: last, covering: cursor)
   }
 
   private func beginEpochs(_ server: TestServer, _ device: TestDevice) throws {
@@ -55,11 +56,40 @@ extension APIStories {
       _ = try transaction.execute(
         "UPDATE sync.log_epochs SET message_count = message_count - 5001")
     }
+    let refused = device.epochRequest(of: log, covering: cursor)
+    _ = try device.send(refused)
     let epoch = try log.next(device.beginEpoch(of: log, covering: cursor))
-    for cursor in [cursor, "x"] { _ = try device.beginEpoch(of: log, covering: cursor) }
+    for cursor in [cursor, "x"] {
+      _ = try device.send(device.epochRequest(of: log, covering: cursor))
+    }
     _ = try device.append([old], to: epoch)
+    try storeSnapshots(server, device, epoch)
     _ = try device.remove(log.path)
     _ = try device.beginEpoch(of: log, covering: cursor)
+    _ = try device.send(refused)
+  }
+
+  /// Every answer about the snapshot of a log.
+  private func storeSnapshots(
+    _ server: TestServer, _ device: TestDevice, _ log: KnownLog
+  ) throws {
+    let cursor = try device.page(of: log, "").json["cursor"].string ?? ""
+    for condition in [nil, "none", "\"0\""] {
+      _ = try device.putSnapshot([1], of: log, covering: cursor, ifMatch: condition)
+    }
+    _ = try device.putSnapshot(Random.bytes(300_000), of: log, covering: cursor)
+    let stored = try device.putSnapshot(Random.bytes(1000), of: log, covering: cursor)
+    let path = "\(log.path)/snapshot"
+    for headers in [
+      ("Range", "bytes=1-2"), ("Range", "bytes=5000-"), ("If-None-Match", stored.header("ETag")),
+      ("If-Match", "\"0\""),
+    ] {
+      _ = try device.get(path, headers: [(headers.0, headers.1 ?? "")])
+    }
+    _ = try device.get("\(device.createLog().path)/snapshot")
+    try server.suspend(device.account, since: server.clock.now)
+    _ = try device.putSnapshot([1], of: log, covering: cursor)
+    try server.suspend(device.account, since: nil)
   }
 
   /// The most logs, the most messages, and the cap.

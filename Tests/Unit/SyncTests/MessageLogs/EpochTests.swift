@@ -11,7 +11,7 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// A device folds a log's messages into a snapshot of its own, and the log begins an epoch without them.
+/// A device folds a log's messages into a snapshot, and the log begins an epoch without them.
 @Suite struct EpochTests {
   @Test(arguments: TestEngine.available)
   func `an epoch begins without what the snapshot stands for, and carries over the rest`(
@@ -27,18 +27,19 @@ import Testing
     let new = SentMessage(server.stamp(), [8])
     try device.append([late, new], to: log).requireSuccess()
     let usage = try device.usage()
-    let begun = try device.beginEpoch(of: log, covering: cursor)
+    let begun = try device.beginEpoch(of: log, covering: cursor, snapshot: [5, 6])
     #expect(begun.status == 201)
     let epoch = try log.next(begun)
     #expect(epoch.epoch != log.epoch)
     #expect(try begun.json["horizon"].string == covered.last?.t)
-    #expect(try begun.json["snapshot"].base64 == [5])
+    #expect(try begun.json["snapshot"]["bytes"].integer == 2)
+    #expect(try device.get("\(log.path)/snapshot").holds([5, 6]))
     #expect(try device.messages(of: epoch) == [late, new])
     #expect(try device.messages(of: epoch, since: LogTests.zero).messages == [late, new])
     var trie = MerkleTrie()
     for message in [late, new] { try trie.add(#require(LogTimestamp(message.t))) }
     #expect(try device.get(log.path).json["root"].integer == Int64(trie.root()))
-    #expect(try device.usage() == usage - covered.reduce(0) { $0 + $1.charge })
+    #expect(try device.usage() == usage + 2 - covered.reduce(0) { $0 + $1.charge })
     #expect(try MessageLogs.faults(of: device.account, in: server.database) == [])
     let finding = try Recount(
       server.database, catalogue: server.catalogue,
@@ -46,8 +47,45 @@ import Testing
     ).audit(device.account)
     #expect(finding?.isRight == true)
     try server.sweepDeletions()
+    #expect(try server.count("log_messages") == 304)
+    server.clock.advance(.days(90))
+    try server.sweepDeletions()
     #expect(try server.count("log_messages") == 2)
     #expect(try server.count("log_epochs") == 1)
+    #expect(try device.get("\(log.path)/snapshot").holds([5, 6]))
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `of a log the last epoch is kept, and of an account no more than its cap`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, freeByteCount: 100_000)
+    let device = try server.register()
+    let logs = try (0..<2).map { _ in try device.createLog() }
+    func fold(_ log: KnownLog) throws -> KnownLog {
+      let message = SentMessage(server.stamp(), [UInt8](repeating: 1, count: 40_000))
+      server.clock.advance(.milliseconds(1))
+      try device.append([message], to: log).requireSuccess()
+      let cursor = try #require(try device.page(of: log, "").json["cursor"].string)
+      return try log.next(device.beginEpoch(of: log, covering: cursor))
+    }
+    func kept() throws -> [Int64] {
+      try ["log_epochs", "log_epochs WHERE kept = 1", "log_epochs WHERE purge_ms IS NOT NULL"]
+        .map { try server.count($0) }
+    }
+    let next = try fold(logs[0])
+    #expect(try kept() == [3, 1, 1])
+    let last = try fold(next)
+    #expect(try kept() == [4, 1, 2])
+    try server.sweepDeletions()
+    #expect(try kept() == [3, 1, 1])
+    _ = try fold(fold(logs[1]))
+    try server.sweepDeletions()
+    #expect(try kept() == [4, 2, 2])
+    try server.setCap(device.account, 70_000, plan: "free", reason: "never_subscribed")
+    _ = try fold(last)
+    try server.sweepDeletions()
+    #expect(try kept() == [3, 1, 1])
   }
 
   @Test(arguments: TestEngine.available)
@@ -88,6 +126,7 @@ import Testing
     try device.append([SentMessage(first)], to: log).requireSuccess()
     let cursor = try #require(try device.page(of: log, "").json["cursor"].string)
     try device.append([SentMessage(second)], to: log).requireSuccess()
+    try device.putSnapshot([5], of: log, covering: cursor).requireSuccess()
     let request = device.epochRequest(of: log, covering: cursor)
     let begun = try device.send(request)
     #expect(try device.send(request).holds(begun.body))
@@ -124,6 +163,28 @@ import Testing
     #expect(try device.get(log.path).json["messages"].integer == 5003)
   }
 
+  @Test func `an epoch begins only with a snapshot that was stored for its cursor`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    let log = try device.createLog()
+    try device.append([SentMessage(server.stamp())], to: log).requireSuccess()
+    let first = try #require(try device.page(of: log, "").json["cursor"].string)
+    #expect(
+      try device.send(device.epochRequest(of: log, covering: first)).problem == "snapshot_missing")
+    try device.putSnapshot([1], of: log, covering: first).requireSuccess()
+    try device.append([SentMessage(server.stamp(counter: 1))], to: log).requireSuccess()
+    let second = try #require(try device.page(of: log, "").json["cursor"].string)
+    #expect(
+      try device.send(device.epochRequest(of: log, covering: second)).problem == "snapshot_missing")
+    let epoch = try log.next(device.send(device.epochRequest(of: log, covering: first)))
+    #expect(try device.messages(of: epoch).count == 1)
+    // It covers what was before, and nothing of the new epoch.
+    let third = try #require(try device.page(of: epoch, "").json["cursor"].string)
+    #expect(
+      try device.send(device.epochRequest(of: epoch, covering: third)).problem
+        == "snapshot_missing")
+  }
+
   @Test(arguments: TestEngine.available)
   func `devices that go offline while epochs begin end with every edit`(engine: TestEngine) throws {
     let seed = SeededGenerator.seed(of: "EpochTests")
@@ -131,8 +192,7 @@ import Testing
     let server = try TestServer(engine, freeByteCount: 30_000_000)
     let owner = try server.register()
     let log = try owner.createLog()
-    let shelf = Shelf()
-    var apps = (0..<3).map { EditingApp(owner, server, log, shelf, node: $0) }
+    var apps = (0..<3).map { EditingApp(owner, server, log, node: $0) }
     var editCount = 0
     for _ in 0..<60 {
       server.clock.advance(.seconds(.random(in: 1...300, using: &random)))
@@ -155,16 +215,10 @@ import Testing
   }
 }
 
-/// Snapshots, where all devices find them.
-private final class Shelf: Sendable {
-  let snapshots = Locked<[UInt8: Set<String>]>([:])
-}
-
 /// An app whose state is a set of edits, on one device of an account.
 private struct EditingApp {
   private let device: TestDevice
   private let server: TestServer
-  private let shelf: Shelf
   private let node: String
   private var log: KnownLog
   private var cursor: String?
@@ -172,8 +226,8 @@ private struct EditingApp {
   private var counter = 0
   private(set) var edits: Set<String> = []
 
-  init(_ device: TestDevice, _ server: TestServer, _ log: KnownLog, _ shelf: Shelf, node: Int) {
-    (self.device, self.server, self.log, self.shelf) = (device, server, log, shelf)
+  init(_ device: TestDevice, _ server: TestServer, _ log: KnownLog, node: Int) {
+    (self.device, self.server, self.log) = (device, server, log)
     self.node = "000000000000000\(node)"
   }
 
@@ -224,20 +278,19 @@ private struct EditingApp {
   private mutating func follow() throws {
     let json = try device.get(log.path).json
     guard let epoch = json["epoch"].string.flatMap(Identifier.init),
-      let name = json["snapshot"].base64?.first
+      let covers = json["snapshot"]["covers"].string
     else { throw UnexpectedPage() }
     log = KnownLog(id: log.id, epoch: epoch)
-    cursor = nil
-    edits.formUnion(shelf.snapshots.withLock { $0[name] ?? [] })
+    cursor = covers
+    let snapshot = try device.get("\(log.path)/snapshot")
+    edits.formUnion(
+      String(decoding: snapshot.body, as: UTF8.self).split(separator: "\n").map(String.init))
   }
 
   mutating func compact() throws {
     guard let cursor else { return }
-    let (name, state) = (
-      UInt8(shelf.snapshots.withLock { $0.count }), edits
-    )
-    shelf.snapshots.withLock { $0[name] = state }
-    let answer = try device.beginEpoch(of: log, covering: cursor, snapshot: [name])
+    let answer = try device.beginEpoch(
+      of: log, covering: cursor, snapshot: Array(edits.sorted().joined(separator: "\n").utf8))
     // An epoch that is empty has nothing to fold.
     guard try answer.status == 201 || answer.problem == "cursor_invalid" else {
       throw UnexpectedAnswer(answer)
@@ -256,19 +309,18 @@ extension KnownLog {
 }
 
 extension TestDevice {
-  func epochRequest(
-    of log: KnownLog, covering cursor: String, snapshot: [UInt8] = [5]
-  ) -> Signed {
+  func epochRequest(of log: KnownLog, covering cursor: String) -> Signed {
     sign(
       "POST", "\(log.path)/epochs",
-      body: JSONValue.object([
-        .init("covers", .string(cursor)), .init("snapshot", .base64(snapshot)),
-      ]).encoded())
+      body: JSONValue.object([.init("covers", .string(cursor))]).encoded())
   }
 
+  /// Stores a snapshot up to a cursor, and begins an epoch with it.
   func beginEpoch(
     of log: KnownLog, covering cursor: String, snapshot: [UInt8] = [5]
   ) throws -> Answer {
-    try send(epochRequest(of: log, covering: cursor, snapshot: snapshot))
+    let stored = try putSnapshot(snapshot, of: log, covering: cursor)
+    guard stored.status == 200 else { return stored }
+    return try send(epochRequest(of: log, covering: cursor))
   }
 }

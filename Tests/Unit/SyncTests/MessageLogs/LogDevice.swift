@@ -91,6 +91,15 @@ extension TestDevice {
     return ((json["messages"].array ?? []).compactMap { SentMessage($0) }, json)
   }
 
+  func putSnapshot(
+    _ content: [UInt8], of log: KnownLog, covering cursor: String, ifMatch: String? = "*"
+  ) throws -> Answer {
+    try send(
+      sign(
+        "PUT", "\(log.path)/snapshot?covers=\(cursor)", body: content,
+        headers: ifMatch.map { [("If-Match", $0)] } ?? []))
+  }
+
   func remove(_ target: String) throws -> Answer { try send(sign("DELETE", target)) }
 }
 
