@@ -47,6 +47,7 @@ extension APIStories {
     let old = SentMessage(server.stamp())
     _ = try device.append([old], to: log)
     let cursor = try device.page(of: log, "").json["cursor"].string ?? ""
+    _ = try device.send(device.epochRequest(of: log, covering: cursor))
     try server.database.write(for: nil) { transaction in
       _ = try transaction.execute(
         "UPDATE sync.log_epochs SET message_count = message_count + 5001")
@@ -56,8 +57,6 @@ extension APIStories {
       _ = try transaction.execute(
         "UPDATE sync.log_epochs SET message_count = message_count - 5001")
     }
-    let refused = device.epochRequest(of: log, covering: cursor)
-    _ = try device.send(refused)
     let epoch = try log.next(device.beginEpoch(of: log, covering: cursor))
     for cursor in [cursor, "x"] {
       _ = try device.send(device.epochRequest(of: log, covering: cursor))
@@ -65,8 +64,7 @@ extension APIStories {
     _ = try device.append([old], to: epoch)
     try storeSnapshots(server, device, epoch)
     _ = try device.remove(log.path)
-    _ = try device.beginEpoch(of: log, covering: cursor)
-    _ = try device.send(refused)
+    _ = try device.send(device.epochRequest(of: log, covering: cursor))
   }
 
   /// Every answer about the snapshot of a log.
@@ -80,6 +78,7 @@ extension APIStories {
     _ = try device.putSnapshot(Random.bytes(300_000), of: log, covering: cursor)
     let stored = try device.putSnapshot(Random.bytes(1000), of: log, covering: cursor)
     let path = "\(log.path)/snapshot"
+    _ = try device.get(path)
     for headers in [
       ("Range", "bytes=1-2"), ("Range", "bytes=5000-"), ("If-None-Match", stored.header("ETag")),
       ("If-Match", "\"0\""),
