@@ -8,7 +8,7 @@ package import Storage
 /// The protocol of message logs: what devices append, and read from each other in the order of their clocks.
 package struct MessageLogs: ProtocolRoom {
   package static let name = "logs"
-  package static let remedy = "coffer log list <account>"
+  package static let remedy = "coffer usage recount --all"
 
   private let host: ProtocolHost
   private let snapshots: PutSnapshot
@@ -73,5 +73,9 @@ package struct MessageLogs: ProtocolRoom {
 
   package static func faults(of account: Identifier, in database: Database) throws -> [String] {
     try LogAudit.faults(of: account, in: database)
+  }
+
+  package static func repairTotals(of account: Identifier, in database: Database) throws -> Int {
+    try LogRepair.perform(on: account, in: database)
   }
 }

@@ -46,6 +46,10 @@ package protocol ProtocolRoom: Sendable {
   /// Faults among an account's rows, one line each. It reads in slices while writers continue, and stops after the
   /// slice with the first fault.
   static func faults(of account: Identifier, in database: Database) throws -> [String]
+
+  /// Puts totals among an account's rows right that other rows decide. Returns how many were wrong. Before the usage is
+  /// counted by them.
+  static func repairTotals(of account: Identifier, in database: Database) throws -> Int
 }
 
 /// What an archive holds of one protocol.

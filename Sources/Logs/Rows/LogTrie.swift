@@ -43,8 +43,14 @@ enum LogTrie {
   static func save(
     _ trie: MerkleTrie, of epoch: Identifier, in transaction: Transaction
   ) throws {
+    try save(trie.changed, of: epoch, in: transaction)
+  }
+
+  static func save(
+    _ pages: [(path: TriePath, page: TriePage)], of epoch: Identifier, in transaction: Transaction
+  ) throws {
     try transaction.insert(
-      trie.changed.map { [.text($0.path.text), .blob($0.page.bytes)] }, of: epoch,
+      pages.map { [.text($0.path.text), .blob($0.page.bytes)] }, of: epoch,
       into: "log_trie_pages (epoch_id, path, hashes)",
       conflict: "ON CONFLICT (epoch_id, path) DO UPDATE SET hashes = excluded.hashes")
   }

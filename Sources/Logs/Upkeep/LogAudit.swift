@@ -2,18 +2,11 @@ import Accounts
 import Base
 import Storage
 
-/// Compares a log's row with its messages while writers continue.
-///
-/// Messages of an epoch are only added, so those up to the number that the row had once stay as they are. They are
-/// read in slices, each in its own snapshot.
+/// Compares a log's row with its messages while writers continue: with those up to the number that the row had once.
 struct LogAudit {
   private let log: MessageLog
   private let root: Int32
-  private var number: Int64 = 0
-  private var byteCount: Int64 = 0
-  private var trie = MerkleTrie()
-
-  private static let sliceRowCount: Int64 = 1000
+  private var sum = LogSum()
 
   /// Reads the row. The trie is that of the same snapshot.
   private init(_ reader: Reader, _ log: MessageLog) throws {
@@ -22,21 +15,38 @@ struct LogAudit {
     root = try trie.root()
   }
 
-  /// The logs of an account, each with a sentence for each fault.
+  /// The first fault among an account's logs.
   static func faults(of account: Identifier, in database: Database) throws -> [String] {
-    let logs = try database.read { reader in try MessageLog.all(reader, of: account) }
-    for log in logs {
-      guard var audit = try database.read({ reader in try begun(reader, log.id, of: account) })
-      else { continue }
-      while audit.number < audit.log.messageCount {
-        let isThere = try database.read { reader in try audit.readSlice(reader) }
-        guard isThere else { break }
-      }
-      if let fault = try audit.fault(), try database.read({ try audit.isCurrent($0) }) {
-        return ["the log \(log.id) \(fault)"]
-      }
+    if let epoch = try database.read({ try epochWithoutSnapshot($0, account) }) {
+      return ["the epoch \(epoch) has a snapshot without a row"]
+    }
+    for log in try database.read({ try MessageLog.all($0, of: account) }) {
+      if let fault = try fault(of: log, in: database) { return ["the log \(log.id) \(fault)"] }
     }
     return []
+  }
+
+  private static func epochWithoutSnapshot(
+    _ reader: Reader, _ account: Identifier
+  ) throws -> Identifier? {
+    try reader.first(
+      """
+      SELECT e.id FROM sync.log_epochs e WHERE e.owner_id = $1 AND e.snapshot_id IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM sync.log_snapshots s WHERE s.object_id = e.snapshot_id)
+      ORDER BY e.id LIMIT 1
+      """, .id(account)
+    ) { row in try row.id(0) }
+  }
+
+  /// What does not fit; nil if everything does, or the log has begun another epoch meanwhile.
+  static func fault(of log: MessageLog, in database: Database) throws -> String? {
+    guard var audit = try database.read({ reader in try begun(reader, log.id, of: log.owner) })
+    else { return nil }
+    while try database.read({ reader in try audit.readSlice(reader) }) {}
+    guard let fault = try audit.fault(), try database.read({ try audit.isCurrent($0) }) else {
+      return nil
+    }
+    return fault
   }
 
   private static func begun(
@@ -49,33 +59,20 @@ struct LogAudit {
     }
   }
 
-  /// Adds up one slice. Returns false if there was none.
   private mutating func readSlice(_ reader: Reader) throws -> Bool {
-    let messages = try reader.rows(
-      """
-      SELECT stamp, CAST(length(content) AS BIGINT) FROM sync.log_messages
-      WHERE epoch_id = $1 AND number > $2 AND number <= $3 ORDER BY number LIMIT $4
-      """, .id(log.epoch), .integer(number), .integer(log.messageCount),
-      .integer(Self.sliceRowCount)
-    ) { row in (timestamp: try row.timestamp(0), byteCount: try row.integer(1)) }
-    for message in messages {
-      number += 1
-      byteCount += message.byteCount + LogMessage.overheadByteCount
-      try trie.add(message.timestamp)
-    }
-    return !messages.isEmpty
+    try sum.addSlice(of: log.epoch, through: log.messageCount, reader)
   }
 
   /// What does not fit; nil if everything does.
   private mutating func fault() throws -> String? {
-    guard number == log.messageCount else {
-      return "has \(number) messages, and its row counts \(log.messageCount)"
+    guard sum.messageCount == log.messageCount else {
+      return "has \(sum.messageCount) messages, and its row counts \(log.messageCount)"
     }
-    guard byteCount == log.byteCount else {
-      return "has \(byteCount) bytes, and its row counts \(log.byteCount)"
+    guard sum.byteCount == log.byteCount else {
+      return "has \(sum.byteCount) bytes, and its row counts \(log.byteCount)"
     }
-    let sum = try trie.root()
-    return sum == root ? nil : "has messages of the hash \(sum), and its trie has \(root)"
+    let hash = try sum.hash()
+    return hash == root ? nil : "has messages of the hash \(hash), and its trie has \(root)"
   }
 
   /// Whether the log still has the epoch that was read; one that ended meanwhile loses its messages.

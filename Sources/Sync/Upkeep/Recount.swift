@@ -34,14 +34,21 @@ package struct Recount {
     return try database.read { try audit.settle($0) }
   }
 
-  /// Audits and corrects. Returns the finding, right or not. `note` runs in the transaction that corrects.
+  /// Puts the totals of the protocols' own rows right, audits by them, and corrects. Returns the finding, right or not.
+  /// `note` runs in the transaction that corrects.
   package func correct(
     _ account: Identifier, now: Instant,
     noting note: @escaping @Sendable (UsageFinding, Transaction) throws -> Void = { _, _ in }
   ) throws -> UsageFinding? {
+    let repaired = try protocols.reduce(0) {
+      try $0 + $1.repairTotals(of: account, in: database)
+    }
     for _ in 0..<Self.attemptCountMax {
       guard let finding = try audit(account) else { return nil }
-      if finding.isRight { return finding }
+      if finding.isRight {
+        if repaired > 0 { try database.write(for: account) { try note(finding, $0) } }
+        return finding
+      }
       let isPosted = try database.write(for: account) { transaction in
         guard try finding.post(transaction, now: now) else { return false }
         try note(finding, transaction)

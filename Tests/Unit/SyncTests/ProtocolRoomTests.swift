@@ -88,6 +88,8 @@ extension BareRoom {
   ) throws -> [String: UsageWeight] { [:] }
 
   static func faults(of account: Identifier, in database: Database) throws -> [String] { [] }
+
+  static func repairTotals(of account: Identifier, in database: Database) throws -> Int { 0 }
 }
 
 /// Brings nothing.

@@ -16,7 +16,8 @@ extension Command {
     words: ["usage", "recount"],
     abstract: "Recount accounts' usage and correct the recorded total",
     discussion: """
-      Reads the live records in slices while the servers run. If the total, the ledger or the record count \
+      Reads the live records in slices while the servers run. Totals of message logs that disagree with the \
+      messages are put right first. If the total, the ledger or the record count \
       differs, the difference is posted to all three, with the reason recount. Records that change \
       meanwhile are counted correctly, and two recounts at once do not correct twice. Each record costs \
       the fee of the catalogue in effect, so use the servers' catalogue.

@@ -119,8 +119,50 @@ import Testing
     }
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a recount puts a log's row and trie right by its messages`(engine: TestEngine) throws {
+    let scene = try Scene(engine)
+    let recount = Recount(
+      scene.server.database, catalogue: scene.server.catalogue,
+      protocols: [FileTrees.self, MessageLogs.self])
+    let usage = try scene.device.usage()
+    let root = try scene.device.get(scene.logs[0].path).json["root"].integer
+    let notes = Locked(0)
+    let damages = [
+      "UPDATE sync.log_epochs SET bytes = bytes + 1",
+      "UPDATE sync.log_epochs SET message_count = message_count + 1, bytes = bytes - 1",
+      "DELETE FROM sync.log_trie_pages WHERE path = ''",
+    ]
+    for damage in damages {
+      try scene.change(damage)
+      _ = try recount.correct(scene.device.account, now: scene.server.clock.now) { _, _ in
+        notes.withLock { $0 += 1 }
+      }
+      #expect(try scene.faults() == [], "\(damage)")
+      #expect(try scene.finding()?.isRight == true, "\(damage)")
+    }
+    #expect(notes.withLock { $0 } == 3)
+    #expect(try scene.device.usage() == usage)
+    #expect(try scene.device.get(scene.logs[0].path).json["root"].integer == root)
+    let message = SentMessage(scene.server.stamp(counter: 9))
+    #expect(try scene.device.append([message], to: scene.logs[0]).json["messages"].integer == 5)
+  }
+
+  @Test func `a log that lost a message is not made to fit`() throws {
+    let scene = try Scene(.sqlite)
+    try scene.change("DELETE FROM sync.log_messages WHERE number = 2")
+    let recount = Recount(
+      scene.server.database, catalogue: scene.server.catalogue,
+      protocols: [FileTrees.self, MessageLogs.self])
+    _ = try recount.correct(scene.device.account, now: scene.server.clock.now)
+    #expect(try scene.faults().count == 1)
+  }
+
   @Test func `an export has every message, page by page`() throws {
     let scene = try Scene(.sqlite)
+    let cursor = try scene.device.page(of: scene.logs[0], "").json["cursor"].string
+    try scene.device.putSnapshot([1, 2], of: scene.logs[0], covering: #require(cursor))
+      .requireSuccess()
     let path = "\(scene.server.directory)/export.tar"
     let writer = try ArchiveWriter(path, kind: "test", format: 1, at: scene.server.clock.now)
     let export = try scene.server.database.read { [account = try scene.device.account] reader in
@@ -129,6 +171,8 @@ import Testing
     _ = try writer.finish()
     #expect(export.counts.map(\.name) == ["logs", "messages"])
     #expect(export.counts.map(\.count) == [2, 8])
+    #expect(export.objects.map(\.file) == ["snapshots/\(scene.logs[0].id)"])
+    #expect(export.objects.map(\.byteCount) == [2])
     let archive = try ArchiveReader(path, kind: "test", format: 1)
     try archive.verify { _ in }
     let list = try JSON.parse(archive.bytes(of: #require(archive.file(named: "logs.json"))))
@@ -144,5 +188,58 @@ import Testing
         try (page["messages"].array ?? []).compactMap { SentMessage($0) }
           == scene.device.messages(of: log))
     }
+  }
+
+  private static func pages(of archive: ArchiveReader) -> ArrivingLogs.Pages {
+    { folder, each in
+      for file in archive.files where file.name.hasPrefix(folder) {
+        try each(JSON.parse(archive.bytes(of: file)))
+      }
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an archive's logs arrive with their snapshots, and with none that it lacks`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    let (log, device) = (scene.logs[0], scene.device)
+    let cursor = try device.page(of: log, "limit=2").json["cursor"].string
+    try device.putSnapshot([1, 2], of: log, covering: #require(cursor)).requireSuccess()
+    let path = "\(scene.server.directory)/export.tar"
+    let writer = try ArchiveWriter(path, kind: "test", format: 1, at: scene.server.clock.now)
+    _ = try scene.server.database.read { [account = try device.account] reader in
+      try MessageLogs.export(account, from: reader, to: writer) { _ in }
+    }
+    _ = try writer.finish()
+    let archive = try ArchiveReader(path, kind: "test", format: 1)
+    let list = try JSON.parse(archive.bytes(of: #require(archive.file(named: "logs.json"))))
+    let name = "snapshots/\(log.id)"
+    func arriving(_ snapshots: [String: Int64], sequence: Int64 = 100) throws -> ArrivingLogs {
+      try ArrivingLogs(
+        list, pages: Self.pages(of: archive), snapshots: snapshots, sequence: sequence)
+    }
+    let other = "snapshots/\(scene.logs[1].id)"
+    let wrong: [[String: Int64]] = [[:], [name: 3], [name: 2, other: 2]]
+    for snapshots in wrong {
+      #expect(throws: JSONError.self) { try arriving(snapshots) }
+    }
+    #expect(throws: JSONError.self) { try arriving([name: 2], sequence: 2) }
+    let logs = try arriving([name: 2])
+    #expect(logs.weight.contentByteCount == 2 * (1201 + 4 * 64) + 2)
+    let target = try TestServer(engine)
+    let owner = try target.register()
+    let account = try owner.account
+    try target.database.write(for: nil) { transaction in
+      try logs.insert(
+        of: account, pages: Self.pages(of: archive), objects: [name: Identifier(high: 1, low: 2)],
+        at: Instant(seconds: 0), in: transaction)
+    }
+    let (before, after) = (try device.get(log.path).json, try owner.get(log.path).json)
+    #expect(after["snapshot"]["bytes"].integer == 2)
+    #expect(after["snapshot"]["version"].integer == before["snapshot"]["version"].integer)
+    let covers = try #require(after["snapshot"]["covers"].string)
+    #expect(try owner.page(of: log, "cursor=\(covers)").messages.count == 2)
+    #expect(try MessageLogs.faults(of: account, in: target.database) == [])
   }
 }
