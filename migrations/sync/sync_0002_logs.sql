@@ -76,3 +76,10 @@ CREATE TABLE log_trie_pages (
   hashes BLOB NOT NULL,
   PRIMARY KEY (epoch_id, path)
 ) STRICT, WITHOUT ROWID;
+
+-- How far messages have taken an account above its cap. An append adds to it, and whatever makes a log smaller takes
+-- from it. The row goes once an append fits below the cap.
+CREATE TABLE log_overdrafts (
+  account_id BLOB NOT NULL PRIMARY KEY REFERENCES accounts (id),
+  bytes INTEGER NOT NULL CHECK (bytes > 0)
+) STRICT, WITHOUT ROWID;

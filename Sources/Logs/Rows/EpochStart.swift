@@ -59,6 +59,7 @@ struct EpochStart {
         sequence: owner.nextSequence())
     }
     try owners.save(transaction, now: write.now)
+    try LogOverdraft.change(transaction, of: log.owner, by: byteCount - log.byteCount)
     try MessageLog.insertEpoch(
       transaction, epoch, of: log.id, log.owner, horizon: horizon(covered),
       snapshot: snapshot.object)

@@ -91,6 +91,8 @@ enum LogPurge {
     _ transaction: Transaction, _ account: Identifier, now: Instant
   ) throws -> Bool {
     if try transaction.eraseSlice(of: "logs", by: "id", where: "owner_id", is: account)
+      || transaction.eraseSlice(
+        of: "log_overdrafts", by: "account_id", where: "account_id", is: account)
       || erasedSnapshots(transaction, account, now: now)
     {
       return true

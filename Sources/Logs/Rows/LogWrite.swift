@@ -28,9 +28,6 @@ package struct LogWrite {
   /// How far ahead of this server's clock a timestamp may be. Devices refuse what is more than 5 minutes ahead of
   /// theirs, so what passes here stops them for minutes, not for good.
   static let timestampAheadMax = Instant.Span.minutes(10)
-  /// How far messages alone may take an account above its cap: about a year's edits. A deletion is a message as
-  /// well, and no one can tell which, so an account that is full could never use less.
-  static let overdraftByteCount: Int64 = 1 << 20
 
   /// Creates a log for the caller, with an empty epoch.
   func create(_ log: NewLog, _ owners: inout LockedOwners) throws -> Outcome {
@@ -119,9 +116,16 @@ package struct LogWrite {
     let lack = try owner.lack(
       of: delta, growingBy: delta, reserved: 0, askedBy: account, transaction, catalogue: catalogue,
       now: now)
-    guard let lack else { return }
+    let overdraft = try LogOverdraft.byteCount(transaction, of: owner.account)
+    guard let lack else {
+      if overdraft > 0 { try LogOverdraft.clear(transaction, of: owner.account) }
+      return
+    }
+    guard case .overCap = lack else { throw lack }
     let cap = try Cap(transaction, owner.account, catalogue: catalogue, now: now).byteCount
-    guard owner.usageByteCount - cap + delta <= Self.overdraftByteCount else { throw lack }
+    let over = min(delta, owner.usageByteCount - cap + delta)
+    guard overdraft + over <= LogOverdraft.byteCountMax else { throw lack }
+    try LogOverdraft.change(transaction, of: owner.account, by: over)
   }
 
   /// Refuses more bytes while what the account ended still waits to be deleted.
@@ -157,6 +161,7 @@ package struct LogWrite {
         -log.byteCount, reason: .epochBegun, file: log.id, sequence: owner.nextSequence())
     }
     try owners.save(transaction, now: now)
+    try LogOverdraft.change(transaction, of: log.owner, by: -log.byteCount)
     try MessageLog.insertEpoch(
       transaction, epoch, of: log.id, log.owner, horizon: nil, snapshot: log.snapshot?.object)
     try begin(epoch, of: log)
@@ -182,6 +187,7 @@ package struct LogWrite {
         reason: .recordDeleted, file: id, sequence: owner.nextSequence())
     }
     try owners.save(transaction, now: now)
+    try LogOverdraft.change(transaction, of: log.owner, by: -log.byteCount)
     return Outcome(status: 204, body: [])
   }
 }

@@ -4,6 +4,7 @@ import Base
 import CommandLine
 import Configuration
 import JSON
+import Logs
 import Storage
 import Sync
 import Tiers
@@ -16,33 +17,38 @@ extension Command {
     arguments: [CommonArguments.account],
     answers: AccountSummary.single.item.adding([
       devices.memberShape, .init("proven", .bool), .init("history", .integer),
-      .init("trash", .integer),
+      .init("trash", .integer), .init("log_overdraft", .integer),
       .init("when_full", .text),
     ]),
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let (summary, keys) = try database.read { reader in
+        let (summary, keys, overdraft) = try database.read { reader in
           let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
           return (
             try AccountSummary(account, configuration.catalogue, at: now, reading: reader),
-            try Device.listAll(reader, of: account.id)
+            try Device.listAll(reader, of: account.id),
+            try LogOverdraft.byteCount(reader, of: account.id)
           )
         }
         let isProven = Device.prove(summary.account.id, keys)
         return Answer(
-          text: text(summary, isProven: isProven) + devices.text(keys, at: now),
+          text: text(summary, isProven: isProven, overdraft: overdraft)
+            + devices.text(keys, at: now),
           json: .object(
             AccountSummary.single.members(summary) + [
               devices.member(keys), .init("proven", .bool(isProven)),
               .init("history", .integer(summary.account.historyByteCount)),
               .init("trash", .integer(summary.account.trashByteCount)),
+              .init("log_overdraft", .integer(overdraft)),
               .init("when_full", .string(summary.account.whenFull.rawValue)),
             ]))
       }
     })
 
-  private static func text(_ summary: AccountSummary, isProven: Bool) -> String {
+  private static func text(
+    _ summary: AccountSummary, isProven: Bool, overdraft: Int64
+  ) -> String {
     let account = summary.account
     return """
       account    \(account.id)
@@ -56,6 +62,7 @@ extension Command {
       used       \(account.usageByteCount) bytes (\(ByteCount.text(account.usageByteCount)))
       history    \(account.historyByteCount) bytes of it are earlier versions
       trash      \(account.trashByteCount) bytes of it are deleted files
+      overdraft  \(overdraft) bytes of it are messages above the cap
       when full  \(account.whenFull.rawValue)
       cap        \(summary.cap.byteCount) bytes (\(ByteCount.text(summary.cap.byteCount)))
       plan       \(summary.cap.planID)

@@ -104,6 +104,45 @@ import Tiers
   }
 
   @Test(arguments: TestEngine.available)
+  func `an account far above a lowered cap appends a mebibyte, and again what its epoch freed`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, freeByteCount: 10_000_000)
+    let device = try server.register()
+    let log = try device.createLog()
+    let content = [UInt8](repeating: 1, count: 65_000)
+    var counter = 0
+    func append(to log: KnownLog) throws -> Answer {
+      counter += 1
+      return try device.append([SentMessage(server.stamp(counter: counter), content)], to: log)
+    }
+    func overdraft() throws -> Int64 {
+      try server.database.read { [account = try device.account] reader in
+        try LogOverdraft.byteCount(reader, of: account)
+      }
+    }
+    let start = try #require(try device.page(of: log, "").json["cursor"].string)
+    try device.putSnapshot([1], of: log, covering: start).requireSuccess()
+    for _ in 0..<3 { try append(to: log).requireSuccess() }
+    #expect(try overdraft() == 0)
+    try server.setCap(device.account, 100_000, plan: "free", reason: "never_subscribed")
+    for count in Int64(1)...16 {
+      try append(to: log).requireSuccess()
+      #expect(try overdraft() == count * 65_064)
+    }
+    #expect(try append(to: log).problem == "over_cap")
+    #expect(try overdraft() == 16 * 65_064)
+    let cursor = try #require(try device.page(of: log, "limit=10").json["cursor"].string)
+    let epoch = try log.next(device.beginEpoch(of: log, covering: cursor, snapshot: [2]))
+    #expect(try overdraft() == 6 * 65_064)
+    for _ in 0..<10 { try append(to: epoch).requireSuccess() }
+    #expect(try append(to: epoch).problem == "over_cap")
+    try server.setCap(device.account, 10_000_000, plan: "free", reason: "never_subscribed")
+    try append(to: epoch).requireSuccess()
+    #expect(try overdraft() == 0)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a suspended account appends nothing, and reads and deletes`(engine: TestEngine) throws {
     let server = try TestServer(engine)
     let device = try server.register()
