@@ -28,7 +28,7 @@ package struct LogSnapshot: Sendable, Equatable {
 
   /// The number of the message in an epoch up to which a device that begins with the snapshot has everything. What was
   /// stored in an epoch before is what this one begins with.
-  func number(in epoch: Identifier) -> Int64 { epoch == self.epoch ? coveredCount : 0 }
+  package func number(in epoch: Identifier) -> Int64 { epoch == self.epoch ? coveredCount : 0 }
 
   func json(in epoch: Identifier, _ history: Identifier) -> JSONValue {
     [

@@ -52,7 +52,7 @@ package struct MessageLog: Sendable {
   package var snapshotByteCount: Int64 { snapshot?.byteCount ?? 0 }
 
   /// The charge for the messages and the snapshot.
-  var chargedByteCount: Int64 { byteCount + snapshotByteCount }
+  package var chargedByteCount: Int64 { byteCount + snapshotByteCount }
 
   /// The number of the message that a cursor stands behind.
   func number(at cursor: LogCursor, _ queryable: some Queryable) throws -> Int64 {

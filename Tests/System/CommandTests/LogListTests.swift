@@ -79,6 +79,56 @@ struct LogListTests: CommandSuite {
     #expect(try coffer("usage", "recount", "ada", "--dry-run").code == 0)
   }
 
+  @Test func `an epoch that was replaced by mistake is taken back, and so is that`() throws {
+    let (log, epoch) = (Self.log.description, "00000000-0000-0003-0000-000000000004")
+    let refused = try coffer("log", "restore", "ada", log, "--reason", "ticket 4", "--yes")
+    #expect(refused.code != 0)
+    #expect(refused.errors.contains("keeps no epoch"), "\(refused.errors)")
+    try replaceEpoch(by: #require(Identifier(epoch)))
+    let shown = try coffer("log", "show", "ada", log)
+    #expect(shown.out.contains("messages  0\n"), "\(shown.out)")
+    #expect(shown.out.contains("kept      epoch \(log) with 2 messages"), "\(shown.out)")
+    for (epoch, messages) in [(log, 2), (epoch, 0), (log, 2)] {
+      let restored = try coffer(
+        "log", "restore", "ada", log, "--reason", "ticket 4", "--yes", "--json")
+      #expect(restored.code == 0, "\(restored.errors)")
+      let json = try coffer("log", "show", "ada", log, "--json").out
+      #expect(json.contains(#""epoch":"\#(epoch)","created""#), "\(json)")
+      #expect(json.contains(#""messages":\#(messages),"bytes""#), "\(json)")
+      #expect(try coffer("usage", "show", "ada").out.contains("right      yes\n"))
+    }
+    #expect(try coffer("audit", "list", "--account", "ada").out.contains("log restore"))
+  }
+
+  /// As a device does that begins an epoch by mistake.
+  private func replaceEpoch(by epoch: Identifier) throws {
+    let id = SQLValue.id(try #require(Identifier(Self.account)))
+    let (log, end) = (SQLValue.id(Self.log), SQLValue.instant(Self.now + .days(9)))
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .sync)
+    defer { database.close() }
+    let statements: [(String, [SQLValue])] = [
+      ("UPDATE sync.log_epochs SET kept = 1, purge_ms = $2 WHERE id = $1", [log, end]),
+      (
+        """
+        INSERT INTO sync.log_epochs (id, owner_id, log_id, message_count, bytes)
+        VALUES ($1, $2, $3, 0, 0)
+        """, [.id(epoch), id, log]
+      ),
+      ("UPDATE sync.logs SET epoch_id = $2 WHERE id = $1", [log, .id(epoch)]),
+      (
+        """
+        INSERT INTO sync.usage_entries (owner_id, seq, delta_bytes, reason, file_id, at_ms)
+        VALUES ($1, 8, -131, 'epoch_begun', $2, $3)
+        """, [id, log, .instant(Self.now)]
+      ),
+      ("UPDATE sync.accounts SET seq = 8, usage_bytes = 2000 WHERE id = $1", [id]),
+    ]
+    for (sql, values) in statements {
+      try database.write(for: nil) { _ = try $0.execute(sql, values: values) }
+    }
+  }
+
   @Test func `an archive carries logs to another installation`() throws {
     let archive = "\(scratch.path)/ada.coffer"
     let exported = try coffer("account", "export", "ada", "--to", archive)

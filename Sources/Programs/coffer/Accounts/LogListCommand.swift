@@ -15,7 +15,7 @@ extension Command {
     words: ["log", "list"],
     abstract: "List an account's message logs, oldest first",
     discussion: """
-      Names and messages are ciphertext. SIZE is what the account is charged for the messages. HORIZON is the \
+      Names and messages are ciphertext. SIZE is what the account is charged for the messages and the snapshot. HORIZON is the \
       latest timestamp that the log's snapshot stands for, if a device began an epoch with one.
       """,
     examples: ["coffer log list ada"],
@@ -40,7 +40,7 @@ extension Command {
       [
         .text("log", "LOG") { $0.id.description }, .text("epoch") { $0.epoch.description },
         .integer("messages", "MESSAGES") { $0.messageCount },
-        .bytes("bytes", "SIZE") { $0.byteCount }, .time("created", "CREATED") { $0.created },
+        .bytes("bytes", "SIZE") { $0.chargedByteCount }, .time("created", "CREATED") { $0.created },
         .optionalTime("horizon", "HORIZON") { $0.horizon?.instant },
       ])
   }

@@ -22,7 +22,7 @@ extension CommandTable {
           .deletionCancel, .inviteCreate, .inviteList, .inviteRevoke, .usageShow, .usageExplain,
           .usageRecount,
           .quotaSet, .quotaClear, .treeValidate, .treeHistory, .treeTrash,
-          .treeRestore, .treeCap, .logList,
+          .treeRestore, .treeCap, .logList, .logShow, .logRestore,
         ]
       ),
       (

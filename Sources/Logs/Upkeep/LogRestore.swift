@@ -1,0 +1,59 @@
+import Accounts
+package import Base
+import Requests
+package import Storage
+package import Tiers
+
+/// Takes back the epoch that a log had before, by an operator. A device may have begun another one by mistake.
+package enum LogRestore {
+  /// An epoch that can be taken back.
+  package struct Kept: Sendable {
+    package let epoch: Identifier
+    package let messageCount: Int64
+    /// The charge for its messages and its snapshot, once it is taken back.
+    package let byteCount: Int64
+    /// Its rows are deleted from then on.
+    package let end: Instant
+  }
+
+  /// Nil if the log keeps none.
+  package static func find(
+    _ queryable: some Queryable, of log: Identifier, now: Instant
+  ) throws -> Kept? {
+    try queryable.first(
+      """
+      SELECT e.id, e.message_count, e.bytes + coalesce(s.content_bytes, 0), e.purge_ms
+      FROM sync.log_epochs e LEFT JOIN sync.log_snapshots s ON s.object_id = e.snapshot_id
+      WHERE e.log_id = $1 AND e.kept = 1 AND e.purge_ms > $2
+      """, .id(log), .instant(now)
+    ) { row in
+      Kept(
+        epoch: try row.id(0), messageCount: try row.integer(1), byteCount: try row.integer(2),
+        end: try row.instant(3))
+    }
+  }
+
+  /// Makes a kept epoch the one that takes messages, with its snapshot. The one in its place is kept instead, for as
+  /// long, so that the same can be done again.
+  ///
+  /// - Throws: An `AccountRefusal` if it does not fit.
+  package static func perform(
+    _ transaction: Transaction, _ log: MessageLog, _ kept: Kept, catalogue: Catalogue,
+    now: Instant
+  ) throws {
+    var owners = try LockedOwners(transaction, [log.owner])
+    let delta = kept.byteCount - log.chargedByteCount
+    try owners.change(log.owner) { owner in
+      try owner.requireRoom(
+        for: delta, askedBy: log.owner, transaction, catalogue: catalogue, now: now)
+      owner.charge(
+        delta, reason: .epochBegun, file: log.id, sequence: owner.nextSequence())
+    }
+    try owners.save(transaction, now: now)
+    try transaction.execute(
+      "UPDATE sync.log_epochs SET kept = 0, purge_ms = NULL WHERE id = $1", .id(kept.epoch))
+    try transaction.execute(
+      "UPDATE sync.logs SET epoch_id = $2 WHERE id = $1", .id(log.id), .id(kept.epoch))
+    try LogPurge.keep(log, until: kept.end, transaction, catalogue: catalogue, now: now)
+  }
+}
