@@ -58,7 +58,7 @@ struct PutSnapshot: ContentPut {
     if case .receive = reception {
       let target = try Target(transaction, asked, locked, host, now: now)
       try target.write.reserveSnapshot(
-        asked.attempt.object, byteCount: asked.byteCount, of: target.log,
+        asked.attempt.object, byteCount: asked.byteCount, covering: target.covered, of: target.log,
         by: locked.caller.publicKey, identity: asked.write.identity, locked.owners)
     }
     return reception

@@ -7,10 +7,11 @@ import Storage
 /// The way of a snapshot into its log: reserved before its first byte, put once its object is durable. If the upload
 /// fails in between, it is abandoned (`LogSnapshot.abandon`).
 extension LogWrite {
-  /// Reserves an object and the room for it. `actorKey` and `identity` name the upload among those of one device.
+  /// Reserves an object and the room for it. `actorKey` and `identity` name the upload among those of one device, and
+  /// `number` is the last message that the snapshot has, if a device may begin an epoch with it.
   package func reserveSnapshot(
-    _ object: Identifier, byteCount: Int64, of log: MessageLog, by actorKey: [UInt8],
-    identity: [UInt8]? = nil, _ owners: LockedOwners
+    _ object: Identifier, byteCount: Int64, covering number: Int64? = nil, of log: MessageLog,
+    by actorKey: [UInt8], identity: [UInt8]? = nil, _ owners: LockedOwners
   ) throws {
     let owner = try owners.require(log.owner)
     try Reservations.reserve(
@@ -18,19 +19,20 @@ extension LogWrite {
       instance: host.objects.instance, until: now + Reservations.lifetime,
       catalogue: host.catalogue, now: now
     ) { reserved in
-      try requireRoom(for: byteCount, of: log, owner, reserved: reserved)
+      try requireRoom(for: byteCount, covering: number, of: log, owner, reserved: reserved)
     }
   }
 
-  /// Stores what its device made of the first `number` messages of the log's epoch. The object's reservation ends; the
-  /// snapshot before goes unless an epoch that can be taken back has it. Returns the new one's version.
+  /// Stores what its device made of the first `number` messages of the log's epoch, in the transaction that consumes the
+  /// object's reservation. The snapshot before goes unless an epoch that can be taken back has it. Returns the new
+  /// one's version.
   package func putSnapshot(
     _ object: Identifier, byteCount: Int64, covering number: Int64, of log: MessageLog,
     _ owners: inout LockedOwners
   ) throws -> Int64 {
     guard 0...log.messageCount ~= number else { throw LogRefusal.cursorInvalid }
     let version = try owners.change(log.owner) { owner in
-      try requireRoom(for: byteCount, of: log, owner, reserved: 0)
+      try requireRoom(for: byteCount, covering: number, of: log, owner, reserved: 0)
       let version = owner.nextSequence()
       owner.charge(
         byteCount - log.snapshotByteCount, reason: .contentChanged, file: log.id,
@@ -44,13 +46,17 @@ extension LogWrite {
     return version
   }
 
-  /// Refuses a snapshot that has no room. One that is not larger than the one before is taken at any usage.
+  /// Refuses a snapshot that has no room. One that is not larger than the one before is taken at any usage. So is one of
+  /// all messages that is not larger than they are: otherwise an account that is full of messages could not begin an
+  /// epoch without them.
   private func requireRoom(
-    for byteCount: Int64, of log: MessageLog, _ owner: LockedOwner, reserved: Int64
+    for byteCount: Int64, covering number: Int64?, of log: MessageLog, _ owner: LockedOwner,
+    reserved: Int64
   ) throws {
     let limits = try Cap(transaction, log.owner, catalogue: host.catalogue, now: now)
       .limits(host.catalogue)
     try owner.requireSize(byteCount, insteadOf: log.snapshotByteCount, limits)
+    guard number != log.messageCount || byteCount > log.byteCount else { return }
     try owner.requireRoom(
       for: byteCount - log.snapshotByteCount, reserved: reserved, askedBy: account, transaction,
       catalogue: host.catalogue, now: now)

@@ -172,6 +172,29 @@ import Tiers
   }
 
   @Test(arguments: TestEngine.available)
+  func `an account full of messages stores a snapshot of all, and an epoch makes room again`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine, freeByteCount: 50_000)
+    let (server, device, log) = (scene.server, scene.device, scene.log)
+    for counter in 1...3 {
+      let content = [UInt8](repeating: 1, count: 30_000)
+      try device.append([SentMessage(server.stamp(counter: counter), content)], to: log)
+        .requireSuccess()
+    }
+    // It does not have them all.
+    #expect(try scene.put(Random.bytes(40_000)).problem == "over_cap")
+    let cursor = try #require(try device.page(of: log, "").json["cursor"].string)
+    let large = try device.putSnapshot(Random.bytes(91_000), of: log, covering: cursor)
+    #expect(try large.problem == "over_cap")
+    _ = try log.next(
+      device.beginEpoch(of: log, covering: cursor, snapshot: Random.bytes(40_000)))
+    let usage = try device.usage()
+    #expect(usage == 2 * server.catalogue.metadataFeeByteCount + 40_000)
+    #expect(try scene.finding()?.isRight == true)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `the snapshot of a kept epoch stays, and goes with the epoch`(engine: TestEngine) throws {
     let scene = try Scene(engine)
     let (server, device) = (scene.server, scene.device)
