@@ -76,6 +76,7 @@ struct LogListTests: CommandSuite {
     let usage = try coffer("usage", "show", "ada").out
     #expect(usage.contains("right      yes\n"), "\(usage)")
     #expect(usage.contains("messages_appended"))
+    #expect(try coffer("usage", "explain", "ada", "--json").out.contains(#""logs":1131"#))
     #expect(try coffer("usage", "recount", "ada", "--dry-run").code == 0)
   }
 

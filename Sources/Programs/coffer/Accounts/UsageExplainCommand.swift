@@ -4,6 +4,7 @@ import Base
 import CommandLine
 import Configuration
 import JSON
+import Logs
 import Storage
 import Sync
 import Tiers
@@ -17,7 +18,8 @@ extension Command {
     discussion: """
       Reads all records of the account in one snapshot while the servers run. FOLDER is a folder at the top of \
       the tree, or the root for files in no folder. ACCOUNT is whose key wrote a content last, or made the \
-      record if it has none. Names are ciphertext. UPLOADS are reserved by uploads under way, and COLLECTABLE \
+      record if it has none. Names are ciphertext. LOGS are message logs with their snapshots; coffer log list \
+      shows each. UPLOADS are reserved by uploads under way, and COLLECTABLE \
       bytes wait for their deletion: neither is charged.
       """,
     examples: ["coffer usage explain ada"],
@@ -34,7 +36,11 @@ extension Command {
             cap: try Cap(reader, account.id, catalogue: catalogue, now: now),
             explanation: try UsageExplanation(
               reader, account.id, root: account.root, fee: catalogue.metadataFeeByteCount,
-              limit: invocation[limit], now: now))
+              limit: invocation[limit], now: now),
+            logByteCount: try MessageLogs.weights(of: account.id, reading: reader).values.reduce(0)
+            {
+              $0 + $1.contentByteCount + $1.recordCount * catalogue.metadataFeeByteCount
+            })
           return Answer(text: usage.text(at: now), json: .object(usage.members))
         }
       }
@@ -45,13 +51,15 @@ private struct ExplainedUsage {
   let account: Account
   let cap: Cap
   let explanation: UsageExplanation
+  let logByteCount: Int64
 
   static var shape: JSONShape {
     .object([
       .init("account", .text), .init("usage", .integer), .init("cap", .integer),
       .init("plan", .text), .init("reason", .text), .init("over", .integer),
       .init("when_full", .text), .init("live", .integer), .init("history", .integer),
-      .init("trash", .integer), .init("uploads", .integer), .init("collectable", .integer),
+      .init("trash", .integer), .init("logs", .integer), .init("uploads", .integer),
+      .init("collectable", .integer),
       folders.memberShape, writers.memberShape,
     ])
   }
@@ -69,6 +77,7 @@ private struct ExplainedUsage {
       .init("live", .integer(total.liveByteCount)),
       .init("history", .integer(total.historyByteCount)),
       .init("trash", .integer(total.trashByteCount)),
+      .init("logs", .integer(logByteCount)),
       .init("uploads", .integer(explanation.uploadByteCount)),
       .init("collectable", .integer(explanation.collectableByteCount)),
       Self.folders.member(explanation.folders), Self.writers.member(explanation.writers),
@@ -87,6 +96,7 @@ private struct ExplainedUsage {
       live         \(size(total.liveByteCount))
       history      \(size(total.historyByteCount))
       trash        \(size(total.trashByteCount))
+      logs         \(size(logByteCount))
       uploads      \(size(explanation.uploadByteCount))
       collectable  \(size(explanation.collectableByteCount))
 
