@@ -75,14 +75,15 @@ struct ContentBench {
       let puts = clients.map { $0.put(content, digest: digest) }
       _ = try ContentLoad.together(Array(puts), to: sync.server, connections: 4)
       progress.note("GET \(size.name)")
-      let ours = try load.run(clients.map(\.get), to: sync.server)
+      let get = ContentRequest(
+        head: Array(
+          ContentRequest.head("GET", "/\(size.byteCount)", host: "localhost").utf8), body: [])
+      let gets = Array(repeating: get, count: size.connectionCount)
+      let (ours, theirs) = try load.run(
+        .init(server: sync.server, requests: clients.map(\.get)),
+        nginx.map { .init(server: $0, requests: gets) })
       report.rows.append(.init(server: "coffer-sync, GET \(size.name)", outcome: ours))
-      if let nginx {
-        let get = ContentRequest(
-          head: Array(
-            ContentRequest.head("GET", "/\(size.byteCount)", host: "localhost").utf8), body: [])
-        let theirs = try load.run(
-          Array(repeating: get, count: size.connectionCount), to: nginx)
+      if let theirs {
         report.rows.append(.init(server: "nginx, GET \(size.name)", outcome: theirs))
         report.figures.append(
           .ratio(
@@ -102,9 +103,6 @@ struct ContentBench {
     _ sync: ContentServers.Sync, _ nginx: ServerProcess?, _ report: inout Report
   ) throws(BenchError) {
     progress.note("PUT \(size.name)")
-    let ours = try load.run(puts, to: sync.server)
-    report.rows.append(.init(server: "coffer-sync, PUT \(size.name)", outcome: ours))
-    guard let nginx, let aim = size.putAim else { return }
     let theirPuts = (0..<size.connectionCount).map { index in
       ContentRequest(
         head: Array(
@@ -112,7 +110,11 @@ struct ContentBench {
             "PUT", "/put-\(index)", host: "localhost", byteCount: content.count
           ).utf8), body: content)
     }
-    let theirs = try load.run(theirPuts, to: nginx)
+    let (ours, theirs) = try load.run(
+      .init(server: sync.server, requests: puts),
+      nginx.map { .init(server: $0, requests: theirPuts) })
+    report.rows.append(.init(server: "coffer-sync, PUT \(size.name)", outcome: ours))
+    guard let theirs, let aim = size.putAim else { return }
     report.rows.append(.init(server: "nginx DAV, PUT \(size.name)", outcome: theirs))
     let durable = try servers.durableFilesPerSecond(content)
     // nginx never makes anything durable: its time and that of the disk add up.

@@ -8,6 +8,7 @@ struct ContentBucket {
 
   private static let fileCount = 8
   private static let byteCount = 20_000_000
+  private static let turnCount = 3
   /// Also the number of rclone's transfers.
   private static let connectionCount = 4
   private static let (user, secret) = ("coffertest", "coffertestsecret")
@@ -24,16 +25,21 @@ struct ContentBucket {
       "bucket", clients: Self.fileCount, objects: "\(halves[0])/bench?\(halves[1])",
       keys: "\(Self.user):\(Self.secret)")
     let digest = ContentClients.Client.digest(content)
-    let up = try ContentLoad.together(
-      sync.clients.all.map { $0.put(content, digest: digest) }, to: sync.server,
-      connections: Self.connectionCount)
-    let down = try ContentLoad.together(
-      sync.clients.all.map(\.get), to: sync.server, connections: Self.connectionCount)
     let folder = try workspace.directory("rclone")
     for index in 0..<Self.fileCount { _ = try workspace.write(content, "rclone/\(index)") }
     let remote = "bench:\(halves[0].dropFirst("s3://".count))/rclone"
-    let theirUp = try copy(folder, remote, String(endpoint), rclone)
-    let theirDown = try copy(remote, workspace.file("rclone-back"), String(endpoint), rclone)
+    var (up, down, theirUp, theirDown) = (0.0, 0.0, 0.0, 0.0)
+    // By turns, so that a machine whose speed changes is the same for both.
+    for turn in 0..<Self.turnCount {
+      up += try ContentLoad.together(
+        sync.clients.all.map { $0.put(content, digest: digest) }, to: sync.server,
+        connections: Self.connectionCount)
+      theirUp += try copy(folder, "\(remote)/\(turn)", String(endpoint), rclone)
+      down += try ContentLoad.together(
+        sync.clients.all.map(\.get), to: sync.server, connections: Self.connectionCount)
+      theirDown += try copy(
+        "\(remote)/\(turn)", workspace.file("rclone-back-\(turn)"), String(endpoint), rclone)
+    }
     return [
       rate("up", up, "uploads to"), rate("down", down, "downloads from"),
       .ratio("bucket_up_ratio_to_rclone", theirUp / up, "of rclone copy to it", aim: Self.aim),
@@ -43,7 +49,7 @@ struct ContentBucket {
   }
 
   private func rate(_ name: String, _ seconds: Double, _ what: String) -> Figure {
-    let megabytes = Double(Self.fileCount * Self.byteCount) / 1e6 / seconds
+    let megabytes = Double(Self.turnCount * Self.fileCount * Self.byteCount) / 1e6 / seconds
     return Figure(
       name: "bucket_\(name)_megabytes_per_second", value: Int(megabytes),
       text: "\(Int(megabytes)) MB a second of \(what) an S3 service through coffer-sync")

@@ -59,17 +59,39 @@ final class ContentConnection {
 
 /// Requests of large bodies or with large answers: one thread for each connection, which sends the same again and again.
 struct ContentLoad {
-  let milliseconds: Int64
-  let warmUpMilliseconds: Int64
-
-  init(_ options: Options) {
-    // Half of the usual time, because there are many of these.
-    milliseconds = Int64(options.seconds * 500)
-    warmUpMilliseconds = Int64(options.warmUpSeconds * 500)
+  /// A server, and the requests that are sent to it, each on its own connection.
+  struct Target {
+    let server: ServerProcess
+    let requests: [ContentRequest]
   }
 
-  /// Sends `requests`, each on its own connection.
-  func run(_ requests: [ContentRequest], to server: ServerProcess) throws(BenchError)
+  private static let turnCount = 5
+
+  private let milliseconds: Int64
+  private let warmUpMilliseconds: Int64
+
+  init(_ options: Options) {
+    milliseconds = Int64(options.seconds * 1000) / Int64(Self.turnCount)
+    warmUpMilliseconds = Int64(options.warmUpSeconds * 1000) / Int64(Self.turnCount)
+  }
+
+  /// Loads both by turns, so that a machine whose speed changes is the same for both.
+  func run(
+    _ ours: Target, _ theirs: Target?
+  ) throws(BenchError) -> (ours: Load.Outcome, theirs: Load.Outcome?) {
+    var sums: (ours: Load.Outcome?, theirs: Load.Outcome?)
+    for _ in 0..<Self.turnCount {
+      let one = try run(ours.requests, to: ours.server)
+      sums.ours = sums.ours?.adding(one) ?? one
+      guard let theirs else { continue }
+      let other = try run(theirs.requests, to: theirs.server)
+      sums.theirs = sums.theirs?.adding(other) ?? other
+    }
+    guard let sum = sums.ours else { throw .server("nothing was sent") }
+    return (sum, sums.theirs)
+  }
+
+  private func run(_ requests: [ContentRequest], to server: ServerProcess) throws(BenchError)
     -> Load.Outcome
   {
     let from = MonotonicTime.now() + .milliseconds(warmUpMilliseconds)
