@@ -3,6 +3,7 @@ import HTTPMessages
 import JSON
 import SeededRandom
 import Simulation
+import Sync
 import TestDevices
 import TreeSimulation
 
@@ -92,6 +93,25 @@ extension ContentStory {
     guard bytes == nil, !isReadable || mishap != nil else {
       throw Mismatch(
         "a download of version \(download.content.number) lost its bytes from \(download.position)")
+    }
+  }
+
+  /// A sweep takes nothing that a client was told of shortly before.
+  func lag() throws {
+    try server.sweeper.sweep()
+    for (id, contents) in model.former.sorted(by: { $0.key < $1.key }) {
+      guard let node = model.nodes[id], model.isLive(id),
+        let owner = people.first(where: { $0.account == node.owner })
+      else { continue }
+      for content in contents
+      where content.byteCount > 16 * 1024
+        && model.isReadable(content.tag, of: node.owner, at: server.now)
+      {
+        let answer = try owner.device.get("/v1/files/\(id)/content?version=\(content.number)")
+        guard answer.status == 200, answer.holds(content.bytes) else {
+          throw Mismatch("\(content.number) of \(id) was told of, and answers \(answer.status)")
+        }
+      }
     }
   }
 

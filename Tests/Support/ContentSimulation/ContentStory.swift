@@ -161,7 +161,7 @@ package final class ContentStory {
     case ...70: try continueHeld()
     case ...73: try delete()
     case ...78: try changeTrash()
-    case ...81: try changeTerms()
+    case ...82: try changeTerms()
     case ...90: try work()
     case ...94: try pass()
     case ...96: try audit()

@@ -76,13 +76,13 @@ extension ContentStory {
   /// The owner's plan, cap or choice, what a folder may hold, or what a sharee may do.
   func changeTerms() throws {
     let person = people[number(0...1)]
-    switch number(1...12) {
+    switch number(1...14) {
     case ...5:
       try changePlan(
         of: person.account, to: Self.plans[number(0...2)],
         cap: [80_000, 300_000, 600_000][number(0...2)] * (isLarge ? 40 : 1))
-    case ...7: try capFolder()
-    case ...9:
+    case ...9: try capFolder()
+    case ...11:
       let purges = chance(50)
       let body = JSONValue.object([.init("when_full", .string(purges ? "purge" : "keep"))])
       let request = person.device.sign("PUT", "/v1/account/history", body: body.encoded())
@@ -123,7 +123,8 @@ extension ContentStory {
       }
       return model.isLive(id)
     }
-    guard let folder = folders.randomElement(using: &random) else { return }
+    guard let any = folders.randomElement(using: &random) else { return }
+    let folder = chance(40) ? model.shared ?? any : any
     let caps: [Int64] = [20_000, 100_000, 300_000]
     let cap = chance(25) ? nil : caps[number(0...2)] * (isLarge ? 40 : 1)
     let body = JSONValue.object([.init("bytes", cap.map { .integer($0) } ?? .null)])

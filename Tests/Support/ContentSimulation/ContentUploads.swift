@@ -33,8 +33,6 @@ extension ContentStory {
     let person = anyone(document)
     let (content, ifMatch) = (content(atLeast: 2), version(of: document))
     let first = chance(30) ? number(1...content.count - 1) : 0
-    let refusal = try reservationVerdict(
-      document, person.account, ifMatch: ifMatch, byteCount: content.count)
     let request = person.device.sign(
       "PUT", "/v1/files/\(document)/content", body: first > 0 ? Array(content[..<first]) : nil,
       headers: [Self.version, ("Upload-Complete", "?0")],
@@ -42,7 +40,8 @@ extension ContentStory {
         ("If-Match", "\"\(ifMatch)\""), ("Upload-Length", "\(content.count)"),
         ("Repr-Digest", "sha-256=:\(Base64.standard.encode(SHA256.hash(content))):"),
       ])
-    let answer = try send(request, person.device)
+    let (answer, refusal) = try sendReserving(
+      request, person, document, ifMatch: ifMatch, byteCount: content.count)
     try require(answer, refusal ?? 201, "beginning to upload \(document)")
     guard refusal == nil else { return }
     guard let url = answer.header("location"), let owner = model.nodes[document]?.owner else {

@@ -51,6 +51,7 @@ extension ContentStory {
     held.removeAll { request in ending.contains { $0.exchange === request.exchange } }
     for request in ending { try hangUp(request) }
     server.advance(span)
+    if span < ContentModel.graceSpan { try lag() }
   }
 
   /// Looks at the whole store for objects without a row.

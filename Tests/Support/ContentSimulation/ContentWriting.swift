@@ -87,12 +87,28 @@ extension ContentStory {
     if isLarge, chance(30) {
       return try hold(request, person, document, ifMatch: ifMatch)
     }
-    let refusal =
-      isLarge
-      ? try reservationVerdict(
-        document, person.account, ifMatch: ifMatch, byteCount: content.count) : nil
-    try finishWrite(
-      try send(request, person.device), refusal, document, person.account, ifMatch, content)
+    guard isLarge else {
+      return try finishWrite(
+        try send(request, person.device), nil, document, person.account, ifMatch, content)
+    }
+    let (answer, refusal) = try sendReserving(
+      request, person, document, ifMatch: ifMatch, byteCount: content.count)
+    try finishWrite(answer, refusal, document, person.account, ifMatch, content)
+  }
+
+  /// Sends a request that begins an upload. A crash ends the requests under way, so that a repeat may find room.
+  func sendReserving(
+    _ request: TestDevice.Signed, _ person: Person, _ document: Identifier, ifMatch: Int64,
+    byteCount: Int
+  ) throws -> (answer: Answer, refusal: Int?) {
+    func verdict() throws -> Int? {
+      try reservationVerdict(document, person.account, ifMatch: ifMatch, byteCount: byteCount)
+    }
+    let (before, count) = (try verdict(), crashCount)
+    let answer = try send(request, person.device)
+    // What was accepted before the crash needs no room again.
+    let isSettled = crashCount == count || before == nil && answer.status < 300
+    return (answer, isSettled ? before : try verdict())
   }
 
   /// Compares the answer with the model, which then follows. `refusal` is that of the reservation.
