@@ -80,6 +80,26 @@ package final class PostgresConnection {
     }
   }
 
+  /// The payloads of notifications for which the connection listens. Waits for some, at most for `span`.
+  package func notifications(within span: Instant.Span) throws(PostgresError) -> [String] {
+    let payloads = takeNotifications()
+    guard payloads.isEmpty else { return payloads }
+    guard !isLost else { throw lose("the connection to PostgreSQL was lost") }
+    var entry = pollfd(fd: unsafe PQsocket(handle), events: Int16(POLLIN), revents: 0)
+    guard unsafe poll(&entry, 1, Int32(clamping: span.milliseconds)) > 0 else { return [] }
+    try consume()
+    return takeNotifications()
+  }
+
+  private func takeNotifications() -> [String] {
+    var payloads: [String] = []
+    while let notification = unsafe PQnotifies(handle) {
+      payloads.append(unsafe String(cString: notification.pointee.extra))
+      unsafe PQfreemem(notification)
+    }
+    return payloads
+  }
+
   /// True while a transaction is open and has not failed.
   package var isInTransaction: Bool {
     unsafe !isLost && PQtransactionStatus(handle) == PQTRANS_INTRANS

@@ -12,6 +12,7 @@ package final class Database: Sendable {
 
   private let engine: any Engine
   private let reads: WorkPool
+  private let news: NewsSender
   private let options: DatabaseOptions
   private let isClosed = Locked(false)
 
@@ -68,6 +69,7 @@ package final class Database: Sendable {
     self.engine = engine
     self.options = options
     owned = schema
+    news = NewsSender { engine.makeNewsChannel() }
     // A read on PostgreSQL makes its thread wait; a read on SQLite makes it compute.
     let coreCount = max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     let threadCount = options.readThreadCount
@@ -129,12 +131,26 @@ package final class Database: Sendable {
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
     let request = WriteRequest(
-      account: account, deadline: .now() + options.writeWait, body: body, completion: completion)
+      account: account, deadline: .now() + options.writeWait
+    ) { transaction in
+      (value: try body(transaction), news: transaction.news)
+    } completion: { [news] result in
+      if case .success(let committed) = result { news.add(committed.news) }
+      completion(result.map(\.value))
+    }
     do {
       try engine.submit(request)
     } catch {
       completion(.failure(error))
     }
+  }
+
+  /// Hears what all programs commit from now on, in the words that their transactions reported. Stop the listener
+  /// before the database is closed.
+  package func listen(
+    _ hear: @escaping @Sendable (NewsListener.Heard) -> Void
+  ) -> NewsListener {
+    NewsListener({ [engine] in try engine.makeNewsReceiver() }, hear)
   }
 
   /// The blocking form, for programs without a server and for tests.
@@ -195,6 +211,7 @@ package final class Database: Sendable {
     guard !wasClosed else { return }
     reads.stop()
     engine.close()
+    news.stop()
   }
 
   private func refuseWhenClosed() throws(DatabaseError) {

@@ -1,5 +1,5 @@
 /// What `Database` needs from SQLite or PostgreSQL.
-package protocol Engine: Sendable {
+protocol Engine: Sendable {
   /// Whether the calling thread may run short reads itself, because it does not wait for a server.
   var readsInline: Bool { get }
 
@@ -14,6 +14,12 @@ package protocol Engine: Sendable {
 
   /// SQL that returns the kind and name of a schema's tables and unique indexes, as in `SchemaParts`.
   func partsQuery(of schema: Schema) -> String
+
+  /// A way to tell news to other programs. Does not block.
+  func makeNewsChannel() -> any NewsChannel
+
+  /// A place where news of all programs arrive.
+  func makeNewsReceiver() throws -> any NewsReceiver
 
   /// Finishes queued work, stops the threads and closes the connections. Call once.
   func close()

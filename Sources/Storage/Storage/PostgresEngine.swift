@@ -8,6 +8,7 @@ import Postgres
 final class PostgresEngine: Engine {
   private let readers: ReadPool<PostgresSnapshots>
   private let writer: PostgresWriter
+  private let server: PostgresServer
   private let options: DatabaseOptions
 
   init(url: Secret, _ preparation: Database.Preparation, options: DatabaseOptions) throws {
@@ -20,6 +21,7 @@ final class PostgresEngine: Engine {
     }
     readers = ReadPool(PostgresSnapshots(server, options: options), options: options)
     writer = PostgresWriter(server, options: options)
+    self.server = server
     self.options = options
   }
 
@@ -34,6 +36,14 @@ final class PostgresEngine: Engine {
   func submit(_ request: WriteRequest) throws(DatabaseError) { try writer.submit(request) }
 
   func partsQuery(of schema: Schema) -> String { SchemaParts.postgresQuery(schema) }
+
+  func makeNewsChannel() -> any NewsChannel { PostgresNewsChannel(server) }
+
+  func makeNewsReceiver() throws -> any NewsReceiver {
+    do throws(PostgresError) { return try PostgresNewsReceiver(server) } catch {
+      throw error.databaseError
+    }
+  }
 
   func close() {
     writer.close()

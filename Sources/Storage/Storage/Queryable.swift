@@ -76,6 +76,12 @@ package struct Transaction: Queryable {
     _ = try session.run(sql, values, row: row)
   }
 
+  /// Has a change told to all programs that listen, after the commit. Nothing is told of a transaction that is undone.
+  package func report(_ news: News) { session.report(news) }
+
+  /// What was reported so far.
+  var news: Set<News> { session.news }
+
   /// Returns the number of changed rows.
   @discardableResult
   package func execute(_ sql: String, _ values: SQLValue...) throws -> Int {

@@ -6,6 +6,7 @@ final class SQLiteEngine: Engine {
   private let writer: SQLiteWriter
   private let readers: ReadPool<SQLiteSnapshots>
   private let checkpointer: SQLiteCheckpointer
+  private let files: SQLiteFiles
   private let options: DatabaseOptions
 
   init(
@@ -31,6 +32,7 @@ final class SQLiteEngine: Engine {
     }
     readers = ReadPool(
       SQLiteSnapshots(files, foreign: schema.other, options: options), options: options)
+    self.files = files
     self.options = options
   }
 
@@ -47,6 +49,10 @@ final class SQLiteEngine: Engine {
   func submit(_ request: WriteRequest) throws(DatabaseError) { try writer.submit(request) }
 
   func partsQuery(of schema: Schema) -> String { SchemaParts.sqliteQuery(schema.rawValue) }
+
+  func makeNewsChannel() -> any NewsChannel { SQLiteNewsChannel(files) }
+
+  func makeNewsReceiver() throws -> any NewsReceiver { try SQLiteNewsReceiver(files) }
 
   func close() {
     writer.close()

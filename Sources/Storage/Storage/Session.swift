@@ -21,6 +21,9 @@ package final class Session {
   /// The work of the statements so far, except for failed ones.
   package private(set) var work = DatabaseWork()
 
+  /// What is told to others once the transaction is durable.
+  package private(set) var news: Set<News> = []
+
   private let connection: any EngineConnection
   private let counter: WorkCounter
   private var isOpen = true
@@ -46,6 +49,8 @@ package final class Session {
       throw error.databaseError
     }
   }
+
+  package func report(_ one: News) { news.insert(one) }
 
   /// Ends the session. A `Reader` or `Transaction` that outlives its body traps when it is used.
   package func end() {

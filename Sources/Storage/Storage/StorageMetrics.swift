@@ -21,10 +21,19 @@ enum StorageMetrics {
   static let logFrames = Metrics.shared.gauge(
     "coffer_storage_log_frames", "Frames in the SQLite write-ahead log")
 
+  static let newsSent = Metrics.shared.counter(
+    "coffer_storage_news_sent_total", "Messages about commits that were sent to other programs")
+  static let newsLost = Metrics.shared.counter(
+    "coffer_storage_news_lost_total", "Messages about commits that could not be sent")
+  static let newsInterruptions = Metrics.shared.counter(
+    "coffer_storage_news_interruptions_total",
+    "Times that this program could not receive messages about commits")
+
   /// Exposes every instrument from the start, with the value 0: if one first appears with an event,
   /// alert rules do not see that event.
   static func register() {
     _ = (batchSize, writeTime, queuedWrites, brokenBatches, repeatedBatches, conflicts, logFrames)
+    _ = (newsSent, newsLost, newsInterruptions)
     _ = (work(.write), work(.read))
   }
 

@@ -1,0 +1,109 @@
+package import Base
+
+/// A change of an account that a transaction committed, for those who wait for it.
+///
+/// It says where to look, not what changed. It is sent after the commit, so it may be lost if the program ends between
+/// the two. Whoever acts on news must also look now and then without any.
+package struct News: Hashable, Sendable {
+  /// What clients fetch together. Each room names its own.
+  package struct Topic: Hashable, Sendable {
+    package let name: String
+
+    /// `name` is of lower-case letters.
+    package init(_ name: String) { self.name = name }
+
+    /// What belongs to the account itself: its quota, its keys and sessions, its deletion, what it may see.
+    package static let account = Topic("account")
+  }
+
+  package let account: Identifier
+  package let topic: Topic
+  /// What changed within the topic, if clients can fetch it alone.
+  package let subject: Identifier?
+  /// The account's sequence number after the change; 0 if none was taken.
+  package let number: Int64
+
+  package init(
+    of account: Identifier, _ topic: Topic, _ subject: Identifier? = nil, number: Int64 = 0
+  ) {
+    self.account = account
+    self.topic = topic
+    self.subject = subject
+    self.number = number
+  }
+}
+
+/// News as the programs send it to each other: fields joined by colons, news by spaces.
+extension News {
+  /// PostgreSQL takes fewer than 8000 bytes.
+  private static let messageByteCountMax = 7900
+  /// Stands for more news than fit.
+  private static let overflow = "*"
+
+  fileprivate var text: String {
+    "\(topic.name):\(account):\(subject?.description ?? ""):\(number)"
+  }
+
+  fileprivate init?(_ text: Substring) {
+    let fields = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard fields.count == 4, !fields[0].isEmpty,
+      fields[0].utf8.allSatisfy({ UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 }),
+      let account = Identifier(String(fields[1])), let number = Int64(fields[3])
+    else { return nil }
+    let subject = Identifier(String(fields[2]))
+    guard subject != nil || fields[2].isEmpty else { return nil }
+    self.init(of: account, Topic(String(fields[0])), subject, number: number)
+  }
+
+  /// The news of a message; nil if anything may have changed. A text that is no message counts as that.
+  static func read(_ message: String) -> [News]? {
+    var news: [News] = []
+    for text in message.split(separator: " ") {
+      guard let one = News(text) else { return nil }
+      news.append(one)
+    }
+    return news
+  }
+
+  /// News that wait to be sent, each once, with the latest number.
+  package struct Waiting: Sendable {
+    /// Beyond this number the receivers have to look for themselves.
+    private static let countMax = 2000
+
+    private var numbers: [News: Int64] = [:]
+    private var isOverfull = false
+
+    package init() {}
+
+    package var isEmpty: Bool { numbers.isEmpty && !isOverfull }
+
+    package mutating func add(_ news: some Sequence<News>) {
+      guard !isOverfull else { return }
+      for one in news {
+        let key = News(of: one.account, one.topic, one.subject)
+        numbers[key] = max(numbers[key] ?? 0, one.number)
+      }
+      if numbers.count > Self.countMax {
+        numbers = [:]
+        isOverfull = true
+      }
+    }
+
+    /// The messages that carry all of it, which then waits no more.
+    package mutating func takeMessages() -> [String] {
+      defer { self = Waiting() }
+      guard !isOverfull else { return [News.overflow] }
+      var messages: [String] = []
+      var message = ""
+      for (key, number) in numbers {
+        let text = News(of: key.account, key.topic, key.subject, number: number).text
+        if message.utf8.count + text.utf8.count >= News.messageByteCountMax {
+          messages.append(message)
+          message = ""
+        }
+        message += message.isEmpty ? text : " " + text
+      }
+      return message.isEmpty ? messages : messages + [message]
+    }
+  }
+}

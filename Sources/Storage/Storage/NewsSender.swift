@@ -1,0 +1,69 @@
+import Base
+
+/// Carries messages to the programs that listen on the same database. For one thread.
+protocol NewsChannel: AnyObject {
+  /// Throws if a message may not have arrived.
+  func send(_ messages: [String]) throws
+}
+
+/// Sends the news of this program's commits: at most once in ten milliseconds, however many commits there are.
+///
+/// PostgreSQL takes one lock for the whole server while a transaction with a NOTIFY commits. So none is part of a
+/// writing transaction: with it, 32 writers reached a tenth of their commits.
+final class NewsSender: Sendable {
+  private struct State {
+    var waiting = News.Waiting()
+    var isStopping = false
+    var thread: Thread?
+  }
+
+  private static let pause = Instant.Span.milliseconds(10)
+
+  private let state = Locked(State())
+  private let open: @Sendable () -> any NewsChannel
+
+  /// `open` is called on the sender's own thread. It must not block.
+  init(_ open: @escaping @Sendable () -> any NewsChannel) { self.open = open }
+
+  /// The first call starts the thread, so a program that commits no news has none.
+  func add(_ news: Set<News>) {
+    guard !news.isEmpty else { return }
+    state.signal { state in
+      state.waiting.add(news)
+      if state.thread == nil, !state.isStopping { state.thread = Thread { [self] in run() } }
+    }
+  }
+
+  /// Sends what waits, and ends the thread. Call once no more news come.
+  func stop() {
+    let thread = state.signal { state in
+      state.isStopping = true
+      return state.thread.take()
+    }
+    thread?.join()
+  }
+
+  private func run() {
+    let channel = open()
+    while let messages = next() {
+      do {
+        try channel.send(messages)
+        StorageMetrics.newsSent.add(Int64(messages.count))
+      } catch {
+        // Those who wait for the news look for themselves before long.
+        StorageMetrics.newsLost.add(Int64(messages.count))
+        Log.warning("storage.news_lost", ["reason": String(reflecting: error)])
+      }
+      _ = state.wait(until: .now() + Self.pause) { $0.isStopping ? true : nil }
+    }
+  }
+
+  /// Waits for news; nil once the sender is stopped and has sent them.
+  private func next() -> [String]? {
+    let messages = state.wait { state -> [String]?? in
+      if !state.waiting.isEmpty { return .some(state.waiting.takeMessages()) }
+      return state.isStopping ? .some(nil) : nil
+    }
+    return messages ?? nil
+  }
+}
