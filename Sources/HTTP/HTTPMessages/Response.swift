@@ -8,6 +8,12 @@ package protocol BlockSource: Sendable {
     _ range: Range<Int64>, _ done: @escaping @Sendable (Result<[UInt8], any Error>) -> Void)
 }
 
+/// Goes on with a connection after the head of its last response.
+package protocol ConnectionHeir: Sendable {
+  /// Takes over the socket, which it then closes. Called on the connection's worker, so it does not block.
+  func take(_ descriptor: Int32)
+}
+
 /// A response, whole, as a slice of an open file, or as blocks that are yet to be fetched.
 package struct Response: Sendable {
   package enum Body: Sendable {
@@ -18,8 +24,12 @@ package struct Response: Sendable {
     /// client sees that bytes are missing.
     case blocks(any BlockSource, range: Range<Int64>)
 
+    /// The server sends the head, and leaves the connection to the heir, which sends what it likes until it ends.
+    case inherited(any ConnectionHeir)
+
     package var byteCount: Int64 {
       switch self {
+      case .inherited: 0
       case .bytes(let bytes): Int64(bytes.count)
       case .file(_, let range), .blocks(_, let range): range.upperBound - range.lowerBound
       }

@@ -71,6 +71,7 @@ struct Connection: @unchecked Sendable {
 
   private func makeOwnedMessage(_ body: Response.Body, to peer: Peer) -> OpaquePointer? {
     switch body {
+    case .inherited: return nil
     case .bytes(let bytes):
       return unsafe bytes.withUnsafeBytes { buffer in
         unsafe MHD_create_response_from_buffer(

@@ -1,4 +1,5 @@
 import Base
+import Glibc
 import HTTPMessages
 
 /// One request and its response, as a state machine that libmicrohttpd's callbacks drive.
@@ -361,10 +362,25 @@ final class Exchange {
   private func answer(
     _ connection: Connection, _ response: Response, closes: Bool = false
   ) -> Bool {
+    if case .inherited(let heir) = response.body { return handOver(response, to: heir) }
     lingers = closes
     let isLast = record(response)
     return connection.answer(
       completed(response), to: peer, requestID: requestID, closes: closes || isLast)
+  }
+
+  /// Sends the head of the response and leaves the socket to its heir. False, so that libmicrohttpd forgets the
+  /// connection; it closes only its own descriptor (`coffer_mhd_start`).
+  private func handOver(_ response: Response, to heir: any ConnectionHeir) -> Bool {
+    guard let descriptor = peer.handOver() else { return false }
+    let head = completed(response).rawHead(requestID: requestID)
+    record(response)
+    guard peer.sendAll(head) else {
+      close(descriptor)
+      return false
+    }
+    heir.take(descriptor)
+    return false
   }
 
   private func refusal(_ problem: Problem) -> Response {

@@ -13,6 +13,8 @@ final class Peer: Sendable {
     var idleSince: MonotonicTime?
     var closesAfterAnswer = false
     var refusesWaiting = false
+    /// Whether the socket is another owner's now.
+    var isHandedOver = false
   }
 
   let descriptor: Int32
@@ -40,7 +42,7 @@ final class Peer: Sendable {
     state.withLock { state in
       guard state.idleSince != nil else { return false }
       state.idleSince = nil
-      hangUp()
+      hangUp(state)
       return true
     }
   }
@@ -101,7 +103,7 @@ final class Peer: Sendable {
       state.idleSince = .now()
       state.waiting = nil
       // The response was sent with keep-alive before the server began to drain.
-      if state.closesAfterAnswer { hangUp() }
+      if state.closesAfterAnswer { hangUp(state) }
     }
   }
 
@@ -114,7 +116,7 @@ final class Peer: Sendable {
       if state.isFirst {
         state.deadline = min(state.deadline, .now() + Self.firstSpan)
       } else {
-        hangUp()
+        hangUp(state)
       }
     }
   }
@@ -126,7 +128,7 @@ final class Peer: Sendable {
     state.withLock { state in
       guard state.deadline < now else { return nil }
       if let waiting = state.waiting { return waiting }
-      hangUp()
+      hangUp(state)
       return nil
     }
   }
@@ -147,6 +149,28 @@ final class Peer: Sendable {
     _ = unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
   }
 
+  /// Another descriptor of the socket, for an owner that outlives libmicrohttpd's; nil if there is none to be had.
+  ///
+  /// From now on nothing here ends the connection. Both descriptors have one connection, which `shutdown` would end.
+  func handOver() -> Int32? {
+    state.withLock { state in
+      let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+      guard copy >= 0 else { return nil }
+      state.isHandedOver = true
+      return copy
+    }
+  }
+
+  /// Sends bytes past libmicrohttpd; false unless the socket's buffer took them all. Call it only from the worker.
+  func sendAll(_ bytes: [UInt8]) -> Bool {
+    unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+      == bytes.count
+  }
+
   /// Makes libmicrohttpd see the end of the connection. Call it only while the peer is registered.
-  func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+  func hangUp() { state.withLock { hangUp($0) } }
+
+  private func hangUp(_ state: State) {
+    if !state.isHandedOver { shutdown(descriptor, Int32(SHUT_RDWR)) }
+  }
 }

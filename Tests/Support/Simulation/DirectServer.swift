@@ -122,6 +122,7 @@ extension Response {
       var bytes = [UInt8](repeating: 0, count: Int(range.upperBound - range.lowerBound))
       let count = unsafe pread(file.descriptor, &bytes, bytes.count, off_t(range.lowerBound))
       return Array(bytes.prefix(max(0, count)))
+    case .inherited: preconditionFailure("a stream has no end")
     case .blocks: preconditionFailure("a body that is fetched can fail: BlockSource.bytes(in:)")
     }
   }
