@@ -53,6 +53,16 @@ package struct FileTrees: ProtocolRoom {
     of account: Identifier, reading queryable: some Queryable
   ) throws -> [String: UsageWeight] { [:] }
 
+  /// The owners of the trees that the account sees.
+  package static func followed(
+    by account: Identifier, atMost count: Int, reading queryable: some Queryable
+  ) throws -> [Followed] {
+    try queryable.rows(
+      "SELECT owner_id FROM sync.views WHERE account_id = $1 ORDER BY owner_id LIMIT $2",
+      .id(account), .integer(Int64(count))
+    ) { row in Followed(try row.id(0), .tree) }
+  }
+
   package static func faults(of account: Identifier, in database: Database) throws -> [String] {
     var audit = TreeAudit(account, objects: nil)
     var findings: [TreeFinding] = []

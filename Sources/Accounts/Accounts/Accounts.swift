@@ -101,6 +101,7 @@ package struct Account: Sendable {
   package static func suspend(
     _ transaction: Transaction, _ id: Identifier, since moment: Instant?
   ) throws -> Bool {
+    transaction.report(News(of: id, .account))
     guard let moment else {
       return try transaction.execute(
         """

@@ -180,6 +180,7 @@ package struct Device: Sendable {
     try transaction.execute(
       "DELETE FROM sync.sessions WHERE account_id = $1 AND public_key = $2",
       .id(account), .blob(publicKey))
+    transaction.report(News(of: account, .account))
   }
 }
 

@@ -56,13 +56,14 @@ package enum Sessions {
   }
 
   private static func makeRoom(_ transaction: Transaction, _ account: Identifier) throws {
-    try transaction.execute(
+    let count = try transaction.execute(
       """
       DELETE FROM sync.sessions WHERE account_id = $1 AND token_hash NOT IN (
         SELECT token_hash FROM sync.sessions WHERE account_id = $1
         ORDER BY expires_ms DESC LIMIT $2)
       """,
       .id(account), .integer(countMax - 1))
+    if count > 0 { transaction.report(News(of: account, .account)) }
   }
 
   /// The account's live sessions, newest first.
@@ -123,6 +124,7 @@ package enum Sessions {
         "DELETE FROM sync.sessions WHERE token_hash = $1 AND account_id = $2",
         .blob(hash), .id(locked.caller.account))
       guard count == 1 else { throw AccountRefusal.sessionNotFound }
+      transaction.report(News(of: locked.caller.account, .account))
       return Outcome(status: 204, body: [])
     }
   }

@@ -43,6 +43,12 @@ package protocol ProtocolRoom: Sendable {
     of account: Identifier, reading queryable: some Queryable
   ) throws -> [String: UsageWeight]
 
+  /// Whose news concern an account besides its own, at most `count`. When that changes, `account` of the topic
+  /// `News.Topic.account` is reported.
+  static func followed(
+    by account: Identifier, atMost count: Int, reading queryable: some Queryable
+  ) throws -> [Followed]
+
   /// Faults among an account's rows, one line each. It reads in slices while writers continue, and stops after the
   /// slice with the first fault.
   static func faults(of account: Identifier, in database: Database) throws -> [String]
@@ -50,6 +56,13 @@ package protocol ProtocolRoom: Sendable {
   /// Puts totals among an account's rows right that other rows decide. Returns how many were wrong. Before the usage is
   /// counted by them.
   static func repairTotals(of account: Identifier, in database: Database) throws -> Int
+}
+
+extension ProtocolRoom {
+  /// A protocol that shares nothing with other accounts.
+  package static func followed(
+    by account: Identifier, atMost count: Int, reading queryable: some Queryable
+  ) throws -> [Followed] { [] }
 }
 
 /// What an archive holds of one protocol.

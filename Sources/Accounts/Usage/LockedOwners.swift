@@ -2,6 +2,11 @@ package import Base
 package import Requests
 package import Storage
 
+extension News.Topic {
+  /// Files, shares and invitations: what `GET /v1/updates` sends.
+  package static let tree = News.Topic("tree")
+}
+
 /// The account rows that a transaction holds, so that no other transaction changes these accounts.
 ///
 /// A row's UPDATE is the lock on both engines (there is no shared SELECT … FOR UPDATE). Rows are locked in
@@ -55,7 +60,7 @@ package struct LockedOwners {
     throw AccountRefusal.accountSuspended(isCallers: suspended == caller)
   }
 
-  /// The next number of an account's sequence.
+  /// The next number of an account's sequence, for a change of its tree.
   package mutating func nextSequence(of account: Identifier) throws -> Int64 {
     try change(account) { $0.nextSequence() }
   }
@@ -97,6 +102,8 @@ package struct LockedOwner {
   private var historyDue: Instant?
 
   private var isChanged = false
+  /// What the numbers were taken for. The subject is nil if the topic has none.
+  private var changed: [News.Topic: Set<Identifier?>] = [:]
   private var entries: [UsageReason: Entry] = [:]
   /// The value when the row was locked.
   private let sequenceBefore: Int64
@@ -134,12 +141,19 @@ package struct LockedOwner {
     usageBefore = usageByteCount
   }
 
-  /// The number of the next changed record.
-  package mutating func nextSequence() -> Int64 { takeSequences(1) + 1 }
+  /// The number of the next changed record. Clients that listen are told of the change of the topic.
+  package mutating func nextSequence(
+    for topic: News.Topic = .tree, _ subject: Identifier? = nil
+  ) -> Int64 {
+    takeSequences(1, for: topic, subject) + 1
+  }
 
   /// Takes numbers for `count` changed records: those after the returned one.
-  package mutating func takeSequences(_ count: Int) -> Int64 {
+  package mutating func takeSequences(
+    _ count: Int, for topic: News.Topic = .tree, _ subject: Identifier? = nil
+  ) -> Int64 {
     isChanged = true
+    changed[topic, default: []].insert(subject)
     defer { sequence += Int64(count) }
     return sequence
   }
@@ -192,6 +206,11 @@ package struct LockedOwner {
         number: entry.sequence, deltaByteCount: entry.delta, reason: reason.rawValue,
         file: entry.file, at: now
       ).append(transaction, of: account)
+    }
+    for (topic, subjects) in changed {
+      for subject in subjects {
+        transaction.report(News(of: account, topic, subject, number: sequence))
+      }
     }
     try UsageEntry.fold(transaction, of: account, from: sequenceBefore, to: sequence)
     try transaction.execute(

@@ -56,7 +56,7 @@ struct EpochStart {
       try write.requireAllowance(for: byteCount, of: owner)
       owner.charge(
         byteCount - log.byteCount, reason: .epochBegun, file: log.id,
-        sequence: owner.nextSequence())
+        sequence: owner.nextSequence(for: .logs, log.id))
     }
     try owners.save(transaction, now: write.now)
     try LogOverdraft.change(transaction, of: log.owner, by: byteCount - log.byteCount)

@@ -5,6 +5,11 @@ import Requests
 package import Storage
 import Tiers
 
+extension News.Topic {
+  /// A log, which is the subject.
+  static let logs = News.Topic("logs")
+}
+
 /// What changes a log: its creation, messages, snapshots, its deletion. Each is charged in its own transaction. The
 /// rows of the caller's account and of the log's owner must be locked.
 package struct LogWrite {
@@ -41,7 +46,8 @@ package struct LogWrite {
       try owner.requireRoom(
         for: fee, askedBy: account, transaction, catalogue: catalogue, now: now)
       owner.charge(
-        fee, records: 1, reason: .recordCreated, file: log.id, sequence: owner.nextSequence())
+        fee, records: 1, reason: .recordCreated, file: log.id,
+        sequence: owner.nextSequence(for: .logs, log.id))
     }
     try owners.save(transaction, now: now)
     let epoch = try MessageLog.insert(
@@ -105,7 +111,8 @@ package struct LogWrite {
     try owners.change(log.owner) { owner in
       try requireRoom(for: delta, of: owner)
       owner.charge(
-        delta, reason: .messagesAppended, file: log.id, sequence: owner.nextSequence())
+        delta, reason: .messagesAppended, file: log.id,
+        sequence: owner.nextSequence(for: .logs, log.id))
     }
     try owners.save(transaction, now: now)
     try MessageLog.count(transaction, Int64(added.count), byteCount: delta, in: log.epoch)
@@ -158,7 +165,8 @@ package struct LogWrite {
   ) throws {
     try owners.change(log.owner) { owner in
       owner.charge(
-        -log.byteCount, reason: .epochBegun, file: log.id, sequence: owner.nextSequence())
+        -log.byteCount, reason: .epochBegun, file: log.id,
+        sequence: owner.nextSequence(for: .logs, log.id))
     }
     try owners.save(transaction, now: now)
     try LogOverdraft.change(transaction, of: log.owner, by: -log.byteCount)
@@ -184,7 +192,7 @@ package struct LogWrite {
     try owners.change(log.owner) { owner in
       owner.charge(
         -catalogue.metadataFeeByteCount - log.chargedByteCount, records: -1,
-        reason: .recordDeleted, file: id, sequence: owner.nextSequence())
+        reason: .recordDeleted, file: id, sequence: owner.nextSequence(for: .logs, id))
     }
     try owners.save(transaction, now: now)
     try LogOverdraft.change(transaction, of: log.owner, by: -log.byteCount)

@@ -33,7 +33,7 @@ extension LogWrite {
     guard 0...log.messageCount ~= number else { throw LogRefusal.cursorInvalid }
     let version = try owners.change(log.owner) { owner in
       try requireRoom(for: byteCount, covering: number, of: log, owner, reserved: 0)
-      let version = owner.nextSequence()
+      let version = owner.nextSequence(for: .logs, log.id)
       owner.charge(
         byteCount - log.snapshotByteCount, reason: .contentChanged, file: log.id,
         sequence: version)

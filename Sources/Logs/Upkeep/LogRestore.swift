@@ -47,7 +47,7 @@ package enum LogRestore {
       try owner.requireRoom(
         for: delta, askedBy: log.owner, transaction, catalogue: catalogue, now: now)
       owner.charge(
-        delta, reason: .epochBegun, file: log.id, sequence: owner.nextSequence())
+        delta, reason: .epochBegun, file: log.id, sequence: owner.nextSequence(for: .logs, log.id))
     }
     try owners.save(transaction, now: now)
     try transaction.execute(

@@ -89,14 +89,22 @@ extension News {
       }
     }
 
+    /// All of it, which then waits no more; nil if it was too much to keep.
+    package mutating func takeNews() -> [News]? {
+      defer { self = Waiting() }
+      guard !isOverfull else { return nil }
+      return numbers.map { key, number in
+        News(of: key.account, key.topic, key.subject, number: number)
+      }
+    }
+
     /// The messages that carry all of it, which then waits no more.
     package mutating func takeMessages() -> [String] {
-      defer { self = Waiting() }
-      guard !isOverfull else { return [News.overflow] }
+      guard let news = takeNews() else { return [News.overflow] }
       var messages: [String] = []
       var message = ""
-      for (key, number) in numbers {
-        let text = News(of: key.account, key.topic, key.subject, number: number).text
+      for one in news {
+        let text = one.text
         if message.utf8.count + text.utf8.count >= News.messageByteCountMax {
           messages.append(message)
           message = ""

@@ -11,7 +11,8 @@ private enum NewsSockets {
 
   static func make() -> Int32 {
     socket(
-      AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+      AF_UNIX,
+      Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         | Int32(SOCK_NONBLOCK.rawValue), 0)
   }
 

@@ -105,7 +105,14 @@ package struct AccountDeletion: Sendable, Equatable {
     try transaction.execute(
       "UPDATE sync.accounts SET suspended_ms = coalesce(suspended_ms, $2) WHERE id = $1",
       .id(account), .instant(now))
+    report(account, in: transaction)
     return true
+  }
+
+  /// Tells the account's clients, and those of the accounts that see its tree: their updates say who is leaving.
+  private static func report(_ account: Identifier, in transaction: Transaction) {
+    transaction.report(News(of: account, .account))
+    transaction.report(News(of: account, .tree))
   }
 
   /// Records that the account is exported, so that it may be erased from `moment` on. Returns false
@@ -113,7 +120,8 @@ package struct AccountDeletion: Sendable, Equatable {
   package static func exported(
     _ account: Identifier, erasing moment: Instant, in transaction: Transaction
   ) throws -> Bool {
-    try transaction.execute(
+    report(account, in: transaction)
+    return try transaction.execute(
       "UPDATE sync.account_deletions SET erase_ms = $2 WHERE account_id = $1 AND erase_ms IS NULL",
       .id(account), .instant(moment)) == 1
   }
@@ -122,7 +130,8 @@ package struct AccountDeletion: Sendable, Equatable {
   package static func hasten(
     _ account: Identifier, erasing moment: Instant, in transaction: Transaction
   ) throws -> Bool {
-    try transaction.execute(
+    report(account, in: transaction)
+    return try transaction.execute(
       "UPDATE sync.account_deletions SET erase_ms = $2 WHERE account_id = $1 AND begun_ms IS NULL",
       .id(account), .instant(moment)) == 1
   }
@@ -134,6 +143,7 @@ package struct AccountDeletion: Sendable, Equatable {
     _ account: Identifier, since moment: Instant?, in transaction: Transaction
   ) throws -> Bool {
     let changes = moment == nil ? "IS NOT NULL" : "IS NULL"
+    report(account, in: transaction)
     return try transaction.execute(
       """
       UPDATE sync.account_deletions SET suspended_ms = $2
@@ -156,6 +166,7 @@ package struct AccountDeletion: Sendable, Equatable {
     try transaction.execute(
       "UPDATE sync.accounts SET suspended_ms = $2 WHERE id = $1", .id(account),
       .instant(suspended.moment))
+    report(account, in: transaction)
     return true
   }
 

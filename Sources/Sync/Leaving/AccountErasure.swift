@@ -30,6 +30,7 @@ enum AccountErasure {
       """
       UPDATE sync.account_deletions SET begun_ms = coalesce(begun_ms, $2) WHERE account_id = $1
       """, .id(account), .instant(now))
+    transaction.report(News(of: account, .account))
     let hasFound =
       try erasedKeys(transaction, account)
       || protocols.contains { try type(of: $0).erase(account, in: transaction, now: now) }

@@ -22,6 +22,7 @@ extension Visibility {
       "INSERT INTO sync.views (account_id, owner_id, number, from_seq) VALUES ($1, $2, $3, $4)",
       .id(share.account), .id(share.owner), .integer(Self.newNumber()),
       .integer(isLittle ? from : 0))
+    transaction.report(News(of: share.account, .account))
   }
 
   /// Ends the view with the last accepted share. The account's invitations are sent again in its
@@ -36,6 +37,7 @@ extension Visibility {
         WHERE account_id = $1 AND owner_id = $2 AND state = 'accepted')
       """, .id(account), .id(owner))
     guard count == 1 else { return }
+    transaction.report(News(of: account, .account))
     restarted.remove(ViewID(account: account, owner: owner))
     for file in try offered(to: account, owner) { try renew(file, account, &owners) }
   }
@@ -46,6 +48,7 @@ extension Visibility {
     try transaction.execute(
       "INSERT INTO sync.views (account_id, owner_id, number, from_seq) VALUES ($1, $2, $3, 0)",
       .id(account), .id(owner), .integer(Self.newNumber()))
+    transaction.report(News(of: account, .account))
   }
 
   private func isOpen(_ account: Identifier, _ owner: Identifier) throws -> Bool {

@@ -34,6 +34,7 @@ package enum EntitlementRows {
     unknown: Schedule, at now: Instant, in transaction: Transaction
   ) throws {
     guard stored != schedule.boundaries else { return }
+    transaction.report(News(of: account, .account))
     let old = Schedule(stored: stored)
     let since = try shrunkSince(of: account, reading: transaction)
     // Without rows, the account had the schedule of one that is unknown to billing, even if they were lost.

@@ -1,0 +1,13 @@
+package import Base
+package import Storage
+
+/// The news of a topic of another account, which concern an account that sees its data.
+package struct Followed: Hashable, Sendable {
+  package let owner: Identifier
+  package let topic: News.Topic
+
+  package init(_ owner: Identifier, _ topic: News.Topic) {
+    self.owner = owner
+    self.topic = topic
+  }
+}
