@@ -203,9 +203,14 @@ let package = Package(
         "HTTPSignatures", "JSON", "Requests", "Storage", "Tiers",
       ]),
     module(
+      "Streams",
+      [
+        "Accounts", "Base", "Endpoints", "HTTPMessages", "HTTPServer", "JSON", "Requests", "Storage",
+      ]),
+    module(
       "Sync",
       [
-        "Objects", "S3",
+        "Objects", "S3", "Streams",
         "Accounts", "Archive", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
         "HTTPServer", "Storage", "Endpoints", "Tiers", "Configuration", "OpenAPI", "Requests",
       ]),

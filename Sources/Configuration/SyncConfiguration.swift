@@ -21,6 +21,7 @@ package struct SyncConfiguration: Sendable {
   package let catalogue: Catalogue?
   package let registration: Registration
   package let limits: Limits
+  package let streams: Streams
   package let clock: Clock
 
   /// Whether clients fetch large content from the bucket themselves.
@@ -53,6 +54,14 @@ package struct SyncConfiguration: Sendable {
     package let contentByteCountMax: Int64
   }
 
+  /// The limits of live streams at this instance.
+  package struct Streams: Sendable {
+    /// Nil if the operator leaves it to the program.
+    package let countMax: Int?
+    package let countPerAccountMax: Int
+    package let countPerAddressMax: Int
+  }
+
   package init(_ settings: Settings) throws(ConfigurationError) {
     var reader = SettingsReader(settings, for: .sync)
     let database = reader.value(SharedSettings.database)
@@ -75,9 +84,10 @@ package struct SyncConfiguration: Sendable {
     {
       reader.refuse(SyncSettings.contentBytesMax, "a bucket takes at most \(most) bytes")
     }
+    let streams = Streams(reading: &reader)
     clock = reader.clock()
     guard let database, let objects, let listen, let metrics, let authorities,
-      let registration, let limits, let connectionsPerAddressMax, reader.problems.isEmpty
+      let registration, let limits, let streams, let connectionsPerAddressMax, reader.problems.isEmpty
     else { throw ConfigurationError(reader.problems) }
     self.database = database
     self.objects = objects
@@ -87,6 +97,20 @@ package struct SyncConfiguration: Sendable {
     self.registration = registration
     self.connectionsPerAddressMax = Int(connectionsPerAddressMax)
     self.limits = limits
+    self.streams = streams
+  }
+}
+
+extension SyncConfiguration.Streams {
+  /// They are not divided by the number of instances: a balancer may send all streams of an account to one of them.
+  fileprivate init?(reading reader: inout SettingsReader) {
+    let countMax = reader.value(SyncSettings.streamsMax)
+    let perAccount = reader.value(SyncSettings.streamsPerAccount)
+    let perAddress = reader.value(SyncSettings.streamsPerAddress)
+    guard let perAccount, let perAddress else { return nil }
+    self.init(
+      countMax: countMax.map { Int($0) }, countPerAccountMax: Int(perAccount),
+      countPerAddressMax: Int(perAddress))
   }
 }
 

@@ -8,7 +8,7 @@ package enum SyncSettings {
     authorities, origins, registration, accountsPerAddress, recordsMax,
     requestsBurst, requestsPerSecond, deletedDays, deletionDelayDays, youngDays, openInvitations,
     dailyInvitations,
-    receivedInvitations, contentBytesMax,
+    receivedInvitations, contentBytesMax, streamsMax, streamsPerAccount, streamsPerAddress,
   ]
 
   package static let objects = Setting<ObjectsLocation>(
@@ -156,6 +156,29 @@ package enum SyncSettings {
       "The largest content of one document, in bytes. Content above 1 GiB needs a resumable "
       + "upload. A plan's file_bytes can only be lower.",
     example: "5000000000", parser: .number(in: 65_536...1_000_000_000_000))
+
+  package static let streamsMax = Setting<Int64>(
+    "COFFER_STREAMS_MAX", for: [.sync],
+    .meaning("10000, and at most half of the files that the process may open"),
+    text:
+      "The number of live streams (GET /v1/updates/stream) that one instance holds. Further ones "
+      + "get 503.",
+    example: "50000", parser: .number(in: 1...10_000_000))
+
+  package static let streamsPerAccount = Setting<Int64>(
+    "COFFER_STREAMS_PER_ACCOUNT", for: [.sync], .value("32"),
+    text:
+      "The number of live streams that one account may have open at one instance. Further ones "
+      + "get 429.",
+    example: "32", parser: .number(in: 1...1_000_000))
+
+  package static let streamsPerAddress = Setting<Int64>(
+    "COFFER_STREAMS_PER_ADDRESS", for: [.sync], .value("256"),
+    text:
+      "The number of live streams that one address (or one IPv6 /64 network) may have open at one "
+      + "instance. Further ones get 429. Name your proxies in COFFER_TRUSTED_PROXIES, or all "
+      + "clients share one address.",
+    example: "256", parser: .number(in: 1...1_000_000))
 }
 
 extension Parser where Value == ObjectsLocation {

@@ -8,6 +8,7 @@ import Objects
 import Requests
 import S3
 import Storage
+import Streams
 
 /// Builds and runs `coffer-sync` from its configuration.
 package enum SyncProgram {
@@ -29,6 +30,17 @@ package enum SyncProgram {
       guard case .misconfigured(let reason) = error else { throw error }
       throw ConfigurationError([.init(.invalid, "\(SyncSettings.objects.name): \(reason)")])
     }
+  }
+
+  private static func streamLimits(
+    _ configured: SyncConfiguration.Streams, _ descriptorCount: Int
+  ) -> StreamLimits {
+    var limits = StreamLimits()
+    limits.countMax = Descriptors.streamCountMax(
+      of: descriptorCount, wanted: configured.countMax)
+    limits.countPerAccountMax = configured.countPerAccountMax
+    limits.countPerAddressMax = configured.countPerAddressMax
+    return limits
   }
 
   /// Serves until a signal stops it.
@@ -68,11 +80,18 @@ package enum SyncProgram {
     try sweeper.settleUploads()
     sweeper.start(every: sweepSeconds)
     defer { sweeper.stop() }
+    let descriptorCount = Descriptors.raiseLimit()
+    let most = streamLimits(configuration.streams, descriptorCount)
+    let streams = try Streams(
+      api.host, serving: protocols, limits: most,
+      trustsProxies: !configuration.trustedProxies.isEmpty)
+    streams.start()
+    defer { streams.stop() }
     let server = HTTPServer(
-      listen: configuration.listen, routes: api.routes,
+      listen: configuration.listen, routes: api.routes + [streams.route],
       limits: ServerLimits(
         connectionsPerAddressMax: configuration.connectionsPerAddressMax,
-        descriptorCount: Descriptors.raiseLimit()),
+        descriptorCount: descriptorCount - most.countMax),
       trustedProxies: configuration.trustedProxies,
       pages: WebPages(origins: configuration.origins), name: "sync", problem: Endpoints.problem)
     try Daemon(

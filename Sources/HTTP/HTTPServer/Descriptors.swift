@@ -21,6 +21,13 @@ package enum Descriptors {
     return Int(clamping: limit.rlim_cur)
   }
 
+  /// The number of handed-over connections that `descriptorCount` descriptors suffice for beside the server's own: as
+  /// wanted, or the usual number and at most half.
+  package static func streamCountMax(of descriptorCount: Int, wanted: Int?) -> Int {
+    let free = max(32, descriptorCount - reservedCount)
+    return wanted.map { min($0, free - free / 16) } ?? min(10_000, free / 2)
+  }
+
   /// The number of connections that `descriptorCount` descriptors suffice for. Each connection may
   /// have a file of its own open, for a download or an upload.
   package static func connectionCountMax(of descriptorCount: Int) -> Int {

@@ -227,6 +227,18 @@ struct SettingsTests {
       ] == [10, 11, 12, 13, 14, 15, 16, 17, 18, 190_000])
   }
 
+  @Test func `the limits of live streams are taken as numbers, and each instance has all of them`() throws {
+    let environment = Self.complete.merging([
+      "COFFER_STREAMS_MAX": "30", "COFFER_STREAMS_PER_ACCOUNT": "8",
+      "COFFER_STREAMS_PER_ADDRESS": "9", "COFFER_INSTANCES": "4",
+    ]) { $1 }
+    let streams = try SyncConfiguration(Settings(.coffer, environment: environment)).streams
+    #expect(streams.countMax == 30)
+    #expect([streams.countPerAccountMax, streams.countPerAddressMax] == [8, 9])
+    let usual = try SyncConfiguration(Settings(.coffer, environment: Self.complete)).streams
+    #expect(usual.countMax == nil)
+  }
+
   @Test func `what one may ask of all instances is divided among them, and never nothing`() throws {
     let environment = Self.complete.merging([
       "COFFER_INSTANCES": "4", "COFFER_REQUESTS_BURST": "11", "COFFER_REQUESTS_PER_SECOND": "3",

@@ -1,0 +1,200 @@
+package import Accounts
+package import Base
+import Requests
+import Storage
+import Tiers
+
+/// What entitles a stream: a key of the account, or a session.
+package enum Credential: Hashable, Sendable {
+  case key([UInt8])
+  case session(tokenHash: [UInt8])
+
+  init(_ proof: Credentials.Proof) {
+    switch proof {
+    case .session(let tokenHash): self = .session(tokenHash: tokenHash)
+    case .signed, .key: self = .key(proof.key)
+    }
+  }
+}
+
+/// What a look at the database says of an account, as far as its own clients are told of it.
+package struct AccountState: Equatable, Sendable {
+  /// Nil on the free plan.
+  package let cap: Cap?
+  package let deletion: Deletion?
+  /// Whether an operator has suspended the account, or its erasure has begun.
+  package let isShut: Bool
+
+  package init(cap: Cap?, deletion: Deletion?, isShut: Bool) {
+    self.cap = cap
+    self.deletion = deletion
+    self.isShut = isShut
+  }
+
+  package struct Cap: Equatable, Sendable {
+    let byteCount: Int64
+    let plan: String
+    let reason: String
+
+    package init(byteCount: Int64, plan: String, reason: String) {
+      self.byteCount = byteCount
+      self.plan = plan
+      self.reason = reason
+    }
+  }
+
+  package struct Deletion: Equatable, Sendable {
+    let asked: Instant
+    let erases: Instant?
+  }
+
+  /// The kinds of data that differ, by the names that clients are told.
+  func differences(from before: AccountState) -> [String] {
+    (cap == before.cap ? [] : ["cap"]) + (deletion == before.deletion ? [] : ["deletion"])
+  }
+}
+
+/// A question about an account that has streams, and the answer.
+package enum Look {
+  package struct Question: Sendable {
+    package let account: Identifier
+    package let credentials: Set<Credential>
+  }
+
+  package struct Finding: Sendable {
+    let account: Identifier
+    let asked: Set<Credential>
+    /// The credentials that still entitle; none if there is no such account.
+    let valid: Set<Credential>
+    /// Nil if there is no such account.
+    let state: AccountState?
+    /// The account's sequence number.
+    let number: Int64
+    /// The other accounts whose news concern the account, and their sequence numbers.
+    let followed: [Followed: Int64]
+
+    package init(
+      account: Identifier, asked: Set<Credential>, valid: Set<Credential>, state: AccountState?,
+      number: Int64, followed: [Followed: Int64]
+    ) {
+      self.account = account
+      self.asked = asked
+      self.valid = valid
+      self.state = state
+      self.number = number
+      self.followed = followed
+    }
+  }
+
+  /// The most accounts that others are followed of at a time; a look at the database finds the changes of the rest.
+  static let followedCountMax = 500
+
+  /// Answers questions from one snapshot, in a few statements for all of them and one for each.
+  static func answer(
+    _ questions: [Question], of protocols: [any ProtocolRoom.Type], _ reader: Reader, now: Instant
+  ) throws -> [Finding] {
+    let states = try states(of: questions.map(\.account), reader, now: now)
+    let valid = try valid(questions.flatMap(\.credentials), reader, now: now)
+    var followed: [Identifier: [Followed]] = [:]
+    for question in questions {
+      followed[question.account] = try protocols.flatMap {
+        try $0.followed(by: question.account, atMost: followedCountMax, reading: reader)
+      }
+    }
+    let numbers = try numbers(of: Set(followed.values.joined().map(\.owner)), reader)
+    return questions.map { question in
+      let found = states[question.account]
+      return Finding(
+        account: question.account, asked: question.credentials,
+        valid: found == nil ? [] : question.credentials.intersection(valid),
+        state: found?.state, number: found?.number ?? 0,
+        followed: Dictionary(
+          (followed[question.account] ?? []).map { ($0, numbers[$0.owner] ?? 0) },
+          uniquingKeysWith: max))
+    }
+  }
+
+  static func states(
+    of accounts: [Identifier], _ queryable: some Queryable, now: Instant
+  ) throws -> [Identifier: (state: AccountState, number: Int64)] {
+    var states: [Identifier: (state: AccountState, number: Int64)] = [:]
+    for list in SQLList.slices(of: accounts.map { .id($0) }, after: 1) {
+      try queryable.query(
+        """
+        SELECT a.id, a.seq, a.suspended_ms, d.asked_ms, d.erase_ms, d.begun_ms, d.suspended_ms,
+          e.cap_bytes, e.plan, e.reason
+        FROM sync.accounts AS a
+        LEFT JOIN sync.account_deletions AS d ON d.account_id = a.id
+        LEFT JOIN billing.entitlements AS e ON e.account_id = a.id AND e.from_ms = (
+          SELECT max(f.from_ms) FROM billing.entitlements AS f
+          WHERE f.account_id = a.id AND f.from_ms <= $1)
+        WHERE a.id IN (\(list.parameters))
+        """, [.instant(now)] + list.values
+      ) { row in
+        let asked = try row.optionalInstant(3)
+        // The deletion suspends the account as well, and keeps whether it was suspended before.
+        let suspended = try asked == nil ? row.optionalInstant(2) : row.optionalInstant(6)
+        let cap = try row.optionalInteger(7).map { byteCount in
+          AccountState.Cap(
+            byteCount: byteCount, plan: try row.text(8), reason: try row.text(9))
+        }
+        let erases = try row.optionalInstant(4)
+        states[try row.id(0)] = (
+          AccountState(
+            cap: cap, deletion: asked.map { .init(asked: $0, erases: erases) },
+            isShut: try suspended != nil || row.optionalInstant(5) != nil),
+          try row.integer(1)
+        )
+        return true
+      }
+    }
+    return states
+  }
+
+  private static func valid(
+    _ credentials: [Credential], _ reader: Reader, now: Instant
+  ) throws -> Set<Credential> {
+    var (keys, hashes): ([SQLValue], [SQLValue]) = ([], [])
+    for credential in credentials {
+      switch credential {
+      case .key(let publicKey): keys.append(.blob(publicKey))
+      case .session(let tokenHash): hashes.append(.blob(tokenHash))
+      }
+    }
+    var valid: Set<Credential> = []
+    for list in SQLList.slices(of: keys, after: 0) {
+      valid.formUnion(
+        try reader.rows(
+          """
+          SELECT public_key FROM sync.device_keys
+          WHERE public_key IN (\(list.parameters)) AND revoked_ms IS NULL
+          """, values: list.values
+        ) { row in .key(try row.blob(0)) })
+    }
+    for list in SQLList.slices(of: hashes, after: 1) {
+      valid.formUnion(
+        try reader.rows(
+          """
+          SELECT token_hash FROM sync.sessions
+          WHERE expires_ms > $1 AND token_hash IN (\(list.parameters))
+          """, values: [.instant(now)] + list.values
+        ) { row in .session(tokenHash: try row.blob(0)) })
+    }
+    return valid
+  }
+
+  private static func numbers(
+    of owners: Set<Identifier>, _ reader: Reader
+  ) throws -> [Identifier: Int64] {
+    var numbers: [Identifier: Int64] = [:]
+    for list in SQLList.slices(of: owners.map { .id($0) }, after: 0) {
+      try reader.query(
+        "SELECT id, seq FROM sync.accounts WHERE id IN (\(list.parameters))", list.values
+      ) { row in
+        numbers[try row.id(0)] = try row.integer(1)
+        return true
+      }
+    }
+    return numbers
+  }
+}
