@@ -205,7 +205,8 @@ let package = Package(
     module(
       "Streams",
       [
-        "Accounts", "Base", "Endpoints", "HTTPMessages", "HTTPServer", "JSON", "Requests", "Storage",
+        "Accounts", "Base", "Endpoints", "HTTPMessages", "HTTPServer", "JSON", "Requests",
+        "Storage",
       ]),
     module(
       "Sync",
@@ -464,12 +465,13 @@ let package = Package(
       [
         "Objects",
         "Accounts", "Archive", "Backup", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
-        "HTTPServer", "HTTPClient", "Endpoints", "Ledger", "Logs", "Storage", "Tiers",
+        "HTTPServer", "HTTPClient", "Endpoints", "Ledger", "Logs", "Storage", "Streams", "Tiers",
         "Configuration",
         "Requests", "Sync", "TestDevices", "TestEngines", "TestFiles", "Goldens", "LocalServer",
         "SeededRandom",
         "RawClient", "KnownStores", "BucketFaults", "S3", "TestBuckets",
       ], exclude: ["PermissionMatrix.md"]),
+    tests("Unit/StreamsTests", ["Accounts", "Base", "SeededRandom", "Storage", "Streams"]),
     tests("Unit/TidyTests", ["TestFiles"]),
 
     // The programs, over sockets; whole stories, in every order.

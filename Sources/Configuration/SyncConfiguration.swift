@@ -87,7 +87,8 @@ package struct SyncConfiguration: Sendable {
     let streams = Streams(reading: &reader)
     clock = reader.clock()
     guard let database, let objects, let listen, let metrics, let authorities,
-      let registration, let limits, let streams, let connectionsPerAddressMax, reader.problems.isEmpty
+      let registration, let limits, let streams, let connectionsPerAddressMax,
+      reader.problems.isEmpty
     else { throw ConfigurationError(reader.problems) }
     self.database = database
     self.objects = objects

@@ -17,6 +17,8 @@ package struct Audience {
     package var ended: [Stream] = []
     /// How often a look found what no news had told.
     package var missedCount: Int64 = 0
+
+    package init() {}
   }
 
   private struct Listener {

@@ -60,20 +60,37 @@ final class SQLiteNewsChannel: NewsChannel {
     var failed: DatabaseError?
     for name in names() {
       for message in messages {
-        let bytes = Array(message.utf8)
-        let code = unsafe NewsSockets.withAddress(of: name, in: directory) { address, byteCount in
-          unsafe sendto(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL), address, byteCount)
-        }
-        guard code < 0 else { continue }
-        switch errno {
+        let code = deliver(Array(message.utf8), to: name, in: directory, by: socket)
+        guard code != 0 else { continue }
+        switch code {
         case ECONNREFUSED: unsafe unlinkat(directory, name, 0)
         case ENOENT: break
-        default: failed = failure("send to \(name)")
+        default: failed = failure("send to \(name)", code)
         }
         break
       }
     }
     if let failed { throw failed }
+  }
+
+  /// The kernel keeps few messages for a listener, ten by default. So one that is busy is given some time.
+  private static let attemptCountMax = 20
+  private static let pauseMicroseconds: UInt32 = 1000
+
+  /// Returns the number of the error; 0 if there is none.
+  private func deliver(
+    _ bytes: [UInt8], to name: String, in directory: Int32, by socket: Int32
+  ) -> Int32 {
+    var code: Int32 = 0
+    for attempt in 0..<Self.attemptCountMax {
+      if attempt > 0 { usleep(Self.pauseMicroseconds) }
+      let count = unsafe NewsSockets.withAddress(of: name, in: directory) { address, byteCount in
+        unsafe sendto(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL), address, byteCount)
+      }
+      code = count < 0 ? errno : 0
+      if code != EAGAIN { break }
+    }
+    return code
   }
 
   private func names() -> [String] {
@@ -141,6 +158,6 @@ final class SQLiteNewsReceiver: NewsReceiver {
   private static let messageCountMax = 64
 }
 
-private func failure(_ what: String) -> DatabaseError {
-  .unavailable(reason: "cannot \(what): \(systemError())")
+private func failure(_ what: String, _ code: Int32 = errno) -> DatabaseError {
+  .unavailable(reason: "cannot \(what): \(systemError(code))")
 }
