@@ -64,7 +64,7 @@ import Testing
   private static let settings = ["COFFER_PLANS": Files.repository + "/webhooks/catalogue.json"]
 
   /// Stripe reports a month that an account has paid.
-  private static func deliverMonth(of account: String, to billing: Server) throws {
+  static func deliverMonth(of account: String, to billing: Server) throws {
     let from = Instant(seconds: Clock.system.now().seconds - 86_400)
     var subscription = SampleSubscription(from: from, to: from + .days(30))
     subscription.account = account

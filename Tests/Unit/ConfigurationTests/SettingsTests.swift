@@ -227,7 +227,9 @@ struct SettingsTests {
       ] == [10, 11, 12, 13, 14, 15, 16, 17, 18, 190_000])
   }
 
-  @Test func `the limits of live streams are taken as numbers, and each instance has all of them`() throws {
+  @Test func `the limits of live streams are taken as numbers, and each instance has all of them`()
+    throws
+  {
     let environment = Self.complete.merging([
       "COFFER_STREAMS_MAX": "30", "COFFER_STREAMS_PER_ACCOUNT": "8",
       "COFFER_STREAMS_PER_ADDRESS": "9", "COFFER_INSTANCES": "4",

@@ -11,6 +11,7 @@ import Logs
 import Objects
 import Requests
 import Storage
+import Streams
 import Sync
 import TestDevices
 import TestEngines
@@ -21,11 +22,14 @@ final class TestServer: Sendable {
   let database: Database
   let objects: any ObjectStore
   let api: SyncAPI
+  /// The routes of the program.
+  let routes: [Route]
   let clock: TestClock
   let catalogue: Catalogue
   let limits: SyncLimits
   private let options: DatabaseOptions
   private let server: HTTPServer
+  private let streams: Streams
   private let pool: WorkPool
   private let scratch: ScratchDatabase
   private let observe: (@Sendable (TestDevice.Signed, Answer) -> Void)?
@@ -33,7 +37,7 @@ final class TestServer: Sendable {
   static let authority = "sync.test"
 
   /// The limit on requests is high, because tests send more at once than people do. With `other` this is a
-  /// second instance of the program, on the same database.
+  /// second instance of the program, on the same database. Streams are served if there are limits for them.
   init(
     _ engine: TestEngine = .sqlite, beside other: TestServer? = nil,
     freeByteCount: Int64 = 1_000_000, freeLimits: Plan.Limits = Plan.Limits(),
@@ -43,7 +47,7 @@ final class TestServer: Sendable {
     paid: [Plan] = [Plan(id: "premium", title: "Premium", byteCount: 30_000_000_000)],
     formerPlanDays: Int64 = Catalogue.formerPlanDaysUsual,
     protocols: [any ProtocolRoom.Type] = [FileTrees.self, MessageLogs.self],
-    objects: (any ObjectStore)? = nil,
+    objects: (any ObjectStore)? = nil, streams streamLimits: StreamLimits? = nil,
     uptime: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now,
     observe: (@Sendable (TestDevice.Signed, Answer) -> Void)? = nil
   ) throws {
@@ -75,18 +79,27 @@ final class TestServer: Sendable {
     // Tests send many requests, so no answer is delayed.
     var edge = ServerLimits()
     edge.pauseCountMax = 0
-    server = try startServer(api.routes, name: "sync-test", limits: edge, proxies: trustedProxies) {
+    streams = try Streams(
+      api.host, serving: protocols, limits: streamLimits ?? StreamLimits(),
+      trustsProxies: !trustedProxies.isEmpty)
+    if streamLimits != nil { streams.start() }
+    routes = api.routes + [streams.route]
+    server = try startServer(routes, name: "sync-test", limits: edge, proxies: trustedProxies) {
       error, head in Endpoints.problem(for: error, head)
     }
   }
 
   deinit {
     server.drain(within: .seconds(2))
+    streams.stop()
     pool.stop()
     database.close()
   }
 
   var port: UInt16 { server.port }
+
+  /// Ends all streams, as a program that stops does.
+  func stopStreams() { streams.stop() }
 
   /// The directory of the database's files and of the objects.
   var directory: String { scratch.directory.path }

@@ -43,3 +43,24 @@ final class LockedFile: Sendable {
 
   deinit { close(descriptor) }
 }
+
+/// What a program that listened and was killed leaves behind.
+enum DeadSocket {
+  /// False if the path is too long for an address.
+  static func make(at path: String) -> Bool {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+    let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    defer { close(descriptor) }
+    return unsafe withUnsafePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        unsafe bind(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    } == 0
+  }
+}
+
+func fileExists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }

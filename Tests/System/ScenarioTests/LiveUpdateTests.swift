@@ -1,0 +1,96 @@
+import Base
+import Configuration
+import Crypto
+import Glibc
+import RawClient
+import TestDevices
+import TestEngines
+import TestFiles
+import Testing
+
+/// Live updates of the real programs: two instances of coffer-sync, coffer-billing and the operator's commands.
+@Suite struct LiveUpdateTests {
+  private static let target = "/v1/updates/stream"
+
+  private static func connect(_ device: TestDevice, _ server: Server) throws -> RawStream {
+    let request = device.sign("GET", target)
+    let stream = try #require(
+      RawStream(connectingTo: server.port, request.method, request.target, request.headers))
+    try #require(stream.isOpened, "\(stream.head)")
+    try #require(stream.next() == "{\"all\":true}")
+    return stream
+  }
+
+  private static func write(_ device: TestDevice) throws {
+    let answer = try device.batch(files: [device.creation("folder")])
+    try #require(answer.status == 200)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a change at one instance is told at the other, which goes on when the first is killed`(
+    engine: TestEngine
+  ) throws {
+    let installation = try Installation(engine)
+    let servers = [try installation.start(.sync), try installation.start(.sync)]
+    let here = try installation.device(of: servers[0])
+    let there = installation.device(of: servers[1], key: here.key, root: here.root)
+    let streams = [try Self.connect(here, servers[0]), try Self.connect(there, servers[1])]
+    for device in [here, there] {
+      try Self.write(device)
+      for stream in streams { #expect(stream.next() == "{\"tree\":true}") }
+    }
+    servers[0].kill()
+    #expect(streams[0].ends)
+    try Self.write(there)
+    #expect(streams[1].next() == "{\"tree\":true}")
+    let again = try installation.start(.sync)
+    let back = installation.device(of: again, key: here.key, root: here.root)
+    let stream = try Self.connect(back, again)
+    try Self.write(there)
+    #expect(stream.next() == "{\"tree\":true}")
+    #expect(streams[1].next() == "{\"tree\":true}")
+    for server in [servers[1], again] { #expect(server.stop() == .exited(0)) }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a stop ends streams at once, with a pause for their clients`(engine: TestEngine) throws {
+    let installation = try Installation(engine)
+    let server = try installation.start(.sync)
+    let device = try installation.device(of: server)
+    let streams = try (0..<5).map { _ in try Self.connect(device, server) }
+    #expect(server.stop() == .exited(0))
+    for stream in streams {
+      #expect(stream.nextBlock()?.hasPrefix("retry: ") == true)
+      #expect(stream.nextBlock() == nil)
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a cap that a webhook or a command lifts is told, and a suspension ends the stream`(
+    engine: TestEngine
+  ) throws {
+    let installation = try Installation(
+      engine, settings: ["COFFER_PLANS": Files.repository + "/webhooks/catalogue.json"])
+    let billing = try installation.start(.billing)
+    let server = try installation.start(.sync)
+    let device = try installation.device(of: server)
+    let account = try device.account.description
+    let stream = try Self.connect(device, server)
+    let granted = try installation.command(
+      "entitlement", "grant", account, "--plan", "premium", "--until", "2099-01-01T00:00:00Z",
+      "--reason", "a friend", "--yes")
+    #expect(granted.end == .exited(0), "\(granted.output)")
+    #expect(stream.next() == "{\"cap\":true}")
+    let other = try installation.device(of: server)
+    let paying = try Self.connect(other, server)
+    try MovingTests.deliverMonth(of: other.account.description, to: billing)
+    #expect(paying.next() == "{\"cap\":true}")
+    let suspended = try installation.command(
+      "account", "suspend", account, "--reason", "abuse", "--yes")
+    #expect(suspended.end == .exited(0), "\(suspended.output)")
+    #expect(stream.ends)
+    let refused = try device.get(Self.target)
+    #expect(refused.status == 403)
+    for server in [billing, server] { #expect(server.stop() == .exited(0)) }
+  }
+}
