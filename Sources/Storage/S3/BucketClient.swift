@@ -47,9 +47,9 @@ final class BucketClient: Sendable {
       do throws(HTTPClientError) {
         let reply = try http.sendRepeatable(
           method, url, headers: signed, body: body, timeout: span)
-        if !Self.passes(reply) {
+        if !Self.passes(reply, to: method) {
           if isWhole(reply) { return reply }
-          failure = "the answer was cut off"
+          failure = "the answer was cut off, or is another than asked for"
         } else {
           failure = "it answered \(reply.status) \(Self.code(of: reply))"
         }
@@ -74,12 +74,14 @@ final class BucketClient: Sendable {
   }
 
   /// Whether the failure passes, so that the request is repeated.
-  private static func passes(_ reply: Reply) -> Bool {
+  private static func passes(_ reply: Reply, to method: String) -> Bool {
     switch reply.status {
     case 408, 429, 500, 502, 503, 504: true
     case 400: code(of: reply) == "RequestTimeout"
-    // The service began its answer before it knew.
-    case 200: reply.body.count < 4096 && ["InternalError", "SlowDown"].contains(code(of: reply))
+    // The service began its answer before it knew. What a read answers with may be anyone's content.
+    case 200:
+      method != "GET" && reply.body.count < 4096
+        && ["InternalError", "SlowDown"].contains(code(of: reply))
     default: false
     }
   }
@@ -120,21 +122,23 @@ final class BucketClient: Sendable {
     }
   }
 
-  /// The elements of a list, page by page.
+  /// The elements of a list, page by page. `root` is the name of its pages: any other answer would look like an empty
+  /// list, and what is not listed counts as not stored.
   func list(
-    _ parameters: [(String, String)], next: (XMLElement) -> [(String, String)]?,
+    _ root: String, _ parameters: [(String, String)],
+    next: (XMLElement) throws(ObjectStoreError) -> [(String, String)]?,
     each: (XMLElement, Reply) -> Void
   ) throws(ObjectStoreError) {
     var more: [(String, String)]? = []
     while let position = more {
       let reply = try send("GET", query: parameters + position) {
-        $0.status != 200 || Self.isComplete($0) && XMLElement($0.body) != nil
+        $0.status != 200 || Self.isComplete($0) && XMLElement($0.body)?.name == root
       }
       // rclone answers so to a list of uploads as long as there was none.
       if reply.status == 404, Self.code(of: reply) == "NoSuchUpload" { return }
       guard reply.status == 200, let page = XMLElement(reply.body) else { throw refusal(reply) }
       each(page, reply)
-      more = page["IsTruncated"]?.text == "true" ? next(page) : nil
+      more = page["IsTruncated"]?.text == "true" ? try next(page) : nil
     }
   }
 

@@ -8,8 +8,13 @@ extension BucketClient {
   func objects(
     below folder: String, each: (String, Int64, Instant, _ now: Instant) -> Void
   ) throws(ObjectStoreError) {
-    try list([("list-type", "2"), ("prefix", address.prefix + folder)]) { page in
-      page["NextContinuationToken"].map { [("continuation-token", $0.text)] }
+    try list(
+      "ListBucketResult", [("list-type", "2"), ("prefix", address.prefix + folder)]
+    ) { (page) throws(ObjectStoreError) in
+      guard let token = page["NextContinuationToken"]?.text else {
+        throw .unavailable(reason: "the object store does not say how its list goes on")
+      }
+      return [("continuation-token", token)]
     } each: { page, reply in
       let now = Self.time(of: reply)
       for object in page.all("Contents") {
@@ -25,7 +30,10 @@ extension BucketClient {
   func uploads(
     below folder: String, each: (_ name: String, _ id: String, _ begun: Instant) -> Void
   ) throws(ObjectStoreError) {
-    try list([("uploads", ""), ("prefix", address.prefix + folder)]) { page in
+    try list(
+      "ListMultipartUploadsResult", [("uploads", ""), ("prefix", address.prefix + folder)]
+    ) { (page) throws(ObjectStoreError) in
+      // The rest is found once these are gone.
       guard let key = page["NextKeyMarker"]?.text, let id = page["NextUploadIdMarker"]?.text else {
         return nil
       }

@@ -24,6 +24,10 @@ package final class FaultProxy: Sendable {
     case expired
     /// A list without what was just written.
     case emptyList
+    /// A list that goes on, and does not say how.
+    case brokenList
+    /// 200 with a page of something in between.
+    case page
     /// 404 NoSuchUpload.
     case noSuchUpload
   }

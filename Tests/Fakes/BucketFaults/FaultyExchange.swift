@@ -21,6 +21,9 @@ struct FaultyExchange {
     case .errorIn200: answer("200 OK", "   \n  " + Self.error("InternalError"))
     case .emptyList:
       answer("200 OK", "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>")
+    case .brokenList:
+      answer("200 OK", "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>")
+    case .page: answer("200 OK", "<html><body>Sign in to this network</body></html>")
     case .noSuchUpload: answer("404 Not Found", Self.error("NoSuchUpload"))
     case .cut(let count): relay(head, rest, answerCountMax: count)
     case .slow(let milliseconds):

@@ -28,6 +28,14 @@ struct BucketStoreTests {
   }
 
   @Test(arguments: TestBucket.all)
+  func `a content that reads like a failure is a content`(_ bucket: TestBucket) throws {
+    let (store, key) = (try bucket.start(), Random.identifier())
+    let content = Array("<Error><Code>SlowDown</Code></Error>".utf8)
+    try store.store(content, as: key)
+    #expect(try store.bytes(of: key) == content)
+  }
+
+  @Test(arguments: TestBucket.all)
   func `a range is exactly the bytes that were asked for`(_ bucket: TestBucket) throws {
     let store = try bucket.start()
     let (key, bytes) = (Random.identifier(), Self.bytes(100_000))

@@ -136,6 +136,17 @@ struct FaultTests {
       error == .misconfigured(reason: "the object store does not list what was just written"))
   }
 
+  @Test(arguments: TestBucket.all, [.page, .brokenList] as [FaultProxy.Fault])
+  func `an answer that is no whole list is never taken for an empty one`(
+    _ bucket: TestBucket, _ fault: FaultProxy.Fault
+  ) throws {
+    let (store, proxy) = try bucket.startFaulty()
+    proxy.add(fault, "GET", "list-type=2", count: 5)
+    #expect(throws: ObjectStoreError.self) { try store.list(beginningWith: 0) }
+    proxy.recover()
+    #expect(try store.list(beginningWith: 0).isEmpty)
+  }
+
   @Test(arguments: TestBucket.all)
   func `keys that expire are named as such, by requests and by the check of readiness`(
     _ bucket: TestBucket
