@@ -96,7 +96,7 @@ package struct LockedOwner {
   package private(set) var trashByteCount: Int64
   /// Whether the oldest versions, and then the oldest trash, are deleted before a write is refused for lack of room.
   package let purgesHistory: Bool
-  /// Whether any of its folders has a cap of its own.
+  /// Whether any of its folders has, or had, a cap of its own.
   package let hasFolderCaps: Bool
   /// When to look next for versions and trash to delete; nil if there are none.
   private var historyDue: Instant?
@@ -121,14 +121,13 @@ package struct LockedOwner {
       """
       UPDATE sync.accounts SET seq = seq WHERE id = $1
       RETURNING seq, usage_bytes, record_count, kept_bytes, suspended_ms, history_bytes,
-        purges_history, history_due_ms, trash_bytes,
-        (SELECT c.owner_id FROM sync.folder_caps AS c WHERE c.owner_id = $1 LIMIT 1)
+        purges_history, history_due_ms, trash_bytes, caps_folders
       """, .id(account)
     ) { row in
       (
         try row.integer(0), try row.integer(1), try row.integer(2), try row.integer(3),
         try row.optionalInteger(4) != nil, try row.integer(5), try row.integer(6) == 1,
-        try row.optionalInstant(7), try row.integer(8), try row.optionalID(9) != nil
+        try row.optionalInstant(7), try row.integer(8), try row.integer(9) == 1
       )
     }
     guard let row else { return nil }

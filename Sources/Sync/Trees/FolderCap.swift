@@ -159,6 +159,8 @@ package struct FolderCap: Sendable, Equatable {
           "SELECT count(*) FROM sync.folder_caps WHERE owner_id = $1", .id(account)
         ) { row in try row.integer(0) } ?? 0
       guard count < countMax else { throw Refusal.tooManyFolderCaps(max: countMax) }
+      // A count that began under an earlier cap of the folder must not be posted to this one.
+      let number = Int64.random(in: 1...(1 << 60))
       // More than one write counts is counted by `FolderCount`.
       let counted = try FolderWeight(
         below: folder, transaction, fee: fee, countMax: countedCountMax)
@@ -166,9 +168,11 @@ package struct FolderCap: Sendable, Equatable {
         """
         INSERT INTO sync.folder_caps (folder_id, owner_id, cap_bytes, used_bytes, count_number,
           counted_number)
-        VALUES ($1, $2, $3, $4, 1, $5)
+        VALUES ($1, $2, $3, $4, $5, $6)
         """, .id(folder), .id(account), .integer(byteCount), .integer(counted?.byteCount ?? 0),
-        .integer(counted == nil ? 0 : 1))
+        .integer(number), .integer(counted == nil ? 0 : number))
+      try transaction.execute(
+        "UPDATE sync.accounts SET caps_folders = 1 WHERE id = $1", .id(account))
     } else {
       try transaction.execute(
         "UPDATE sync.folder_caps SET cap_bytes = $2 WHERE folder_id = $1", .id(folder),

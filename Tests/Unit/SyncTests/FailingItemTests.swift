@@ -127,10 +127,10 @@ import Testing
     let folders = try (0..<3).map { _ in try device.add("folder") }.sorted()
     for folder in folders { #expect(try device.capFolder(folder, .integer(5000)).status == 200) }
     try server.database.write(for: nil) { transaction in
-      for (folder, number) in zip(folders, [1, 2] as [Int64]) {
+      for (folder, numbers) in zip(folders, [(1, 0), (2, 0), (1, 1)] as [(Int64, Int64)]) {
         try transaction.execute(
-          "UPDATE sync.folder_caps SET count_number = $2, counted_number = 0 WHERE folder_id = $1",
-          .id(folder), .integer(number))
+          "UPDATE sync.folder_caps SET count_number = $2, counted_number = $3 WHERE folder_id = $1",
+          .id(folder), .integer(numbers.0), .integer(numbers.1))
       }
       // The first cannot get the number that the third has.
       let (index, table) =

@@ -1,6 +1,7 @@
 import Accounts
 import Base
 import Crypto
+import Glibc
 import JSON
 import SeededRandom
 import Storage
@@ -153,6 +154,48 @@ import Tiers
     while try upkeep.countFolder() {}
     #expect(try device.held(device.root) == 4_501_000)
     try server.requireRight([device])
+  }
+
+  // SQLite lets no one wait inside of a statement.
+  @Test(.enabled(if: TestEngine.available.contains(.postgres)))
+  func `a write that waited for its owner's first cap is counted, too`() throws {
+    let server = try TestServer(.postgres)
+    let device = try server.register()
+    let folder = try device.add("folder")
+    let id = try device.add(in: folder)
+    let (account, status) = (try device.account, Locked<Int?>(nil))
+    let other = try server.anotherInstance()
+    defer { other.close() }
+    let thread = try other.write(for: nil) { transaction in
+      _ = try LockedOwners(transaction, [account])
+      _ = try FolderCap.set(transaction, folder, of: account, byteCount: 5000, fee: 1000)
+      let thread = Thread {
+        let answer = try? device.put(id, [1, 2, 3], ifMatch: "*")
+        status.withLock { $0 = answer?.status }
+      }
+      // Until it waits for the owner's row.
+      usleep(500_000)
+      return thread
+    }
+    thread.join()
+    #expect(status.withLock { $0 } == 200)
+    #expect(try device.held(folder) == 1003)
+    try server.requireRight([device])
+  }
+
+  @Test func `a cap that is set anew gets no count that began before`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    let folder = try device.add("folder")
+    let numbers = try (0..<2).map { _ in
+      #expect(try device.capFolder(folder, .null).status == 200)
+      #expect(try device.capFolder(folder, .integer(5000)).status == 200)
+      return try server.database.read { reader in
+        try reader.first("SELECT count_number FROM sync.folder_caps") { try $0.integer(0) }
+      }
+    }
+    #expect(numbers[0] != numbers[1])
+    #expect(try device.held(folder) == 0)
   }
 
   @Test(arguments: TestEngine.available)
