@@ -364,7 +364,10 @@ let package = Package(
     tests("Unit/CryptoTests", ["Base", "Crypto", "TestCertificates", "SeededRandom"]),
     tests("Unit/CompressionTests", ["Base", "Compression", "SeededRandom", "TestFiles"]),
     tests("Unit/JSONTests", ["Base", "JSON", "SeededRandom"]),
-    tests("Unit/LogsTests", ["Base", "JSON", "Logs", "SeededRandom"]),
+    tests(
+      "Unit/LogsTests",
+      ["Base", "Endpoints", "Goldens", "HTTPMessages", "JSON", "Logs", "SeededRandom"],
+      exclude: ["Goldens"]),
     tests("Unit/JWSTests", ["Base", "Crypto", "JSON", "JWS", "SeededRandom"]),
     tests("Unit/HTTP/HTTPMessagesTests", ["Base", "JSON", "HTTPMessages"]),
     tests(

@@ -16,6 +16,19 @@ package struct Problem: Error, Sendable, Equatable {
   package var retryAfterSeconds: Int?
   /// Headers that the status requires, such as `Allow` or `WWW-Authenticate`.
   package var headers: [Header]
+  /// What the client gets in place of RFC 9457's object, if it speaks a protocol with refusals of its own.
+  package let body: Body?
+
+  /// A body in another protocol's form.
+  package struct Body: Sendable, Equatable {
+    package let contentType: String
+    package let bytes: [UInt8]
+
+    package init(_ contentType: String, _ bytes: [UInt8]) {
+      self.contentType = contentType
+      self.bytes = bytes
+    }
+  }
 
   package struct Header: Sendable, Equatable {
     package let name: String
@@ -32,7 +45,8 @@ package struct Problem: Error, Sendable, Equatable {
 
   package init(
     _ status: Int, _ code: String, _ title: String, _ detail: String,
-    members: [JSONValue.Member] = [], retryAfterSeconds: Int? = nil, headers: [Header] = []
+    members: [JSONValue.Member] = [], retryAfterSeconds: Int? = nil, headers: [Header] = [],
+    body: Body? = nil
   ) {
     self.status = status
     self.code = code
@@ -41,20 +55,25 @@ package struct Problem: Error, Sendable, Equatable {
     self.members = members
     self.retryAfterSeconds = retryAfterSeconds
     self.headers = status == 401 && headers.isEmpty ? [Self.challenge] : headers
+    self.body = body
   }
 
   /// The response, with the request's id, so that a user's report leads to its log line.
   package func response(requestID: String) -> Response {
+    let body = body ?? object(requestID: requestID)
+    var headers: [(name: String, value: String)] = [("Content-Type", body.contentType)]
+    if let retryAfterSeconds { headers.append(("Retry-After", String(retryAfterSeconds))) }
+    headers += self.headers.map { ($0.name, $0.value) }
+    return Response(status: status, headers: headers, body: .bytes(body.bytes))
+  }
+
+  private func object(requestID: String) -> Body {
     var object: [JSONValue.Member] = [
       .init("type", .string("urn:coffer:problem:" + code)), .init("title", .string(title)),
       .init("status", .integer(Int64(status))), .init("detail", .string(detail)),
       .init("instance", .string("urn:coffer:request:" + requestID)),
     ]
     object += members
-    var headers: [(name: String, value: String)] = [("Content-Type", "application/problem+json")]
-    if let retryAfterSeconds { headers.append(("Retry-After", String(retryAfterSeconds))) }
-    headers += self.headers.map { ($0.name, $0.value) }
-    return Response(
-      status: status, headers: headers, body: .bytes(JSONValue.object(object).encoded()))
+    return Body("application/problem+json", JSONValue.object(object).encoded())
   }
 }

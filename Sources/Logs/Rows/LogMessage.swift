@@ -1,15 +1,15 @@
 import Base
 
 /// A message: when it was made, and its ciphertext.
-struct LogMessage: Sendable, Equatable {
-  let timestamp: LogTimestamp
-  let content: [UInt8]
+package struct LogMessage: Sendable, Equatable {
+  package let timestamp: LogTimestamp
+  package let content: [UInt8]
 
   /// The charge for a message besides its content: its timestamp, its number and its part of the indexes.
   static let overheadByteCount: Int64 = 64
   static let contentByteCountMax = 64 * 1024
 
-  init(_ timestamp: LogTimestamp, _ content: [UInt8]) {
+  package init(_ timestamp: LogTimestamp, _ content: [UInt8]) {
     self.timestamp = timestamp
     self.content = content
   }

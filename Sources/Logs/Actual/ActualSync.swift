@@ -1,0 +1,138 @@
+/// What a client of Actual sends to `POST /sync/sync`: its new messages, and since when it wants those of others.
+///
+/// The whole of it is checked before anything is stored. The message of each envelope, and its ciphertext, are bytes of
+/// the clients' own: no one here looks into them.
+package struct ActualSync: Sendable {
+  /// The file, as the client names it; nil if it names none.
+  package let file: String?
+  /// The client's epoch of the file; nil if it knows none.
+  package let group: String?
+  /// The key under which the client encrypts; nil if it does not.
+  package let key: String?
+  package let since: LogTimestamp
+  /// The latest timestamp of the messages; nil if there are none.
+  package let latest: LogTimestamp?
+  private let body: [UInt8]
+  /// The places of the messages' envelopes.
+  private let envelopes: [Range<Int>]
+
+  /// The longest body that clients are used to send. Each message takes at least 50 bytes of it.
+  static let bodyByteCountMax = 20 << 20
+  /// The longest name of a file, an epoch or a key.
+  private static let nameByteCountMax = 256
+  /// What one transaction appends: about as much as one native request.
+  private static let sliceCountMax = LogBatch.messageCountMax
+  private static let sliceByteCountMax = LogBatch.bodyByteCountMax
+
+  package init(_ body: [UInt8]) throws(ActualRefusal) {
+    var names: [UInt64: String] = [:]
+    var envelopes: [Range<Int>] = []
+    var latest: LogTimestamp?
+    var fault: ActualRefusal?
+    do throws(ProtobufError) {
+      var reader = ProtobufReader(body, body.indices)
+      while let (field, value) = try reader.next() {
+        guard case .bytes(let place) = value else { continue }
+        switch field {
+        case 1:
+          let envelope = try ActualEnvelope(body, place)
+          guard let timestamp = LogTimestamp(Array(body[envelope.timestamp])) else {
+            fault = fault ?? .timestampInvalid
+            continue
+          }
+          if envelope.keptByteCount > LogMessage.contentByteCountMax {
+            fault = fault ?? .messageTooLong
+          }
+          latest = max(latest ?? timestamp, timestamp)
+          envelopes.append(place)
+        case 2, 3, 5, 6:
+          guard place.count <= Self.nameByteCountMax,
+            let text = String(validating: body[place], as: UTF8.self)
+          else { throw ProtobufError() }
+          names[field] = text
+        default: break
+        }
+      }
+    } catch {
+      throw .syncMalformed
+    }
+    func name(_ field: UInt64) -> String? { names[field].flatMap { $0.isEmpty ? nil : $0 } }
+    guard let text = name(6) else { throw .sinceMissing }
+    guard let since = LogTimestamp(text) else { throw .sinceInvalid }
+    if let fault { throw fault }
+    self.body = body
+    self.envelopes = envelopes
+    self.since = since
+    self.latest = latest
+    file = name(2)
+    group = name(3)
+    key = name(5)
+  }
+
+  package var messageCount: Int { envelopes.count }
+
+  /// The messages in order, as much at a time as one transaction appends. `place` is 0 for the first ones, and then
+  /// stays as it was left. Empty after the last ones.
+  package func messages(from place: inout Int) throws -> [LogMessage] {
+    var messages: [LogMessage] = []
+    var byteCount = 0
+    while place < envelopes.count, messages.count < Self.sliceCountMax,
+      byteCount < Self.sliceByteCountMax
+    {
+      let envelope = try ActualEnvelope(body, envelopes[place])
+      guard let timestamp = LogTimestamp(Array(body[envelope.timestamp])) else {
+        throw ActualRefusal.timestampInvalid
+      }
+      messages.append(LogMessage(timestamp, envelope.kept(of: body)))
+      byteCount += envelopes[place].count
+      place += 1
+    }
+    return messages
+  }
+
+  /// Adds a message to an answer. What is kept of it follows its timestamp in the envelope.
+  package static func write(_ message: LogMessage, to bytes: inout [UInt8]) {
+    let timestamp = message.timestamp.text
+    ProtobufWriter.begin(
+      field: 1, byteCount: 2 + timestamp.count + message.content.count, in: &bytes)
+    ProtobufWriter.write(field: 1, timestamp, to: &bytes)
+    bytes += message.content
+  }
+
+  /// Ends an answer with the trie, which is JSON.
+  package static func write(trie: [UInt8], to bytes: inout [UInt8]) {
+    ProtobufWriter.write(field: 2, trie, to: &bytes)
+  }
+}
+
+/// A message's envelope: when it was made, whether it is encrypted, and the bytes.
+private struct ActualEnvelope {
+  let timestamp: Range<Int>
+  private let isEncrypted: Bool
+  private let content: Range<Int>
+
+  init(_ bytes: [UInt8], _ place: Range<Int>) throws(ProtobufError) {
+    var (timestamp, content, isEncrypted) = (0..<0, 0..<0, false)
+    var reader = ProtobufReader(bytes, place)
+    while let (field, value) = try reader.next() {
+      switch (field, value) {
+      case (1, .bytes(let place)): timestamp = place
+      case (2, .number(let number)): isEncrypted = number != 0
+      case (3, .bytes(let place)): content = place
+      default: break
+      }
+    }
+    (self.timestamp, self.content, self.isEncrypted) = (timestamp, content, isEncrypted)
+  }
+
+  /// What a log keeps as the message's content: the envelope's other fields. An answer repeats them as they are.
+  func kept(of bytes: [UInt8]) -> [UInt8] {
+    var kept: [UInt8] = []
+    if isEncrypted { ProtobufWriter.write(field: 2, number: 1, to: &kept) }
+    if !content.isEmpty { ProtobufWriter.write(field: 3, bytes[content], to: &kept) }
+    return kept
+  }
+
+  /// At most the length of what is kept.
+  var keptByteCount: Int { content.count + 8 }
+}
