@@ -6,6 +6,7 @@ package import Storage
 /// A key, checked against the database, of an account that may make requests now.
 package struct Caller: Sendable {
   package let account: Identifier
+  /// Empty if an app makes the request: it has no key.
   package let publicKey: [UInt8]
   /// Whether an operator blocked the account's writes.
   package let isSuspended: Bool
@@ -34,6 +35,16 @@ package struct Caller: Sendable {
       ) { row in try row.blob(0) }
       guard let key else { throw RequestRefusal.unknownSession }
       self = try Self.ofKey(queryable, key, unknown: .unknownSession)
+    case .app(let tokenHash):
+      let found = try queryable.first(
+        """
+        SELECT t.account_id, a.suspended_ms
+        FROM sync.app_tokens AS t JOIN sync.accounts AS a ON a.id = t.account_id
+        WHERE t.token_hash = $1
+        """, .blob(tokenHash)
+      ) { row in (try row.id(0), try row.optionalInteger(1)) }
+      guard let (account, suspended) = found else { throw RequestRefusal.unknownSession }
+      self = Caller(account: account, publicKey: [], isSuspended: suspended != nil)
     }
   }
 

@@ -13,6 +13,8 @@ package struct Credentials: Sendable {
     case session(tokenHash: [UInt8])
     /// The key that signed an earlier request, which this one continues.
     case key([UInt8])
+    /// The hash of a token that an app got for a password of the account. Only requests of apps have one.
+    case app(tokenHash: [UInt8])
 
     /// Nil for a request that is signed itself.
     package var tokenHash: [UInt8]? {
@@ -24,7 +26,7 @@ package struct Credentials: Sendable {
     package var key: [UInt8] {
       switch self {
       case .signed(let signature): signature.keyID.bytes
-      case .session(let tokenHash): tokenHash
+      case .session(let tokenHash), .app(let tokenHash): tokenHash
       case .key(let publicKey): publicKey
       }
     }

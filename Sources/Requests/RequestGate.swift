@@ -85,7 +85,7 @@ package struct AccountRequest: Sendable {
       digest =
         switch proof {
         case .signed(let signature): signature.contentDigest
-        case .session, .key: try Self.announcedDigest(head)
+        case .session, .key, .app: try Self.announcedDigest(head)
         }
     } catch {
       gate.note(error, head)

@@ -83,3 +83,30 @@ CREATE TABLE log_overdrafts (
   account_id BLOB NOT NULL PRIMARY KEY REFERENCES accounts (id),
   bytes INTEGER NOT NULL CHECK (bytes > 0)
 ) STRICT, WITHOUT ROWID;
+
+-- A password for an app that has no device key: a client of Actual. It names its account, and gives access to the
+-- account's budgets only. Only the hash of its secret part is stored. `used_ms` is the last log-in. The row goes when
+-- the password is revoked.
+CREATE TABLE app_passwords (
+  id TEXT NOT NULL PRIMARY KEY,
+  account_id BLOB NOT NULL REFERENCES accounts (id),
+  secret_hash BLOB NOT NULL CHECK (length(secret_hash) = 32),
+  label TEXT NOT NULL,
+  created_ms INTEGER NOT NULL,
+  used_ms INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX app_passwords_by_account ON app_passwords (account_id, created_ms, id);
+
+-- A token that an app got for a password; only its hash is stored. `used_ms` is a day on which it was used lately. The
+-- row goes with the password, or when more recent log-ins take its place.
+CREATE TABLE app_tokens (
+  token_hash BLOB NOT NULL PRIMARY KEY CHECK (length(token_hash) = 32),
+  account_id BLOB NOT NULL REFERENCES accounts (id),
+  password_id TEXT NOT NULL REFERENCES app_passwords (id),
+  used_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX app_tokens_by_account ON app_tokens (account_id);
+
+CREATE INDEX app_tokens_by_password ON app_tokens (password_id, used_ms, token_hash);

@@ -24,7 +24,7 @@ package struct ContentWrite: Sendable {
     guard preconditions.ifMatch != nil else { throw ContentRefusal.preconditionRequired }
     switch credentials.proof {
     case .signed(let signature): identity = signature.nonce
-    case .key: identity = nil
+    case .key, .app: identity = nil
     case .session:
       identity = digest.map { digest in
         let conditions = ["if-match", "if-none-match"].map { headers.combined($0) ?? [] }

@@ -102,7 +102,11 @@ enum AccountErasure {
       of: "sessions", by: "token_hash", where: "account_id", is: account)
     let keys = try transaction.eraseSlice(
       of: "device_keys", by: "public_key", where: "account_id", is: account)
-    return sessions || keys
+    let tokens = try transaction.eraseSlice(
+      of: "app_tokens", by: "token_hash", where: "account_id", is: account)
+    guard !sessions, !keys, !tokens else { return true }
+    return try transaction.eraseSlice(
+      of: "app_passwords", by: "id", where: "account_id", is: account)
   }
 
   private static func erasedTraces(

@@ -19,8 +19,8 @@ extension CommandTable {
         [
           .accountList, .accountShow, .accountTold, .accountCreate, .accountAddKey, .accountSuspend,
           .accountResume, .accountExport, .accountImport, .accountDelete, .deletionList,
-          .deletionCancel, .inviteCreate, .inviteList, .inviteRevoke, .usageShow, .usageExplain,
-          .usageRecount,
+          .deletionCancel, .inviteCreate, .inviteList, .inviteRevoke, .appPasswordCreate,
+          .appPasswordList, .appPasswordRevoke, .usageShow, .usageExplain, .usageRecount,
           .quotaSet, .quotaClear, .treeValidate, .treeHistory, .treeTrash,
           .treeRestore, .treeCap, .logList, .logShow, .logRestore,
         ]
