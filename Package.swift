@@ -218,7 +218,7 @@ let package = Package(
     module(
       "Logs",
       [
-        "Accounts", "Archive", "Base", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer", "JSON",
+        "Accounts", "Archive", "Base", "Configuration", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer", "JSON",
         "Objects", "Requests", "Storage", "Tiers",
       ]),
     module("KnownProtocols", ["Accounts", "Logs", "Sync"]),

@@ -5,5 +5,7 @@ import Sync
 /// The protocols that coffer-sync serves.
 package enum KnownProtocols {
   /// The only list of protocols. A protocol is added by its line here.
-  package static let all: [any ProtocolRoom.Type] = [FileTrees.self, MessageLogs.self]
+  package static let all: [any ProtocolRoom.Type] = [
+    FileTrees.self, MessageLogs.self, ActualDoor.self,
+  ]
 }

@@ -110,3 +110,22 @@ CREATE TABLE app_tokens (
 CREATE INDEX app_tokens_by_account ON app_tokens (account_id);
 
 CREATE INDEX app_tokens_by_password ON app_tokens (password_id, used_ms, token_hash);
+
+-- A budget of a client of Actual: the client's id for it, and the log that holds it. `group_id` is the log's epoch, and
+-- NULL since a client reset the budget, until one uploads it again. `key_id`, `key_salt` and `key_test` are of the key
+-- that clients encrypt with, `meta` is how the snapshot is encrypted, and `meta_key` the key in it. The row goes with
+-- the log.
+CREATE TABLE actual_files (
+  owner_id BLOB NOT NULL REFERENCES accounts (id),
+  file TEXT NOT NULL,
+  log_id BLOB NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  group_id BLOB,
+  format INTEGER NOT NULL,
+  key_id TEXT,
+  key_salt TEXT,
+  key_test TEXT,
+  meta TEXT,
+  meta_key TEXT,
+  PRIMARY KEY (owner_id, file)
+) STRICT, WITHOUT ROWID;

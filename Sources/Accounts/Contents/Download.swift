@@ -24,7 +24,10 @@ package struct Download {
   /// Where the client may fetch the content itself; nil if the server sends it.
   private let link: String?
 
-  package init(_ found: StoredContent, _ objects: any ObjectStore, pool: WorkPool) throws {
+  /// `givesLinks`: the client may be sent to the object store, if that is configured.
+  package init(
+    _ found: StoredContent, _ objects: any ObjectStore, pool: WorkPool, givesLinks: Bool = true
+  ) throws {
     tag = EntityTag(version: found.version)
     switch found.place {
     case .bytes(let bytes): (body, link) = (.bytes(bytes), nil)
@@ -43,7 +46,7 @@ package struct Download {
       switch file {
       case .file(let file): (body, link) = (.file(file, range: 0..<file.byteCount), nil)
       case .distant(let object):
-        link = object.link()
+        link = givesLinks ? object.link() : nil
         body = .blocks(
           FetchedObject(object: object, owner: found.owner, pool: pool), range: 0..<object.byteCount
         )

@@ -15,10 +15,14 @@ package struct ProtocolHost: Sendable {
   package let limits: SyncLimits
   package let transfers: TransferCounter
   package let clock: Clock
+  /// The hosts at which clients of Actual are served; none: nowhere.
+  package let actualAuthorities: Set<String>
+  package let failedLogins: FailedLogins
 
   package init(
     database: Database, objects: any ObjectStore, pool: WorkPool, gate: RequestGate,
-    catalogue: Catalogue, limits: SyncLimits, clock: Clock
+    catalogue: Catalogue, limits: SyncLimits, clock: Clock, actualAuthorities: Set<String>,
+    failedLogins: FailedLogins
   ) {
     self.database = database
     self.objects = objects
@@ -28,5 +32,7 @@ package struct ProtocolHost: Sendable {
     self.limits = limits
     transfers = TransferCounter(database, clock: clock)
     self.clock = clock
+    self.actualAuthorities = actualAuthorities
+    self.failedLogins = failedLogins
   }
 }

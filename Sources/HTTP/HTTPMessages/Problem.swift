@@ -40,6 +40,9 @@ package struct Problem: Error, Sendable, Equatable {
     }
   }
 
+  package static let notFound = Problem(
+    404, "not_found", "Not found", "No resource exists at this path.")
+
   /// A 401 names at least one scheme (RFC 9110, section 15.5.2).
   private static let challenge = Header("WWW-Authenticate", "Bearer realm=\"coffer\"")
 

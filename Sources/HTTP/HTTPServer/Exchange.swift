@@ -139,8 +139,7 @@ final class Exchange {
           return admit(connection, outcome)
         }
       case .otherMethods(let methods): throw Self.methodNotAllowed(methods)
-      case .unknown:
-        throw Problem(404, "not_found", "Not found", "No resource exists at this path.")
+      case .unknown: throw Problem.notFound
       }
     } catch {
       return refuse(connection, core.problem(for: error, head))

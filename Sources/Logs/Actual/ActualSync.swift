@@ -16,8 +16,8 @@ package struct ActualSync: Sendable {
   /// The places of the messages' envelopes.
   private let envelopes: [Range<Int>]
 
-  /// The longest body that clients are used to send. Each message takes at least 50 bytes of it.
-  static let bodyByteCountMax = 20 << 20
+  /// The longest body: a little less than the server holds for one client. Each message takes at least 50 bytes of it.
+  static let bodyByteCountMax = 15 << 20
   /// The longest name of a file, an epoch or a key.
   private static let nameByteCountMax = 256
   /// What one transaction appends: about as much as one native request.

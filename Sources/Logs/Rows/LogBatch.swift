@@ -11,6 +11,11 @@ struct LogBatch: Sendable {
   let epoch: Identifier
   let messages: [LogMessage]
 
+  init(epoch: Identifier, messages: [LogMessage]) {
+    self.epoch = epoch
+    self.messages = messages
+  }
+
   init(_ body: [UInt8]) throws(RequestRefusal) {
     let json = try JSON.body(body)
     try json.requireMembers(["epoch", "messages"])

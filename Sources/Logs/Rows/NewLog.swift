@@ -11,6 +11,12 @@ struct NewLog: Sendable {
   static let nameByteCountMax = 512
   static let keyByteCountMax = 1024
 
+  init(id: Identifier, name: [UInt8]) {
+    self.id = id
+    self.name = name
+    key = nil
+  }
+
   init(_ body: [UInt8]) throws(RequestRefusal) {
     let json = try JSON.body(body)
     try json.requireMembers(["id", "name", "key"])

@@ -23,7 +23,7 @@ package struct SyncAPI: Sendable {
     database: Database, objects: any ObjectStore, pool: WorkPool, authenticator: Authenticator,
     catalogue: Catalogue, limits: SyncLimits = SyncLimits(),
     registration: SyncConfiguration.Registration = .open, trustsProxies: Bool = false,
-    clock: Clock, protocols: [any ProtocolRoom.Type],
+    actualAuthorities: Set<String> = [], clock: Clock, protocols: [any ProtocolRoom.Type],
     uptime: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
   ) {
     let host = ProtocolHost(
@@ -33,7 +33,8 @@ package struct SyncAPI: Sendable {
         limiter: RequestLimiter(
           burst: limits.requestBurst, perSecond: limits.requestsPerSecond, now: uptime),
         refusals: .refusals(trustsProxies: trustsProxies, now: uptime), clock: clock),
-      catalogue: catalogue, limits: limits, clock: clock)
+      catalogue: catalogue, limits: limits, clock: clock, actualAuthorities: actualAuthorities,
+      failedLogins: FailedLogins(trustsProxies: trustsProxies, now: uptime))
     self.host = host
     self.protocols = protocols.map { $0.init(host) }
     self.registration = registration

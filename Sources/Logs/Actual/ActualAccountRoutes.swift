@@ -1,0 +1,93 @@
+import Accounts
+import Base
+import Configuration
+import Endpoints
+import HTTPMessages
+import HTTPServer
+import JSON
+import Requests
+import Storage
+
+extension ActualDoor {
+  private static let loginMethods: JSONValue = [
+    ["method": "password", "active": 1, "displayName": "Password"]
+  ]
+
+  /// Log-in, and what clients ask about the server. Accounts are opened elsewhere.
+  var accountRoutes: [Route] {
+    [
+      fixed(
+        "/account/needs-bootstrap",
+        Self.json(
+          Self.done([
+            "bootstrapped": true, "loginMethod": "password",
+            "availableLoginMethods": Self.loginMethods, "multiuser": false,
+          ]))),
+      fixed(
+        "/account/login-methods", Self.json(["status": "ok", "methods": Self.loginMethods])),
+      fixed(
+        "/info",
+        Self.json([
+          "build": [
+            "name": "coffer-sync", "description": "Coffer", "version": .string(Version.text),
+          ]
+        ])),
+      fixed("/health", Self.json(["status": "UP"])),
+      fixed("/mode", Self.text("text/html", "production")),
+      fixed("/data-file-index.txt", Self.text("text/plain", "")),
+      post("/account/bootstrap") { _, _ in throw ActualRefusal.alreadyBootstrapped },
+      post("/account/login") { head, body in
+        try logIn(body["password"].string ?? "", from: head.remoteAddress)
+      },
+      // The old password is not sent, so anyone with a token could lock the owner out.
+      ask("/account/change-password") { _, _, _ in throw ActualRefusal.passwordFixed },
+      get("/account/validate") { _, caller, _ in
+        Self.done([
+          "validated": true, "userName": "", "permission": "BASIC",
+          "userId": .string(caller.account.description), "displayName": "",
+          "loginMethod": "password", "prefs": .object([]),
+        ])
+      },
+    ]
+  }
+
+  /// Looks the password up without a write, because anyone may try.
+  private func logIn(_ text: String, from address: String) throws -> Step<Response> {
+    let password = AppPasswordText(text)
+    guard !host.failedLogins.areTooMany(of: password?.id, from: address) else {
+      throw ActualRefusal.tooManyTries
+    }
+    guard let password else {
+      host.failedLogins.note(nil, from: address)
+      throw ActualRefusal.passwordInvalid
+    }
+    return .pending { done in
+      host.database.submitRead(
+        for: nil, { reader in try AppPassword.account(reader, of: password) }
+      ) { result in
+        switch result {
+        case .failure(let error): done(.failure(error))
+        case .success(nil):
+          host.failedLogins.note(password.id, from: address)
+          done(.failure(ActualRefusal.passwordInvalid))
+        case .success(let account?):
+          host.database.submitWrite(
+            for: account,
+            { transaction in
+              try AppPassword.logIn(transaction, password, now: host.clock.now())
+            }
+          ) { result in
+            done(
+              result.flatMap { token in
+                Result {
+                  guard let token else { throw ActualRefusal.passwordInvalid }
+                  let text = String(decoding: token.exposed, as: UTF8.self)
+                  return Self.json(Self.done(["token": .string(text)]))
+                }
+              })
+          }
+        }
+      }
+    }
+  }
+}
