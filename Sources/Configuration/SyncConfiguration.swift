@@ -15,6 +15,9 @@ package struct SyncConfiguration: Sendable {
   /// In lower case; never empty.
   package let authorities: Set<String>
   package let origins: Set<String>
+  /// The hosts of clients of Actual, in lower case; none: they are not served.
+  package let actualAuthorities: Set<String>
+  package let actualOrigins: Set<String>
   package let trustedProxies: [AddressRange]
   package let connectionsPerAddressMax: Int
   /// The configured catalogue; `CatalogueOfRecord` decides which one applies.
@@ -74,6 +77,13 @@ package struct SyncConfiguration: Sendable {
     let metrics = reader.metricsListener()
     let authorities = reader.value(SyncSettings.authorities)
     origins = Set(reader.value(SyncSettings.origins) ?? [])
+    actualAuthorities = Set(reader.value(SyncSettings.actualAuthorities) ?? [])
+    actualOrigins = Set(reader.value(SyncSettings.actualOrigins) ?? [])
+    if let shared = actualAuthorities.intersection(authorities ?? []).sorted().first {
+      reader.refuse(
+        SyncSettings.actualAuthorities,
+        "\(shared) is a host of \(SyncSettings.authorities.name), too")
+    }
     trustedProxies = reader.value(SharedSettings.trustedProxies) ?? []
     let connectionsPerAddressMax = reader.value(SharedSettings.connectionsPerAddress)
     catalogue = reader.catalogue()

@@ -5,7 +5,8 @@ package import S3
 package enum SyncSettings {
   package static let all: [any AnySetting] = [
     objects, objectsKey, objectsKeyFile, objectsDirect, objectsAlso, objectsAlsoKey, listen,
-    authorities, origins, registration, accountsPerAddress, recordsMax,
+    authorities, origins, actualAuthorities, actualOrigins, registration, accountsPerAddress,
+    recordsMax,
     requestsBurst, requestsPerSecond, deletedDays, deletionDelayDays, youngDays, openInvitations,
     dailyInvitations,
     receivedInvitations, contentBytesMax, streamsMax, streamsPerAccount, streamsPerAddress,
@@ -75,6 +76,22 @@ package enum SyncSettings {
       "Comma list of the origins of web pages that may use the API, exactly as browsers write "
       + "them. There is no wildcard.",
     example: "https://app.example.com", parser: .origins)
+
+  package static let actualAuthorities = Setting<[String]>(
+    "COFFER_ACTUAL_AUTHORITIES", for: [.sync, .command],
+    .meaning("clients of Actual are not served"),
+    text:
+      "Comma list of the host names at which clients of Actual Budget sync, with the port unless it is the "
+      + "scheme's default. They are no names of COFFER_SYNC_AUTHORITIES. See docs/actual.md.",
+    example: "budget.example.com", parser: .authorities)
+
+  package static let actualOrigins = Setting<[String]>(
+    "COFFER_ACTUAL_ORIGINS", for: [.sync, .command],
+    .meaning("no web page may sync budgets"),
+    text:
+      "Comma list of the origins of web pages with Actual's app that may use those hosts, as in "
+      + "COFFER_SYNC_ORIGINS.",
+    example: "https://actual.example.com", parser: .origins)
 
   package static let registration = Setting<SyncConfiguration.Registration>(
     "COFFER_REGISTRATION", for: [.sync], .value("open"),

@@ -69,7 +69,8 @@ package enum SyncProgram {
         clock: configuration.clock),
       catalogue: catalogue, limits: limits,
       registration: configuration.registration,
-      trustsProxies: !configuration.trustedProxies.isEmpty, clock: configuration.clock,
+      trustsProxies: !configuration.trustedProxies.isEmpty,
+      actualAuthorities: configuration.actualAuthorities, clock: configuration.clock,
       protocols: protocols)
     api.host.transfers.start()
     // Stopped after the pool, because its last uploads still count.
@@ -93,7 +94,14 @@ package enum SyncProgram {
         connectionsPerAddressMax: configuration.connectionsPerAddressMax,
         descriptorCount: descriptorCount - most.countMax),
       trustedProxies: configuration.trustedProxies,
-      pages: WebPages(origins: configuration.origins), name: "sync", problem: Endpoints.problem)
+      pages: WebPages(
+        origins: configuration.origins,
+        elsewhere: .init(
+          authorities: configuration.actualAuthorities, origins: configuration.actualOrigins,
+          sent: "Content-Type, X-Actual-Encrypt-Meta, X-Actual-File-Id, X-Actual-Format, "
+            + "X-Actual-Group-Id, X-Actual-Name, X-Actual-Password, X-Actual-Token",
+          exposed: "Content-Disposition, X-Actual-Sync-Method, X-Request-Id")), name: "sync",
+      problem: Endpoints.problem)
     try Daemon(
       "coffer-sync",
       [server, Health.monitor(configuration.metrics.address, token: configuration.metrics.token)]

@@ -8,38 +8,67 @@ import HTTPMessages
 /// No response depends on a cookie, so none is allowed.
 package struct WebPages: Sendable {
   private let origins: Set<String>
+  private let elsewhere: Hosts?
+
+  /// Hosts of their own, with pages that may use every path there.
+  package struct Hosts: Sendable {
+    let authorities: Set<String>
+    let origins: Set<String>
+    let sent: String
+    let exposed: String
+
+    /// `sent` and `exposed` are the headers that clients send and read, besides those that pages always may.
+    package init(
+      authorities: Set<String>, origins: Set<String>, sent: String, exposed: String
+    ) {
+      self.authorities = authorities
+      self.origins = origins
+      self.sent = sent
+      self.exposed = exposed
+    }
+  }
 
   /// Origins as browsers write them, e.g. `https://app.example.com`. If there are none, no page may
   /// use the server.
-  package init(origins: Set<String>) { self.origins = origins }
+  package init(origins: Set<String>, elsewhere: Hosts? = nil) {
+    self.origins = origins
+    self.elsewhere = elsewhere
+  }
+
+  /// The pages that may use the request's host and path, and the headers; nil if none may.
+  private func rule(_ head: RequestHead) -> (origins: Set<String>, sent: String, exposed: String)? {
+    if let elsewhere, elsewhere.authorities.contains(head.authority) {
+      return elsewhere.origins.isEmpty
+        ? nil : (elsewhere.origins, elsewhere.sent, elsewhere.exposed)
+    }
+    guard !origins.isEmpty, head.target.hasPrefix("/v1/") else { return nil }
+    return (origins, Self.sent, Self.exposed)
+  }
 
   /// Makes the response, whatever it will be, readable for the page.
   func mark(_ head: RequestHead) {
-    guard concerns(head) else { return }
+    guard let (origins, _, exposed) = rule(head) else { return }
     // For caches, even if the response is the same for all.
     head.answerFields.set("Vary", "Origin")
     guard let origin = head.headers.text("origin"), origins.contains(origin) else { return }
     head.answerFields.set("Access-Control-Allow-Origin", origin)
-    head.answerFields.set("Access-Control-Expose-Headers", Self.exposed)
+    head.answerFields.set("Access-Control-Expose-Headers", exposed)
   }
 
   /// The response to a browser that asks on behalf of a page. It is the same for every path; the
   /// request that follows shows which paths exist. Nil for any other request.
   func permission(for head: RequestHead) throws(Problem) -> Response? {
-    guard concerns(head), head.method == "OPTIONS", let origin = head.headers.text("origin"),
+    guard let (origins, sent, _) = rule(head), head.method == "OPTIONS",
+      let origin = head.headers.text("origin"),
       head.headers.text("access-control-request-method") != nil
     else { return nil }
     guard origins.contains(origin) else { throw Self.unknownOrigin }
     return Response(
       status: 204,
       headers: [
-        ("Access-Control-Allow-Methods", Self.methods), ("Access-Control-Allow-Headers", Self.sent),
+        ("Access-Control-Allow-Methods", Self.methods), ("Access-Control-Allow-Headers", sent),
         ("Access-Control-Max-Age", Self.seconds),
       ], body: .bytes([]))
-  }
-
-  private func concerns(_ head: RequestHead) -> Bool {
-    !origins.isEmpty && head.target.hasPrefix("/v1/")
   }
 
   private static let methods = "DELETE, GET, HEAD, PATCH, POST, PUT"

@@ -46,8 +46,11 @@ final class TestServer: Sendable {
     options: DatabaseOptions = DatabaseOptions(),
     paid: [Plan] = [Plan(id: "premium", title: "Premium", byteCount: 30_000_000_000)],
     formerPlanDays: Int64 = Catalogue.formerPlanDaysUsual,
-    protocols: [any ProtocolRoom.Type] = [FileTrees.self, MessageLogs.self],
-    objects: (any ObjectStore)? = nil, streams streamLimits: StreamLimits? = nil,
+    protocols: [any ProtocolRoom.Type] = [
+      FileTrees.self, MessageLogs.self, ActualDoor.self,
+    ],
+    actualAuthorities: Set<String> = [], objects: (any ObjectStore)? = nil,
+    streams streamLimits: StreamLimits? = nil,
     uptime: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now,
     observe: (@Sendable (TestDevice.Signed, Answer) -> Void)? = nil
   ) throws {
@@ -74,7 +77,8 @@ final class TestServer: Sendable {
       authenticator: Authenticator(
         policy: SignaturePolicy(authorities: [Self.authority]), clock: reader),
       catalogue: catalogue, limits: limits, registration: registration,
-      trustsProxies: !trustedProxies.isEmpty, clock: reader, protocols: protocols, uptime: uptime)
+      trustsProxies: !trustedProxies.isEmpty, actualAuthorities: actualAuthorities, clock: reader,
+      protocols: protocols, uptime: uptime)
     let api = api
     // Tests send many requests, so no answer is delayed.
     var edge = ServerLimits()
