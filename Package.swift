@@ -218,7 +218,8 @@ let package = Package(
     module(
       "Logs",
       [
-        "Accounts", "Archive", "Base", "Configuration", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer", "JSON",
+        "Accounts", "Archive", "Base", "Configuration", "Crypto", "Endpoints", "HTTPMessages",
+        "HTTPServer", "JSON",
         "Objects", "Requests", "Storage", "Tiers",
       ]),
     module("KnownProtocols", ["Accounts", "Logs", "Sync"]),
