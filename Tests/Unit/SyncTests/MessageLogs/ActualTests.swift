@@ -206,6 +206,32 @@ import Tiers
     #expect(try MessageLogs.faults(of: ada.account, in: server.database) == [])
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a budget whose reset an operator takes back has its messages again`(engine: TestEngine)
+    throws
+  {
+    let server = try Self.server(engine)
+    let ada = try server.register()
+    let client = try ActualClient(server, of: ada)
+    let group = try client.create(Self.file)
+    let message = SentMessage(server.stamp())
+    #expect(try client.sync(Self.file, group: group, [message]).status == 200)
+    #expect(try client.post("/sync/reset-user-file", ["fileId": .string(Self.file)]).status == 200)
+    let fresh = try client.create(Self.file, [3])
+    let now = server.clock.now()
+    try server.database.write(for: ada.account) { [catalogue = server.catalogue] transaction in
+      let log = try transaction.first("SELECT log_id FROM sync.actual_files") { try $0.id(0) }
+      let found = try MessageLog.find(transaction, log ?? ada.account, for: ada.account)
+      if let kept = try LogRestore.find(transaction, of: found.id, now: now) {
+        try LogRestore.perform(transaction, found, kept, catalogue: catalogue, now: now)
+      }
+    }
+    #expect(try client.sync(Self.file, group: fresh).text == "file-has-reset")
+    #expect(
+      try client.sync(Self.file, group: group).body.starts(
+        with: ActualClient.envelopes([message])))
+  }
+
   @Test func `a key that clients encrypt with goes along with the budget`() throws {
     let server = try Self.server()
     let client = try ActualClient(server, of: server.register())
