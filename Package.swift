@@ -206,7 +206,7 @@ let package = Package(
       "Streams",
       [
         "Accounts", "Base", "Endpoints", "HTTPMessages", "HTTPServer", "JSON", "Requests",
-        "Storage",
+        "Storage", "Tiers",
       ]),
     module(
       "Sync",

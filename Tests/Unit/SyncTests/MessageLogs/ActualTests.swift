@@ -218,7 +218,7 @@ import Tiers
     #expect(try client.sync(Self.file, group: group, [message]).status == 200)
     #expect(try client.post("/sync/reset-user-file", ["fileId": .string(Self.file)]).status == 200)
     let fresh = try client.create(Self.file, [3])
-    let now = server.clock.now()
+    let now = server.clock.now
     try server.database.write(for: ada.account) { [catalogue = server.catalogue] transaction in
       let log = try transaction.first("SELECT log_id FROM sync.actual_files") { try $0.id(0) }
       let found = try MessageLog.find(transaction, log ?? ada.account, for: ada.account)
