@@ -11,7 +11,8 @@ package enum Credential: Hashable, Sendable {
 
   init(_ proof: Credentials.Proof) {
     switch proof {
-    case .session(let tokenHash): self = .session(tokenHash: tokenHash)
+    // An app's token opens no stream. If it did, no session would have its hash.
+    case .session(let tokenHash), .app(let tokenHash): self = .session(tokenHash: tokenHash)
     case .signed, .key: self = .key(proof.key)
     }
   }
