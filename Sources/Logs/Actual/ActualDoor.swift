@@ -72,6 +72,9 @@ package struct ActualDoor: ProtocolRoom {
         .map { "the budget \($0.file) of \(account) has no log" }
     }
   }
+
+  /// Budgets have no totals of their own.
+  package static func repairTotals(of account: Identifier, in database: Database) throws -> Int { 0 }
 }
 
 // MARK: - Routes
