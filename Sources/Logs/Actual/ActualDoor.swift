@@ -74,7 +74,9 @@ package struct ActualDoor: ProtocolRoom {
   }
 
   /// Budgets have no totals of their own.
-  package static func repairTotals(of account: Identifier, in database: Database) throws -> Int { 0 }
+  package static func repairTotals(of account: Identifier, in database: Database) throws -> Int {
+    0
+  }
 }
 
 // MARK: - Routes
