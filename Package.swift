@@ -230,7 +230,7 @@ let package = Package(
       [
         "Objects", "Requests",
         "Accounts", "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine", "Compression",
-        "Configuration", "Crypto", "HTTPClient", "HTTPMessages", "HTTPServer", "JSON",
+        "Configuration", "Crypto", "Endpoints", "HTTPClient", "HTTPMessages", "HTTPServer", "JSON",
         "KnownStores", "Ledger", "Orders", "ProviderAPI", "Repair", "Report", "Storage", "Stores",
         "Stripe", "Subscriptions", "Sync", "Tiers",
       ]),

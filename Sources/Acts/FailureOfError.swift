@@ -1,15 +1,14 @@
-import Accounts
 import Archive
 import Backup
 package import CommandLine
 import Configuration
 import Crypto
+import Endpoints
 import HTTPClient
 import HTTPMessages
 import Objects
 import Orders
 import Storage
-import Sync
 import Tiers
 
 extension CommandFailure {
@@ -41,8 +40,7 @@ extension CommandFailure {
         case .refused: CommandFailure(.refused, refusal.text)
         case .unconfigured: CommandFailure(.configuration, refusal.text)
         }
-      case let refusal as AccountRefusal: CommandFailure(.refused, refusal.problem.detail)
-      case let refusal as Refusal: CommandFailure(.refused, refusal.problem.detail)
+      case let refusal as any AnswerableError: CommandFailure(.refused, refusal.problem.detail)
       default: CommandFailure(.software, "an unexpected error: \(error)")
       }
   }

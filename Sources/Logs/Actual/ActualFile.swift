@@ -179,8 +179,8 @@ struct ActualFile: Sendable {
       """, .id(owner), .text(file), .text(key.id), .text(key.salt), .text(key.test))
   }
 
-  func delete(_ transaction: Transaction) throws {
-    try transaction.execute(
-      "DELETE FROM sync.actual_files WHERE owner_id = $1 AND file = $2", .id(owner), .text(file))
+  /// Forgets the budget that a deleted log was, if it was one.
+  static func forget(_ log: Identifier, _ transaction: Transaction) throws {
+    try transaction.execute("DELETE FROM sync.actual_files WHERE log_id = $1", .id(log))
   }
 }

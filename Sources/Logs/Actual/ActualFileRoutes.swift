@@ -80,7 +80,6 @@ extension ActualDoor {
         let file = try ActualFile.require(
           write.transaction, id, of: write.account, otherwise: .fileNotFound)
         _ = try write.delete(file.log, &owners)
-        try file.delete(write.transaction)
       },
     ]
   }

@@ -233,6 +233,12 @@ struct DevelopmentStoreTests {
         sleep 0.1
       done
       refund || echo "code $?"
+      # Google Play may tell of a refund before its other answers have it.
+      for i in $(seq 100); do
+        coffer entitlement explain ada --wide | grep -q 'given back' && break
+        curl -s $store/control/clock -d '{"advance_ms": 60000}' >/dev/null
+        sleep 0.1
+      done
       coffer entitlement explain ada --wide
       """)
     #expect(

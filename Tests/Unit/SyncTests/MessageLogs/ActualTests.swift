@@ -125,6 +125,18 @@ import Tiers
     _ = try client.create(Self.file)
   }
 
+  @Test func `a budget whose log a device deletes is gone, and its id is free`() throws {
+    let server = try Self.server(.sqlite)
+    let ada = try server.register()
+    let client = try ActualClient(server, of: ada)
+    _ = try client.create(Self.file)
+    let log = try #require(try ada.get("/v1/logs").json["logs"][0]["id"].string)
+    #expect(try ada.send(ada.sign("DELETE", "/v1/logs/\(log)")).status == 204)
+    #expect(try client.download(Self.file).text == "User or file not found")
+    _ = try client.create(Self.file)
+    #expect(try ada.get("/v1/logs").json["logs"].array?.count == 1)
+  }
+
   @Test(arguments: TestEngine.available)
   func `two clients exchange messages, and neither gets back what it just sent`(
     engine: TestEngine
