@@ -30,13 +30,12 @@ package struct AppPassword: Sendable {
     used = try row.optionalInstant(3)
   }
 
-  /// Creates a password of an account, whose row must be locked. Returns its id, and the only copy of it.
+  /// Creates a password of an account, whose row must be locked. Returns its id, and the only copy of it; nil if the
+  /// account has as many as it may.
   package static func create(
     _ transaction: Transaction, of account: Identifier, label: String, now: Instant
-  ) throws -> (id: String, password: Secret) {
-    guard try list(transaction, of: account).count < countMax else {
-      throw AccountRefusal.tooManyAppPasswords(max: countMax)
-    }
+  ) throws -> (id: String, password: Secret)? {
+    guard try list(transaction, of: account).count < countMax else { return nil }
     let text = AppPasswordText.random()
     try transaction.execute(
       """

@@ -110,8 +110,9 @@ struct CodedProblem: Hashable, CustomStringConvertible {
     let paths = homes.flatMap { home in
       Files.paths(under: "\(Files.repository)/\(home)").map { "\(home)/\($0)" }
     }
+    // Actual's clients know other problems, which have a golden of their own.
     for path in paths
-    where path.hasSuffix(".swift") {
+    where path.hasSuffix(".swift") && !path.contains("/Actual/") {
       let text = try #require(Files.text("\(Files.repository)/\(path)"))
       let made = text.matches(of: /\bProblem\(\s*([0-9]+),\s*"([a-z_]+)"/)
       for match in made {

@@ -39,7 +39,12 @@ extension Command {
             .refused,
             "the deletion of \(account.id) was requested; coffer deletion cancel keeps the account")
         }
-        let made = try AppPassword.create(transaction, of: account.id, label: label, now: now)
+        guard
+          let made = try AppPassword.create(transaction, of: account.id, label: label, now: now)
+        else {
+          throw CommandFailure(
+            .refused, "an account has at most \(AppPassword.countMax) app passwords; revoke one")
+        }
         let password = String(decoding: made.password.exposed, as: UTF8.self)
         return Act.Effect(
           subject: made.id, account: account.id, before: .object([]),

@@ -21,7 +21,8 @@ struct ActualClient {
     let made = try server.database.write(for: nil) { transaction in
       try AppPassword.create(transaction, of: account, label: "", now: now)
     }
-    let answer = try logIn(String(decoding: made.password.exposed, as: UTF8.self))
+    let password = made.map { String(decoding: $0.password.exposed, as: UTF8.self) } ?? ""
+    let answer = try logIn(password)
     guard answer.status == 200, let token = try answer.json["data"]["token"].string else {
       throw UnexpectedAnswer(answer)
     }
