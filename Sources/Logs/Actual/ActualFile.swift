@@ -150,13 +150,6 @@ struct ActualFile: Sendable {
       .integer(uploaded.format), .text(uploaded.meta?.text), .text(uploaded.meta?.key))
   }
 
-  /// Has the budget of a log, if it is one, follow the log to the epoch that an operator restored. Clients of the epoch
-  /// that ends there are told of a reset.
-  static func follow(_ log: Identifier, to epoch: Identifier, _ transaction: Transaction) throws {
-    try transaction.execute(
-      "UPDATE sync.actual_files SET group_id = $2 WHERE log_id = $1", .id(log), .id(epoch))
-  }
-
   func reset(_ transaction: Transaction) throws {
     try transaction.execute(
       "UPDATE sync.actual_files SET group_id = NULL WHERE owner_id = $1 AND file = $2", .id(owner),
@@ -177,10 +170,5 @@ struct ActualFile: Sendable {
       UPDATE sync.actual_files SET key_id = $3, key_salt = $4, key_test = $5
       WHERE owner_id = $1 AND file = $2
       """, .id(owner), .text(file), .text(key.id), .text(key.salt), .text(key.test))
-  }
-
-  /// Forgets the budget that a deleted log was, if it was one.
-  static func forget(_ log: Identifier, _ transaction: Transaction) throws {
-    try transaction.execute("DELETE FROM sync.actual_files WHERE log_id = $1", .id(log))
   }
 }

@@ -187,7 +187,7 @@ package struct LogWrite {
   func delete(_ id: Identifier, _ owners: inout LockedOwners) throws -> Outcome {
     let log = try MessageLog.find(transaction, id, for: account)
     try transaction.execute("DELETE FROM sync.logs WHERE id = $1", .id(id))
-    try ActualFile.forget(id, transaction)
+    try BudgetOfLog.forget(id, transaction)
     try LogPurge.release(transaction, log.epoch, now: now)
     try LogPurge.releaseKept(transaction, of: id, now: now)
     try owners.change(log.owner) { owner in

@@ -54,7 +54,7 @@ package enum LogRestore {
       "UPDATE sync.log_epochs SET kept = 0, purge_ms = NULL WHERE id = $1", .id(kept.epoch))
     try transaction.execute(
       "UPDATE sync.logs SET epoch_id = $2 WHERE id = $1", .id(log.id), .id(kept.epoch))
-    try ActualFile.follow(log.id, to: kept.epoch, transaction)
+    try BudgetOfLog.follow(log.id, to: kept.epoch, transaction)
     try LogPurge.keep(log, until: kept.end, transaction, catalogue: catalogue, now: now)
   }
 }
