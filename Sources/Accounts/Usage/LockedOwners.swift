@@ -74,9 +74,9 @@ package struct LockedOwners {
     return value
   }
 
-  /// Writes totals, sequences and the usage ledger.
-  package func save(_ transaction: Transaction, now: Instant) throws {
-    for owner in owners.values { try owner.save(transaction, now: now) }
+  /// Writes totals, sequences and the usage ledger, as far as they changed since they were locked or last saved.
+  package mutating func save(_ transaction: Transaction, now: Instant) throws {
+    for account in owners.keys { try owners[account]?.save(transaction, now: now) }
   }
 }
 
@@ -105,8 +105,9 @@ package struct LockedOwner {
   /// What the numbers were taken for. The subject is nil if the topic has none.
   private var changed: [News.Topic: Set<Identifier?>] = [:]
   private var entries: [UsageReason: Entry] = [:]
+  /// The value as it was last saved.
+  private var sequenceBefore: Int64
   /// The value when the row was locked.
-  private let sequenceBefore: Int64
   private let usageBefore: Int64
 
   private struct Entry {
@@ -194,7 +195,7 @@ package struct LockedOwner {
     historyDue = moment
   }
 
-  fileprivate func save(_ transaction: Transaction, now: Instant) throws {
+  fileprivate mutating func save(_ transaction: Transaction, now: Instant) throws {
     guard isChanged else { return }
     // A write that was admitted because versions make room for it has them deleted at once.
     let isPurging =
@@ -221,5 +222,7 @@ package struct LockedOwner {
       """,
       .id(account), .integer(sequence), .integer(usageByteCount), .integer(recordCount),
       .integer(historyByteCount), .instant(due), .integer(trashByteCount))
+    (isChanged, entries, changed) = (false, [:], [:])
+    (sequenceBefore, historyDue) = (sequence, due)
   }
 }

@@ -166,10 +166,8 @@ private struct ActualUploadOf: Upload {
       log = try MessageLog.find(transaction, id, for: account)
     }
     // No one says which messages it has. A device that reads all of them gets nothing wrong.
-    // The step before has saved what it charged, so this one begins with the saved totals.
-    var owners = try LockedOwners(transaction, [account])
     _ = try write.putSnapshot(
-      attempt.object, byteCount: asked.byteCount, covering: 0, of: log, &owners)
+      attempt.object, byteCount: asked.byteCount, covering: 0, of: log, &locked.owners)
     try ActualFile.save(
       asked.uploaded, of: account, log: log.id, group: log.epoch, transaction)
     return Done(account: account, group: log.epoch, byteCount: asked.byteCount)
