@@ -104,17 +104,14 @@ extension ActualDoor {
   private static func translating<Value>(
     _ start: () throws -> Step<Value>
   ) throws -> Step<Value> {
-    func translated(_ error: any Error) -> any Error {
-      ActualRefusal(error).map { $0 as any Error } ?? error
-    }
     let step: Step<Value>
     do { step = try start() } catch { throw translated(error) }
     return try step.then { (result: Result<Value, any Error>) throws -> Step<Value> in
-      do { return .ready(try result.get()) } catch {
-        throw ActualRefusal(error).map { $0 as any Error } ?? error
-      }
+      .ready(try result.mapError(translated).get())
     }
   }
+
+  private static func translated(_ error: any Error) -> any Error { ActualRefusal(error) ?? error }
 
   /// A request that gets the same answer whoever sends it.
   func fixed(_ path: String, _ response: Response) -> Route {
