@@ -52,6 +52,13 @@ package final class RawStream {
     }
   }
 
+  /// The blocks that are still to come, up to the stream's end or ten seconds of silence.
+  package var rest: [String] {
+    var blocks: [String] = []
+    while let block = nextBlock() { blocks.append(block) }
+    return blocks
+  }
+
   /// Waits until the events have told a kind; false if the stream ends first.
   package func hears(_ kind: String) -> Bool {
     while let data = next() {

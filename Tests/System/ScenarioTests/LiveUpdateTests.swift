@@ -60,8 +60,8 @@ import Testing
     let streams = try (0..<5).map { _ in try Self.connect(device, server) }
     #expect(server.stop() == .exited(0))
     for stream in streams {
-      #expect(stream.nextBlock()?.hasPrefix("retry: ") == true)
-      #expect(stream.nextBlock() == nil)
+      // On a slow machine signs of life come before.
+      #expect(stream.rest.last?.hasPrefix("retry: ") == true)
     }
   }
 
