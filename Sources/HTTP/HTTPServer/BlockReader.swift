@@ -2,13 +2,18 @@ import Base
 import CMicrohttpd
 import HTTPMessages
 
-/// The body of one response that is fetched block by block, with at most one block in memory.
+/// The body of one response that is fetched block by block, each while the one before is sent.
 ///
-/// Everything here runs on the worker of the connection, which is suspended while a block is fetched.
+/// Everything here runs on the worker of the connection, which is suspended while it waits for a block.
 final class BlockReader {
-  static let blockByteCount: Int64 = 1 << 19
+  private static let blockByteCount: Int64 = 1 << 19
   /// The size of libmicrohttpd's own buffer for this response.
   private static let bufferByteCount = 32 * 1024
+
+  /// The most bytes in memory at once for a range: two blocks.
+  static func heldByteCount(of range: Range<Int64>) -> Int {
+    Int(min(Int64(range.count), 2 * blockByteCount))
+  }
 
   private let source: any BlockSource
   private let range: Range<Int64>
@@ -16,7 +21,8 @@ final class BlockReader {
   private let peer: Peer
   private var block: [UInt8] = []
   private var blockStart: Int64
-  private var waiting: Waiting<[UInt8]>?
+  /// The block after this one.
+  private var next: Waiting<[UInt8]>?
 
   init(_ source: any BlockSource, _ range: Range<Int64>, to connection: Connection, _ peer: Peer) {
     self.source = source
@@ -46,11 +52,16 @@ final class BlockReader {
   private func read(from position: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int {
     let position = range.lowerBound + position
     if position < blockStart || position >= blockStart + Int64(block.count) {
-      guard let fetched = nextBlock(from: position) else { return 0 }
+      block = []
+      let waiting = next ?? fetch(from: position)
+      next = waiting
+      guard peer.wait(for: waiting) else { return -2 }
+      guard let fetched = waiting.outcome(orSuspend: connection) else { return 0 }
       peer.goOn()
-      waiting = nil
       guard case .success(let bytes) = fetched, !bytes.isEmpty else { return -2 }
       (block, blockStart) = (bytes, position)
+      let end = position + Int64(bytes.count)
+      next = end < range.upperBound ? fetch(from: end) : nil
     }
     let offset = Int(position - blockStart)
     let count = min(buffer.count, block.count - offset)
@@ -61,13 +72,8 @@ final class BlockReader {
     return count
   }
 
-  /// Nil, with the connection suspended, until the block is there.
-  private func nextBlock(from position: Int64) -> Result<[UInt8], any Error>? {
-    if let waiting { return waiting.outcome(orSuspend: connection) }
-    block = []
+  private func fetch(from position: Int64) -> Waiting<[UInt8]> {
     let waiting = Waiting<[UInt8]> { _ in }
-    guard peer.wait(for: waiting) else { return .failure(Peers.isStopping) }
-    self.waiting = waiting
     let end = min(position + Self.blockByteCount, range.upperBound)
     source.fetch(position..<end) { result in
       if case .failure(let error) = result {
@@ -75,6 +81,6 @@ final class BlockReader {
       }
       waiting.complete(result)
     }
-    return waiting.outcome(orSuspend: connection)
+    return waiting
   }
 }

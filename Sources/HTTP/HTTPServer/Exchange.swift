@@ -331,7 +331,7 @@ final class Exchange {
         return answer(connection, Self.tooMuchHeld)
       }
       if case .blocks(_, let range) = response.body,
-        !hold(Int(min(Int64(range.count), BlockReader.blockByteCount)))
+        !hold(BlockReader.heldByteCount(of: range))
       {
         return answer(connection, Self.tooMuchHeld)
       }
