@@ -14,42 +14,56 @@ package struct QueueWork: Sendable {
     self.clock = clock
   }
 
-  /// Works on the next account of a queue in one write. An account that fails waits, and the next
-  /// call skips it. Returns false if none is due.
+  /// Works on the next account of a queue. Returns false if none is due.
   package func takeNext(
     _ queue: FailingItems.Queue, _ next: @escaping @Sendable (Transaction) throws -> Identifier?,
     work: @escaping @Sendable (Transaction, Identifier) throws -> Void
   ) throws -> Bool {
-    let taken = Locked<Identifier?>(nil)
-    do {
-      return try database.write(for: nil) { transaction in
-        guard let account = try next(transaction) else { return false }
-        taken.withLock { $0 = account }
-        try work(transaction, account)
-        try FailingItems.settle(queue, [account], in: transaction)
-        return true
-      }
-    } catch  where !error.isOfDatabase {
-      guard let account = taken.withLock({ $0 }) else { throw error }
-      try fail(queue, account, of: account, error) { _, _ in }
-      return true
+    let taken = try slice(queue) { transaction in
+      try next(transaction).map { [$0] } ?? []
+    } named: { account in
+      (account, account)
+    } work: { transaction, accounts in
+      for account in accounts { try work(transaction, account) }
     }
+    return !taken.isEmpty
   }
 
-  /// Does one item of a failed slice in a write of its own. If it fails, it waits.
-  package func alone(
-    _ queue: FailingItems.Queue, _ item: Identifier, of account: Identifier?,
-    _ work: @escaping @Sendable (Transaction) throws -> Void,
-    postpone: @escaping @Sendable (Transaction, Instant) throws -> Void = { _, _ in }
-  ) throws {
+  /// Works on the items that `take` finds, none of which may be waiting. Returns them.
+  ///
+  /// `name` gives an item's id, and the account that it concerns. `postpone` is called for an item that has to wait,
+  /// with the moment when it is tried again.
+  @discardableResult
+  package func slice<Item: Sendable>(
+    _ queue: FailingItems.Queue,
+    taking take: @escaping @Sendable (Transaction) throws -> [Item],
+    named name: @escaping @Sendable (Item) -> (id: Identifier, account: Identifier?),
+    work: @escaping @Sendable (Transaction, [Item]) throws -> Void,
+    postpone: @escaping @Sendable (Transaction, Item, Instant) throws -> Void = { _, _, _ in }
+  ) throws -> [Item] {
+    let taken = Locked<[Item]>([])
     do {
       try database.write(for: nil) { transaction in
-        try work(transaction)
-        try FailingItems.settle(queue, [item], in: transaction)
+        let items = try take(transaction)
+        taken.withLock { $0 = items }
+        guard !items.isEmpty else { return }
+        try work(transaction, items)
+        try FailingItems.settle(queue, items.map { name($0).id }, in: transaction)
       }
     } catch  where !error.isOfDatabase {
-      try fail(queue, item, of: account, error, postpone)
+      let items = taken.withLock { $0 }
+      switch items.count {
+      case 0: throw error
+      case 1:
+        let (id, account) = name(items[0])
+        try fail(queue, id, of: account, error) { try postpone($0, items[0], $1) }
+      default:
+        for item in items {
+          try slice(queue, taking: { _ in [item] }, named: name, work: work, postpone: postpone)
+        }
+      }
     }
+    return taken.withLock { $0 }
   }
 
   /// Lets an item wait. `postpone` gets the moment when it is tried again.

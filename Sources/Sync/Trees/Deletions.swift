@@ -72,12 +72,12 @@ enum Deletions {
       "UPDATE sync.files SET content_bytes = 0, object_id = NULL WHERE id = $1", .id(record.id))
   }
 
-  /// Marks one slice of the children of one owner's folders. Returns false if no folder waits.
+  /// Marks one slice of the children of one owner's folders.
   static func sweep(
     _ transaction: Transaction, _ jobs: [DeletionJob], metadataFeeByteCount fee: Int64,
     now: Instant, count: Int = sliceCountMax
-  ) throws -> Bool {
-    guard let owner = jobs.first?.owner else { return false }
+  ) throws {
+    guard let owner = jobs.first?.owner else { return }
     let visibility = Visibility(transaction, now: now)
     var owners = try LockedOwners(
       transaction, try concerned(jobs, owner, visibility, count: count))
@@ -96,8 +96,6 @@ enum Deletions {
       }
     }
     try owners.save(transaction, now: now)
-    try FailingItems.settle(.deletions, jobs.map(\.folder), in: transaction)
-    return true
   }
 
   /// The accounts whose rows change when the slice is marked. If there are too many, the rest of

@@ -207,18 +207,12 @@ package final class Sweeper: Sendable {
         """, .instant(now), .integer(Self.sliceCountMax), value
       ) { row in (object: try row.id(0), owner: try row.id(1)) }
     }
-    guard !taken.isEmpty else { return [] }
-    do {
-      try database.write(for: nil) { transaction in
-        for upload in taken { try Reservations.release(transaction, upload.object) }
-        try FailingItems.settle(.reservations, taken.map(\.object), in: transaction)
-      }
-    } catch  where !error.isOfDatabase {
-      for upload in taken {
-        try queues.alone(.reservations, upload.object, of: upload.owner) { transaction in
-          try Reservations.release(transaction, upload.object)
-        }
-      }
+    try queues.slice(.reservations) { _ in
+      taken
+    } named: { upload in
+      (upload.object, upload.owner)
+    } work: { transaction, uploads in
+      for upload in uploads { try Reservations.release(transaction, upload.object) }
     }
     return taken.map(\.object)
   }
@@ -285,18 +279,14 @@ package final class Sweeper: Sendable {
         }
       }
       let gone = deleted
-      do {
-        try database.write(for: nil) { transaction in
-          try Self.forget(gone.map(\.object), transaction)
-        }
-      } catch  where !error.isOfDatabase {
-        for one in gone {
-          try queues.alone(.garbage, one.object, of: one.owner) { transaction in
-            try Self.forget([one.object], transaction)
-          } postpone: { transaction, again in
-            try Self.postpone(one.object, until: again - age, transaction)
-          }
-        }
+      try queues.slice(.garbage) { _ in
+        gone
+      } named: { one in
+        (one.object, one.owner)
+      } work: { transaction, slice in
+        try Self.forget(slice.map(\.object), transaction)
+      } postpone: { transaction, one, again in
+        try Self.postpone(one.object, until: again - age, transaction)
       }
     }
   }
@@ -319,7 +309,6 @@ package final class Sweeper: Sendable {
     for (owner, byteCount) in freed.sorted(by: { $0.key < $1.key }) {
       try Garbage.keep(transaction, -byteCount, of: owner)
     }
-    try FailingItems.settle(.garbage, objects, in: transaction)
   }
 }
 

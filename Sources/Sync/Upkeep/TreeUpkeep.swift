@@ -30,25 +30,16 @@ package struct TreeUpkeep: Sendable {
   /// Marks one slice of at most `count` files below deleted folders. Returns false if nothing waits.
   package func markDeleted(count: Int = Deletions.sliceCountMax) throws -> Bool {
     let (now, fee) = (queues.clock.now(), catalogue.metadataFeeByteCount)
-    let taken = Locked<[DeletionJob]>([])
-    do {
-      return try queues.database.write(for: nil) { transaction in
-        let jobs = try DeletionJob.longestWaiting(transaction, now: now)
-        taken.withLock { $0 = jobs }
-        return try Deletions.sweep(
-          transaction, jobs, metadataFeeByteCount: fee, now: now, count: count)
-      }
-    } catch  where !error.isOfDatabase {
-      for job in taken.withLock({ $0 }) {
-        try queues.alone(.deletions, job.folder, of: job.owner) { transaction in
-          _ = try Deletions.sweep(
-            transaction, [job], metadataFeeByteCount: fee, now: now, count: count)
-        } postpone: { transaction, due in
-          try job.postpone(transaction, until: due)
-        }
-      }
-      return true
+    let jobs = try queues.slice(.deletions) { transaction in
+      try DeletionJob.longestWaiting(transaction, now: now)
+    } named: { job in
+      (job.folder, job.owner)
+    } work: { transaction, jobs in
+      try Deletions.sweep(transaction, jobs, metadataFeeByteCount: fee, now: now, count: count)
+    } postpone: { transaction, job, due in
+      try job.postpone(transaction, until: due)
     }
+    return !jobs.isEmpty
   }
 
   private func dropVersions() throws -> Bool {
@@ -62,20 +53,14 @@ package struct TreeUpkeep: Sendable {
 
   private func workOnTrash() throws -> Bool {
     let (now, fee) = (queues.clock.now(), catalogue.metadataFeeByteCount)
-    let taken = Locked<Trash?>(nil)
-    do {
-      return try queues.database.write(for: nil) { transaction in
-        guard let job = try TrashJob.next(transaction, now: now) else { return false }
-        taken.withLock { $0 = job.entry }
-        try job.work(transaction, fee: fee, now: now)
-        try FailingItems.settle(.trash, [job.entry.root], in: transaction)
-        return true
-      }
-    } catch  where !error.isOfDatabase {
-      guard let entry = taken.withLock({ $0 }) else { throw error }
-      try queues.fail(.trash, entry.root, of: entry.owner, error)
-      return true
+    let jobs = try queues.slice(.trash) { transaction in
+      try TrashJob.next(transaction, now: now).map { [$0] } ?? []
+    } named: { job in
+      (job.entry.root, job.entry.owner)
+    } work: { transaction, jobs in
+      for job in jobs { try job.work(transaction, fee: fee, now: now) }
     }
+    return !jobs.isEmpty
   }
 
   /// Counts one folder. Returns false if none is due.
@@ -101,22 +86,14 @@ package struct TreeUpkeep: Sendable {
 
   private func pruneFiles() throws -> Bool {
     let (now, horizon) = (queues.clock.now(), horizon)
-    let taken = Locked<[Identifier]>([])
-    do {
-      try queues.database.write(for: nil) { transaction in
-        let due = try Pruning.dueFiles(transaction, before: horizon, now: now)
-        taken.withLock { $0 = due }
-        try Pruning.files(transaction, due, before: horizon)
-        try FailingItems.settle(.pruning, due, in: transaction)
-      }
-    } catch  where !error.isOfDatabase {
-      for file in taken.withLock({ $0 }) {
-        try queues.alone(.pruning, file, of: nil) { transaction in
-          try Pruning.files(transaction, [file], before: horizon)
-        }
-      }
+    let files = try queues.slice(.pruning) { transaction in
+      try Pruning.dueFiles(transaction, before: horizon, now: now)
+    } named: { file in
+      (file, nil)
+    } work: { transaction, files in
+      try Pruning.files(transaction, files, before: horizon)
     }
-    return taken.withLock { $0.count } == Sweeper.sliceCountMax
+    return files.count == Sweeper.sliceCountMax
   }
 
   private func pruneDepartures() throws -> Bool {
