@@ -5,6 +5,10 @@ import Glibc
 struct BacklogRun {
   /// How long the clients write before the deliveries come, for comparison.
   private static let calmSeconds: Int64 = 5
+  /// Stores send again what is not answered within some seconds.
+  private static let answerMillisecondsMax = 2000
+  /// How many times longer the slowest 100th of the clients' writes may take meanwhile.
+  private static let syncGrowthMax = 10.0
   private static let patience = Instant.Span.minutes(15)
   private static let pollMicroseconds: UInt32 = 200_000
 
@@ -69,9 +73,14 @@ struct BacklogRun {
         "backlog_deliveries", Double(sent.taken) / max(0.001, taken.seconds(since: begin)),
         "deliveries taken in"),
       Self.seconds("backlog_right", end.seconds(since: begin), "until every schedule was right"),
-      Self.milliseconds("webhooks_p99", webhooks, "for 99 % of the webhooks' answers"),
+      .cost(
+        "webhooks_p99_milliseconds", webhooks.microseconds(share: 0.99) / 1000, "ms",
+        "for 99 % of the webhooks' answers", limit: Self.answerMillisecondsMax),
       Self.milliseconds("sync_p99_before", calm, "for 99 % of the sync writes before"),
       Self.milliseconds("sync_p99", busy, "for 99 % of the sync writes meanwhile"),
+      .growth(
+        "sync_p99_growth", busy.microseconds(share: 0.99) / max(1, calm.microseconds(share: 0.99)),
+        "of that before", limit: Self.syncGrowthMax),
       Self.memory("billing", servers.billing, "coffer-billing"),
       Self.memory("sync", servers.sync, "coffer-sync"),
     ]
