@@ -1,7 +1,7 @@
 package import Answers
 package import CommandLine
 import Compression
-package import Configuration
+import Configuration
 package import Crypto
 import KnownStores
 import Ledger
@@ -34,14 +34,6 @@ package enum EventLookup {
         "\(stores.joined(separator: " and ")) have a delivery \(name): choose one with --store")
     }
     return found
-  }
-
-  package static func sealing(
-    _ configuration: DatabaseConfiguration
-  ) throws(CommandFailure) -> SealingKeys {
-    if let sealing = configuration.sealingKeys { return sealing }
-    throw CommandFailure(
-      .usage, "stored deliveries are encrypted, and COFFER_SEALING_KEYS is not set")
   }
 
   /// The messages as they came, by the numbers of their deliveries.

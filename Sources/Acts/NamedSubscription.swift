@@ -100,8 +100,7 @@ extension NamedPurchase {
   ) throws -> [UInt8]? {
     guard let secret else { return nil }
     guard let sealing else {
-      throw CommandFailure(
-        .usage, "tokens are stored encrypted, and COFFER_SEALING_KEYS is not set")
+      throw CommandFailure.noSealingKeys
     }
     let newest = try KeptDelivery.sealed(by: sealing, reading: database)
     guard let index = newest.map(\.keyIndex) ?? 0 else {

@@ -44,7 +44,7 @@ package struct AccountArrival: Sendable {
         .configuration, "COFFER_OBJECTS is not set: large contents are stored there")
     }
     try arriving.requirePast(at: now)
-    if !arriving.secrets.isEmpty { _ = try sealing() }
+    if !arriving.secrets.isEmpty { _ = try configuration.neededSealingKeys() }
     for delivery in arriving.deliveries { _ = try prepared(delivery) }
   }
 
@@ -89,10 +89,8 @@ package struct AccountArrival: Sendable {
       try database.write(for: nil) { try ledger.takeIn(known, in: $0) }
     }
     let payloads = try arriving.secrets.map { key, secret in
-      (
-        key,
-        try sealing().seal(secret.exposed, context: PreparedDelivery.payloadContext(key))
-      )
+      let sealing = try configuration.neededSealingKeys()
+      return (key, sealing.seal(secret.exposed, context: PreparedDelivery.payloadContext(key)))
     }
     return try database.write(for: nil) { transaction in
       for (key, payload) in payloads {
@@ -110,14 +108,6 @@ package struct AccountArrival: Sendable {
     }
   }
 
-  private func sealing() throws -> SealingKeys {
-    guard let keys = configuration.sealingKeys else {
-      throw CommandFailure(
-        .configuration, "COFFER_SEALING_KEYS is not set, and deliveries are stored encrypted")
-    }
-    return keys
-  }
-
   /// Decodes the delivery with today's decoder, and seals it with this Coffer's key.
   private func prepared(_ archived: ArchivedDelivery) throws -> PreparedDelivery {
     guard let store = StoreList.known[archived.provider],
@@ -130,7 +120,7 @@ package struct AccountArrival: Sendable {
         isForeign: archived.isForeign, body: message.body))
     return PreparedDelivery(
       decoded, of: store, received: archived.received, head: message.head, body: message.body,
-      sealing: try sealing(), search: configuration.searchKey)
+      sealing: try configuration.neededSealingKeys(), search: configuration.searchKey)
   }
 
   // MARK: the tree

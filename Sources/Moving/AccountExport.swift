@@ -148,10 +148,7 @@ package struct AccountExport {
     var deliveries: [ArchivedDelivery] = []
     var secrets: [JSONValue.Member] = []
     if !belongings.subscriptions.isEmpty {
-      guard let sealing = configuration.sealingKeys else {
-        throw CommandFailure(
-          .configuration, "COFFER_SEALING_KEYS is not set, and deliveries are stored encrypted")
-      }
+      let sealing = try configuration.neededSealingKeys()
       for (index, delivery) in belongings.deliveries.enumerated() {
         let file = ArchiveWriter.numbered(AccountArchive.deliveries, index + 1)
           .replacing(".json", with: ".message")

@@ -57,7 +57,7 @@ struct StripeCheckTests {
     let token = "kdmnpq" + String(repeating: "x", count: 80) + ".AO-J1Oz"
     let google = ["COFFER_GOOGLE_PACKAGE": "com.example.coffer"]
     let unsealed = try coffer("subscription", "read", token, settings: google)
-    #expect(unsealed.code == 64)
+    #expect(unsealed.code == 78)
     #expect(!unsealed.errors.contains(token))
     let sealed = google.merging([
       "COFFER_SEALING_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="

@@ -184,7 +184,7 @@ struct UnsealTests {
     bare["COFFER_SEALING_KEYS"] = nil
     let finished = try Finished(
       ["event", "show", "evt_new"] + Self.reason, environment: bare)
-    #expect(finished.code == 64)
+    #expect(finished.code == 78)
     #expect(finished.errors.contains("COFFER_SEALING_KEYS is not set"))
   }
 }

@@ -24,9 +24,7 @@ extension Command {
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {
         database, configuration in
-        guard let sealing = configuration.sealingKeys else {
-          throw CommandFailure(.usage, "COFFER_SEALING_KEYS is not set")
-        }
+        let sealing = try configuration.neededSealingKeys()
         let act = try Act(invocation, on: database)
         let now = configuration.clock.now()
         if let obstacle = try database.read({

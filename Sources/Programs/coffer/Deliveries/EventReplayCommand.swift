@@ -170,7 +170,7 @@ extension Command {
   ) throws -> Redecoder {
     let configuration = try DatabaseConfiguration(invocation.settings)
     return Redecoder(
-      ledger, database, sealing: try EventLookup.sealing(configuration),
+      ledger, database, sealing: try configuration.neededSealingKeys(),
       search: configuration.searchKey)
   }
 }

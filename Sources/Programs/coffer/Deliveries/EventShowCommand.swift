@@ -57,7 +57,7 @@ extension Command {
         var messages: [Int64: [UInt8]] = [:]
         if let reason = invocation[Act.remark], invocation[unseal] {
           messages = try EventLookup.unsealed(
-            shown.map(\.delivery), named: name, EventLookup.sealing(configuration), database)
+            shown.map(\.delivery), named: name, configuration.neededSealingKeys(), database)
           try noteUnsealing(of: shown, because: reason, invocation, database, at: now)
         }
         let opened = messages
