@@ -49,7 +49,11 @@ final class Worker: @unchecked Sendable {
     var isStopped = false
     while !isStopped {
       let arrivals: [Intake.Arrival]
-      unsafe intake.wait(or: coffer_mhd_descriptor(daemon), for: coffer_mhd_timeout(daemon))
+      let milliseconds = unsafe coffer_mhd_timeout(daemon)
+      // Each run sends at most 128 KiB of a large response, and then has more to do at once.
+      if milliseconds != 0 {
+        unsafe intake.wait(or: coffer_mhd_descriptor(daemon), for: milliseconds)
+      }
       (arrivals, isStopped) = intake.take()
       for arrival in arrivals { admit(arrival) }
       unsafe MHD_run(daemon)
