@@ -18,7 +18,7 @@ struct Machine {
       let version = try workspace.output("pkg-config", "--modversion", library)
       facts.append((library, version.filter { !$0.isWhitespace }))
     }
-    if options.subject == .webhooks || options.subject == .sync {
+    if [.webhooks, .sync, .streams].contains(options.subject) {
       facts += [
         (
           "load", "\(options.connectionCount) connections, \(options.threadCount) generator threads"

@@ -26,7 +26,8 @@ extension Report {
   private var machine: String {
     let told = [
       "machine", "kernel", "load before", "load", "time", "compared with", "subscriptions",
-      "deliveries", "checked", "refused and sent again", "accounts", "size after", "seed",
+      "deliveries", "checked", "refused and sent again", "accounts", "streams", "size after",
+      "seed",
     ]
     return facts.filter { told.contains($0.name) }.map { fact in
       fact.name == "machine" ? fact.value : "\(fact.name) \(fact.value)"

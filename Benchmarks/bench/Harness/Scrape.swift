@@ -19,6 +19,9 @@ struct Scrape {
     self.values = values
   }
 
+  /// The value of a metric without labels; nil if there is no such metric.
+  func value(of name: String) -> Double? { values[name] }
+
   /// The number of values up to each bound of a histogram, ascending; the last bound is infinite.
   func buckets(of name: String) -> [(bound: Double, count: Double)] {
     values.compactMap { key, count in

@@ -29,6 +29,7 @@ enum Bench {
       case .reconcile: try ReconcileBench(options, workspace).report()
       case .kept: try KeptBench(options: options, workspace: workspace).report()
       case .sync: try SyncBench(options, workspace).report()
+      case .streams: try StreamBench(options, workspace).report()
       case .content: try ContentBench(options, workspace).report()
       case .fold: try FoldBench(options: options, workspace: workspace).report()
       case .tree: try TreeBench(options: options, workspace: workspace).report()

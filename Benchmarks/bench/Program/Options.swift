@@ -3,7 +3,7 @@ import Glibc
 /// The options of the command line.
 struct Options: Sendable {
   enum Subject: String, CaseIterable {
-    case webhooks, backlog, reconcile, kept, sync, content, fold, tree, worst, questions
+    case webhooks, backlog, reconcile, kept, sync, streams, content, fold, tree, worst, questions
   }
 
   enum Form { case text, json, markdown }
@@ -21,6 +21,8 @@ struct Options: Sendable {
   var requestCount = 150_000
   var accountCount = 64
   var documentCount = 32
+  /// streams: the larger of the two numbers of open streams.
+  var streamCount = 18_000
   /// Subscriptions in the larger of the two ledgers to which an event is added.
   var storedCount = 100_000
   /// Files in the larger of the two trees, and rounds of ten changes to both.
@@ -56,7 +58,7 @@ struct Options: Sendable {
   static let usage = """
     ops/bench: measures this build's programs over loopback, durable, with everything verified
 
-    usage: ops/bench webhooks|backlog|reconcile|kept|sync|content|fold|tree|worst|questions [options]
+    usage: ops/bench SUBJECT [options]
 
       webhooks  signed deliveries of each store a second, against bare libmicrohttpd, OpenSSL's
                 P-256 and FastAPI services, what the disk alone allows and another build; where
@@ -67,6 +69,8 @@ struct Options: Sendable {
                 and when nothing is wrong: calls for each subscription, time, memory
       kept      what compressing and sealing a delivery takes, and what is left of it
       sync      signed 4 kB content writes a second, against OpenSSL's Ed25519 on one core
+      streams   live streams: memory of an idle one, time from a commit to the event beside 64
+                writers, and what the streams cost these, on each engine
       content   downloads and uploads of 4 kB to 100 MB beside nginx, their memory, a resumed
                 upload, and an S3 service beside rclone
       fold      coverage of ten years in memory; recording one more event among many others
@@ -89,14 +93,17 @@ struct Options: Sendable {
       --subscriptions N  backlog: how many there are (1000000); reconcile (50000)
       --days N         backlog: of deliveries that come at once; reconcile: that never come (3)
       --clients N      backlog: how many sync meanwhile, a write a second each (200)
-      --accounts N     sync: how many accounts write (64); questions: how many there are (1000000)
-      --documents N    sync: documents of each account (32)
+      --accounts N     sync, streams: how many accounts write (64); questions: how many there
+                       are (1000000)
+      --documents N    sync, streams: documents of each account that writes (32)
+      --streams N      streams: the larger number of them (18000)
       --stored N       fold: subscriptions in the larger ledger (100000)
       --files N        tree: files of the larger account (1000000)
       --rounds N       tree: rounds of ten changes in both accounts (100)
       --batches N      tree: batches of 500 new records (160)
-      --engine NAME    tree, worst: sqlite or postgres alone
-      --postgres URL   tree, worst: an empty database; ops/bench starts a cluster of its own
+      --engine NAME    streams, tree, worst: sqlite or postgres alone
+      --postgres URL   streams, tree, worst: an empty database; ops/bench starts a cluster of
+                       its own
       --bucket URL     content: s3://<bucket>?region=…&endpoint=…; ops/bench starts a service
       --rclone FILE    content: the program rclone (rclone in PATH)
       --samples DIR    kept: also writes what the stores' dictionaries are trained on
@@ -116,14 +123,16 @@ struct Options: Sendable {
     var rest = arguments[...]
     guard let name = rest.popFirst(), let subject = Subject(rawValue: name) else {
       throw .usage(
-        "say what to measure: webhooks, backlog, reconcile, kept, sync, content, fold, tree, worst "
-          + "or questions (--help tells more)"
+        "say what to measure: webhooks, backlog, reconcile, kept, sync, streams, content, fold, "
+          + "tree, worst or questions (--help tells more)"
       )
     }
     self.subject = subject
     switch subject {
     case .reconcile: (subscriptionCount, stores) = (50_000, [.stripe, .google])
     case .questions: accountCount = 1_000_000
+    // For one of several loads: signatures hold for five minutes.
+    case .streams: requestCount = 60_000
     case .webhooks, .backlog, .kept, .sync, .content, .fold, .tree, .worst: break
     }
     while let flag = rest.popFirst() {
@@ -159,6 +168,7 @@ struct Options: Sendable {
     case "--requests": requestCount = try number(100...2_000_000)
     case "--accounts":
       accountCount = try number(subject == .questions ? 3000...10_000_000 : 1...10_000)
+    case "--streams": streamCount = try number(2000...1_000_000)
     case "--documents": documentCount = try number(1...10_000)
     case "--stored": storedCount = try number(1000...1_000_000)
     case "--files": fileCount = try number(2000...5_000_000)

@@ -87,6 +87,17 @@ struct SyncClients {
     return requests
   }
 
+  /// The same request of each of these accounts, in their order.
+  func requests(
+    _ method: String, _ target: String, of accounts: Range<Int>, now: Instant
+  ) -> Requests {
+    var requests = Requests()
+    for client in clients[accounts] {
+      Self.append(&requests, client, method, target, [], now, fields: [])
+    }
+    return requests
+  }
+
   /// The first document of an account.
   func document(of account: Int) -> Identifier { clients[account].documents[0] }
 

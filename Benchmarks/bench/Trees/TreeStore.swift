@@ -24,7 +24,7 @@ final class TreeStore {
 
   init(
     _ engine: Engine, _ options: Options, _ workspace: Workspace, limits: Limits = .none,
-    behind proxy: String? = nil
+    behind proxy: String? = nil, settings more: [String: String] = [:]
   ) throws(BenchError) {
     self.engine = engine
     self.workspace = workspace
@@ -50,6 +50,7 @@ final class TreeStore {
       settings["COFFER_REQUESTS_PER_SECOND"] = "1000000"
     }
     settings["COFFER_TRUSTED_PROXIES"] = proxy
+    settings.merge(more) { $1 }
     self.settings = settings
     metricsPort = try ServerProcess.freePort()
     server = try Self.start(engine, settings, workspace, metricsPort)
@@ -120,6 +121,20 @@ final class TreeStore {
       environment: settings, scratch: workspace.file("recount"))
     guard text.contains("\"wrong\":0,") else {
       throw .server("usage and recount differ: \(text)")
+    }
+  }
+
+  /// The accounts by their roots.
+  func accountsByRoot() throws(BenchError) -> [Identifier: Identifier] {
+    do {
+      let rows = try observer.read { reader in
+        try reader.rows("SELECT root_id, id FROM sync.accounts") { row in
+          (try row.id(0), try row.id(1))
+        }
+      }
+      return Dictionary(rows) { $1 }
+    } catch {
+      throw .command("reading the accounts: \(error)")
     }
   }
 
