@@ -52,6 +52,27 @@ import Testing
     for server in [servers[1], again] { #expect(server.stop() == .exited(0)) }
   }
 
+  @Test(.enabled(if: TestEngine.available.contains(.postgres), "there is no PostgreSQL"))
+  func `streams outlive a restart of PostgreSQL, and what comes after it is told`() throws {
+    let cluster = try OwnCluster()
+    let installation = try Installation(
+      with: .nothing, settings: ["COFFER_DATABASE": cluster.url])
+    let servers = [try installation.start(.sync), try installation.start(.sync)]
+    let here = try installation.device(of: servers[0])
+    let there = installation.device(of: servers[1], key: here.key, root: here.root)
+    let streams = [try Self.connect(here, servers[0]), try Self.connect(there, servers[1])]
+    try cluster.restart()
+    for server in servers { try server.waitUntilReady() }
+    // Other connections of the program may still be those that have ended.
+    let end = MonotonicTime.now() + .seconds(30)
+    while try here.batch(files: [here.creation("folder")]).status != 200 {
+      try #require(MonotonicTime.now() < end)
+    }
+    // By news if the instance listens again, otherwise by its first look.
+    for stream in streams { #expect(stream.hears("tree")) }
+    for server in servers { #expect(server.stop() == .exited(0), "\(server.lastWords)") }
+  }
+
   @Test(arguments: TestEngine.available)
   func `a stop ends streams at once, with a pause for their clients`(engine: TestEngine) throws {
     let installation = try Installation(engine)
