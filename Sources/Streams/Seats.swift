@@ -41,6 +41,17 @@ package final class Seats: Sendable {
   package func take(for account: Identifier, from address: String) throws(StreamRefusal) -> Seat {
     let isCounted = trustsProxies || !ClientNetwork.isLocal(address)
     let network = isCounted ? ClientNetwork.of(address) : nil
+    do throws(StreamRefusal) {
+      try take(for: account, in: network)
+    } catch {
+      StreamMetrics.refuse(error)
+      throw error
+    }
+    StreamMetrics.open.add(1)
+    return Seat(account, network, self)
+  }
+
+  private func take(for account: Identifier, in network: String?) throws(StreamRefusal) {
     let limits = limits
     try state.withLock { state throws(StreamRefusal) in
       guard state.count < limits.countMax else { throw .full }
@@ -56,8 +67,6 @@ package final class Seats: Sendable {
       state.accounts[account, default: 0] += 1
       state.count += 1
     }
-    StreamMetrics.open.add(1)
-    return Seat(account, network, self)
   }
 
   private func free(_ seat: Seat) {

@@ -18,10 +18,22 @@ enum StreamMetrics {
       )
     })
 
+  private static let refused: [StreamRefusal.Limit: Metrics.Counter] = Dictionary(
+    uniqueKeysWithValues: StreamRefusal.Limit.allCases.map { limit in
+      (
+        limit,
+        Metrics.shared.counter(
+          "coffer_streams_refused_total", "Live streams that were refused, by the limit reached.",
+          label: ("limit", limit.rawValue))
+      )
+    })
+
   /// Exposes every instrument from the start, with the value 0.
-  static func register() { _ = (open, events, missed, ended) }
+  static func register() { _ = (open, events, missed, ended, refused) }
 
   static func end(_ reason: StreamEnd) { ended[reason]?.add() }
+
+  static func refuse(_ refusal: StreamRefusal) { refused[refusal.limit]?.add() }
 }
 
 /// Why a stream ended.

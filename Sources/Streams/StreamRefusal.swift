@@ -7,6 +7,17 @@ package enum StreamRefusal: AnswerableError, Equatable {
   case tooManyOfAddress(max: Int)
   case full
 
+  /// Whose limit was reached.
+  enum Limit: String, CaseIterable, Sendable { case account, address, instance }
+
+  var limit: Limit {
+    switch self {
+    case .tooManyOfAccount: .account
+    case .tooManyOfAddress: .address
+    case .full: .instance
+    }
+  }
+
   package var problem: Problem {
     switch self {
     case .tooManyOfAccount(let max):
