@@ -1,23 +1,27 @@
 #!/usr/bin/env python3
 """Checks Coffer through a proxy, as clients use it, for ops/proxy/try.
 
-usage: checks.py HOST:PORT BILLING-HOST:PORT CA DIRECTORY
+usage: checks.py HOST:PORT BILLING-HOST:PORT CA DIRECTORY METRICS-PORT
 
 DIRECTORY contains ada.key, the key of an existing account. COFFER_CONFIG and PATH are set for `coffer`.
+METRICS-PORT is coffer-sync's own, on this machine.
 `coffer request` signs a request and sends it to a server of this script; curl sends it on over HTTP/2.
 """
 
 import http.server
 import json
 import os
+import queue
 import re
 import socket
 import ssl
 import subprocess
 import sys
 import threading
+import time
+import urllib.request
 
-AUTHORITY, BILLING, CA, DIRECTORY = sys.argv[1:]
+AUTHORITY, BILLING, CA, DIRECTORY, METRICS = sys.argv[1:]
 HOST, PORT = AUTHORITY.split(":")
 KEY = f"{DIRECTORY}/ada.key"
 failures = 0
@@ -104,7 +108,8 @@ def check_requests():
         check(f"{target} reaches Coffer as it was signed", not refused, text)
 
 
-def check_content():
+def create():
+    """Creates a document in Ada's root, without the proxy; returns its id and the finished command."""
     file, root = ident(), json.loads(account())["root"]
     batch = f"{DIRECTORY}/batch.json"
     with open(batch, "w") as out:
@@ -116,6 +121,11 @@ def check_content():
         ["coffer", "request", "POST", "/v1/files", "--key-file", KEY, "--sign-changes", "--body", batch],
         capture_output=True, text=True,
     )
+    return file, done
+
+
+def check_content():
+    file, done = create()
     check("a document is created", done.returncode == 0, done.stdout + done.stderr)
     content = f"{DIRECTORY}/content.bin"
     with open(content, "wb") as out:
@@ -195,6 +205,67 @@ def check_streaming():
           answer.startswith(b"HTTP/1.1 401"), (sent, answer[:300]))
 
 
+class Listener:
+    """A client of Ada's live stream, through the proxy."""
+
+    def __init__(self, version):
+        target = "/v1/updates/stream"
+        command = ["curl", "--silent", "--no-buffer", f"--http{version}", "--cacert", CA]
+        for header in signed("GET", target):
+            command += ["--header", header]
+        self.version, self.lines = version, queue.Queue()
+        self.curl = subprocess.Popen(command + [f"https://{AUTHORITY}{target}"], stdout=subprocess.PIPE)
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.curl.stdout:
+            self.lines.put(line.decode(errors="replace").rstrip())
+        self.lines.put(None)
+
+    def hears(self, wanted, seconds):
+        """Waits for a line; false if the stream ends before, or the time is over."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            try:
+                line = self.lines.get(timeout=left)
+            except queue.Empty:
+                return False
+            if line is None or line == wanted:
+                return line == wanted
+        return False
+
+
+def open_streams():
+    """The number of streams that coffer-sync has open."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{METRICS}/metrics", timeout=10) as answer:
+        return re.search(r"^coffer_streams (\d+)", answer.read().decode(), re.M).group(1)
+
+
+def check_live_updates():
+    """Signs of life come every 25 s. What comes earlier was not collected by the proxy."""
+    listeners = [Listener("1.1"), Listener("2")]
+    for listener in listeners:
+        check(f"a live stream is opened over HTTP/{listener.version}, and its first event is there at once",
+              listener.hears('data: {"all":true}', 10))
+    create()
+    for listener in listeners:
+        check(f"a change is told at once over HTTP/{listener.version}", listener.hears('data: {"tree":true}', 10))
+    for listener in listeners:
+        check(f"signs of life come over HTTP/{listener.version} for longer than the proxy waits for an answer",
+              all(listener.hears(":", 40) for _ in range(4)))
+    create()
+    for listener in listeners:
+        check(f"and then the next change is told over HTTP/{listener.version}",
+              listener.hears('data: {"tree":true}', 10))
+        listener.curl.kill()
+        listener.curl.wait()
+    for _ in range(100):
+        if open_streams() == "0":
+            break
+        time.sleep(0.1)
+    check("a stream ends at Coffer when its client leaves the proxy", open_streams() == "0", open_streams())
+
+
 def check_addresses():
     """A stranger is identified by the address that the proxy saw, not by the one that it claims."""
     with open(f"{DIRECTORY}/forged", "w") as out:
@@ -253,6 +324,7 @@ check_requests()
 check_content()
 check_limits()
 check_streaming()
+check_live_updates()
 check_pages()
 check_billing()
 check_addresses()
