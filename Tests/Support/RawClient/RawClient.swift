@@ -4,9 +4,13 @@ import Glibc
 package final class RawClient: Sendable {
   private let descriptor: Int32
 
-  /// Nil if nothing listens on the port.
-  package init?(connectingTo port: UInt16) {
+  /// Nil if nothing listens on the port. `bufferByteCount` bounds what arrives before it is received.
+  package init?(connectingTo port: UInt16, bufferByteCount: Int32? = nil) {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    if var bufferByteCount {
+      unsafe setsockopt(
+        descriptor, SOL_SOCKET, SO_RCVBUF, &bufferByteCount, socklen_t(MemoryLayout<Int32>.size))
+    }
     var name = sockaddr_in()
     name.sin_family = sa_family_t(AF_INET)
     name.sin_port = port.bigEndian
@@ -27,6 +31,12 @@ package final class RawClient: Sendable {
   /// Returns false if the server has closed the connection.
   @discardableResult
   package func send(_ text: String) -> Bool { send(Array(text.utf8)) }
+
+  /// Sends a request without a body.
+  package func send(_ method: String, _ target: String, _ headers: [(String, String)]) {
+    let fields = headers.map { "\($0.0): \($0.1)\r\n" }.joined()
+    send("\(method) \(target) HTTP/1.1\r\n\(fields)\r\n")
+  }
 
   @discardableResult
   package func send(_ bytes: [UInt8]) -> Bool {

@@ -7,12 +7,14 @@ package final class RawStream {
 
   /// Sends a request and receives the head of its response; nil if there is none.
   package init?(
-    connectingTo port: UInt16, _ method: String, _ target: String, _ headers: [(String, String)]
+    connectingTo port: UInt16, _ method: String, _ target: String, _ headers: [(String, String)],
+    bufferByteCount: Int32? = nil
   ) {
-    guard let client = RawClient(connectingTo: port) else { return nil }
+    guard let client = RawClient(connectingTo: port, bufferByteCount: bufferByteCount) else {
+      return nil
+    }
     self.client = client
-    let fields = headers.map { "\($0.0): \($0.1)\r\n" }.joined()
-    client.send("\(method) \(target) HTTP/1.1\r\n\(fields)\r\n")
+    client.send(method, target, headers)
     let separator = Array("\r\n\r\n".utf8)
     var received: [UInt8] = []
     while true {
@@ -26,6 +28,9 @@ package final class RawStream {
       received += part
     }
   }
+
+  /// Ends the connection with a reset.
+  package func reset() { client.reset() }
 
   package var isOpened: Bool { head.hasPrefix("HTTP/1.1 200 ") }
 

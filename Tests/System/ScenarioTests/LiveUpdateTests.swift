@@ -86,6 +86,31 @@ import Testing
     }
   }
 
+  @Test func `clients that come and go all the time leave no file open`() throws {
+    let installation = try Installation(settings: ["COFFER_STREAMS_PER_ACCOUNT": "1000"])
+    let server = try installation.start(.sync)
+    let device = try installation.device(of: server)
+    let files = "/proc/\(server.process.id)/fd"
+    let count = Files.names(in: files).count
+    for number in 0..<(TestRun.isFull ? 10_000 : 1000) {
+      switch number % 3 {
+      case 0: _ = try Self.connect(device, server)
+      case 1: try Self.connect(device, server).reset()
+      default:
+        // Gone before it is answered.
+        let request = device.sign("GET", Self.target)
+        let client = try #require(RawClient(connectingTo: server.port))
+        client.send(request.method, request.target, request.headers)
+      }
+    }
+    let end = MonotonicTime.now() + .seconds(30)
+    // A few for what the server opens for itself. If one kind of clients left some, there would be hundreds.
+    while Files.names(in: files).count > count + 30, MonotonicTime.now() < end { usleep(10_000) }
+    #expect(Files.names(in: files).count <= count + 30)
+    _ = try Self.connect(device, server)
+    #expect(server.stop() == .exited(0), "\(server.lastWords)")
+  }
+
   @Test(arguments: TestEngine.available)
   func `a cap that a webhook or a command lifts is told, and a suspension ends the stream`(
     engine: TestEngine

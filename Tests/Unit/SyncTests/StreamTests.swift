@@ -1,6 +1,7 @@
 import Accounts
 import Base
 import Crypto
+import HTTPServer
 import JSON
 import RawClient
 import Storage
@@ -181,6 +182,25 @@ import Tiers
     withExtendedLifetime(kept) {}
   }
 
+  @Test func `one stream more than an address may have is refused, whichever account's it is`()
+    throws
+  {
+    let server = try TestServer(
+      trustedProxies: [try #require(AddressRange("127.0.0.1"))],
+      streams: Self.limits { $0.countPerAddressMax = 1 })
+    let (ada, bob) = (try server.register(), try server.register())
+    func request(_ device: TestDevice, from address: String) -> TestDevice.Signed {
+      device.sign("GET", RawStream.target, headers: [("X-Forwarded-For", address)])
+    }
+    let kept = try RawStream.connect(server, request(ada, from: "192.0.2.1"))
+    #expect(kept.isOpened)
+    let refused = try bob.send(request(bob, from: "192.0.2.1"))
+    #expect(refused.status == 429)
+    #expect(try refused.problem == "too_many_streams")
+    #expect(try RawStream.connect(server, request(bob, from: "192.0.2.2")).isOpened)
+    withExtendedLifetime(kept) {}
+  }
+
   @Test func `an instance that is full says so`() throws {
     let server = try TestServer(streams: Self.limits { $0.countMax = 1 })
     let (ada, bob) = (try server.register(), try server.register())
@@ -237,6 +257,33 @@ import Tiers
       })
     let ada = try server.register()
     #expect(try RawStream.connect(server, ada.sign("GET", RawStream.target)).ends)
+  }
+
+  @Test func `a client that reads nothing loses its stream, and nobody waits for it`() throws {
+    let server = try TestServer(
+      streams: Self.limits {
+        $0.stallSpan = .milliseconds(300)
+        $0.countPerAccountMax = 2
+      })
+    let ada = try server.register()
+    let request = ada.sign("GET", RawStream.target)
+    let deaf = try #require(
+      RawStream(
+        connectingTo: server.port, request.method, request.target, request.headers,
+        bufferByteCount: 1))
+    try #require(deaf.isOpened)
+    let kept = try RawStream.open(ada, server)
+    // The third stream is opened once the deaf client has lost its own.
+    var toldCount = 0
+    while true {
+      _ = try ada.add("folder")
+      try #require(kept.next() == "{\"tree\":true}")
+      toldCount += 1
+      if try RawStream.connect(server, ada.sign("GET", RawStream.target)).isOpened { break }
+      try #require(toldCount < 5000)
+    }
+    // What waited for it was bounded by the sockets' buffers, and became one event beyond.
+    #expect(deaf.rest.count { $0.contains("data: ") } < toldCount)
   }
 
   @Test func `no stranger gets a stream`() throws {
