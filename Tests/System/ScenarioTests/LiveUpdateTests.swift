@@ -52,6 +52,39 @@ import Testing
     for server in [servers[1], again] { #expect(server.stop() == .exited(0)) }
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a client that pulls only when told has everything, though who wrote it was killed`(
+    engine: TestEngine
+  ) throws {
+    let installation = try Installation(engine)
+    let server = try installation.start(.sync)
+    let device = try installation.device(of: server)
+    let stream = try Self.connect(device, server)
+    var replica = Replica(device)
+    try replica.pull()
+    for _ in 0..<(TestRun.isFull ? 10 : 2) {
+      let doomed = try installation.start(.sync)
+      let writer = installation.device(of: doomed, key: device.key, root: device.root)
+      let threads = (0..<4).map { _ in
+        Thread { while (try? writer.batch(files: [writer.creation("folder")])) != nil {} }
+      }
+      for _ in 0..<10 {
+        #expect(stream.hears("tree"))
+        try replica.pull()
+      }
+      doomed.kill()
+      for thread in threads { thread.join() }
+      var fresh = Replica(device)
+      try fresh.pull(limit: 1000)
+      while replica.records.count < fresh.records.count {
+        // If the kill came between a commit and its news, the next look tells, half a minute later.
+        try #require((0..<4).contains { _ in stream.hears("tree") })
+        try replica.pull()
+      }
+    }
+    #expect(server.stop() == .exited(0), "\(server.lastWords)")
+  }
+
   @Test(.enabled(if: TestEngine.available.contains(.postgres), "there is no PostgreSQL"))
   func `streams outlive a restart of PostgreSQL, and what comes after it is told`() throws {
     let cluster = try OwnCluster()
