@@ -197,6 +197,7 @@ package struct AccountArrival: Sendable {
       try arriving.logs.insert(
         of: moved.id, pages: ArrivingAccount.pages(of: archive), objects: objects, at: now,
         in: transaction)
+      try arriving.budgets.insert(of: moved.id, in: transaction)
       try arriving.tree.charge(
         catalogue, beside: arriving.logs.weight, at: now, in: transaction)
       let foreign = Int64(arriving.tree.foreignCount)

@@ -20,6 +20,7 @@ package struct ArrivingAccount: Sendable {
   package let account: MovedAccount
   package let tree: MovedTree
   package let logs: ArrivingLogs
+  package let budgets: ArrivingBudgets
   package let archive: ArchiveReader
   package let subscriptions: [ObjectKey]
   package let decided: [Decided]
@@ -59,6 +60,9 @@ package struct ArrivingAccount: Sendable {
         throw MovingError("\(file.name) is of no log that comes")
       }
       self.logs = logs
+      let isNamed = archive.file(named: ArrivingBudgets.list) != nil
+      budgets = try ArrivingBudgets(
+        isNamed ? Self.json(ArrivingBudgets.list, archive) : nil, of: logs)
       let billing = try Self.json(AccountArchive.billing, archive)
       subscriptions = try Self.subscriptions(try billing["subscriptions"].requireArray())
       erased = try Self.subscriptions(try billing["erased"].requireArray())
@@ -93,7 +97,9 @@ package struct ArrivingAccount: Sendable {
       TreeExport.files, TreeExport.contents, ArrivingLogs.folder, ArrivingLogs.snapshots,
       AccountArchive.deliveries,
     ]
-    let names = [AccountArchive.account, AccountArchive.billing, ArrivingLogs.list]
+    let names = [
+      AccountArchive.account, AccountArchive.billing, ArrivingLogs.list, ArrivingBudgets.list,
+    ]
     for file in archive.files where !names.contains(file.name) {
       guard folders.contains(where: file.name.hasPrefix) else {
         throw CommandFailure(

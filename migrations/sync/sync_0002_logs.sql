@@ -129,3 +129,22 @@ CREATE TABLE actual_files (
   meta_key TEXT,
   PRIMARY KEY (owner_id, file)
 ) STRICT, WITHOUT ROWID;
+
+-- What an upload of a budget said, for each epoch that it began or that took messages then: an epoch that an operator
+-- restores gets its own format, key and encryption back. Written with each upload. Rows of other epochs than the log's
+-- own and the one that it keeps go with the next upload, the rest with the log.
+CREATE TABLE actual_epochs (
+  epoch_id BLOB NOT NULL PRIMARY KEY,
+  log_id BLOB NOT NULL,
+  owner_id BLOB NOT NULL REFERENCES accounts (id),
+  format INTEGER NOT NULL,
+  key_id TEXT,
+  key_salt TEXT,
+  key_test TEXT,
+  meta TEXT,
+  meta_key TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX actual_epochs_by_log ON actual_epochs (log_id);
+
+CREATE INDEX actual_epochs_by_owner ON actual_epochs (owner_id);

@@ -48,6 +48,8 @@ package struct ActualDoor: ProtocolRoom {
   ) throws -> Bool {
     try transaction.eraseSlice(
       of: "actual_files", by: "owner_id, file", where: "owner_id", is: account)
+      || transaction.eraseSlice(
+        of: "actual_epochs", by: "epoch_id", where: "owner_id", is: account)
   }
 
   /// No other account sees the end of a budget.
@@ -58,7 +60,13 @@ package struct ActualDoor: ProtocolRoom {
   package static func export(
     _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
     progress: (Int64) -> Void
-  ) throws -> ProtocolExport { ProtocolExport() }
+  ) throws -> ProtocolExport {
+    let files = try ActualFile.all(reader, of: account)
+    guard !files.isEmpty else { return ProtocolExport() }
+    let list: JSONValue = ["budgets": .array(files.map(\.movedJSON))]
+    try archive.add(ArrivingBudgets.list, list.encoded())
+    return ProtocolExport()
+  }
 
   /// Budgets are charged as logs.
   package static func weights(

@@ -31,6 +31,10 @@ struct ActualFile: Sendable {
   /// Earlier formats have no messages.
   private static let formatMin: Int64 = 2
   static let nameByteCountMax = NewLog.nameByteCountMax
+  static let metaByteCountMax = 1024
+  /// The longest name of a key, its salt, and its test content.
+  static let keyByteCountMax = 256
+  static let testByteCountMax = 4096
   private static let idByteCountMax = 256
   private static let columns = """
     owner_id, file, log_id, name, group_id, format, key_id, key_salt, key_test, meta, meta_key
@@ -133,21 +137,37 @@ struct ActualFile: Sendable {
     let meta: Meta?
   }
 
-  /// Writes what an upload says, with the epoch that takes messages from now on.
+  /// Writes what an upload says, with the epoch that takes messages from now on. A file that is there keeps the key that
+  /// it has.
   static func save(
     _ uploaded: Uploaded, of owner: Identifier, log: Identifier, group: Identifier,
-    _ transaction: Transaction
+    key: Key? = nil, _ transaction: Transaction
   ) throws {
     try transaction.execute(
       """
-      INSERT INTO sync.actual_files
-        (owner_id, file, log_id, name, group_id, format, meta, meta_key)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+      INSERT INTO sync.actual_files (\(columns))
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
       ON CONFLICT (owner_id, file) DO UPDATE SET name = excluded.name,
         group_id = excluded.group_id, format = excluded.format, meta = excluded.meta,
         meta_key = excluded.meta_key
       """, .id(owner), .text(uploaded.file), .id(log), .text(uploaded.name), .id(group),
-      .integer(uploaded.format), .text(uploaded.meta?.text), .text(uploaded.meta?.key))
+      .integer(uploaded.format), .text(key?.id), .text(key?.salt), .text(key?.test),
+      .text(uploaded.meta?.text), .text(uploaded.meta?.key))
+    try transaction.execute(
+      """
+      DELETE FROM sync.actual_epochs WHERE log_id = $1 AND epoch_id NOT IN (
+        SELECT id FROM sync.log_epochs WHERE log_id = $1 AND (purge_ms IS NULL OR kept = 1))
+      """, .id(log))
+    try transaction.execute(
+      """
+      INSERT INTO sync.actual_epochs
+        (epoch_id, log_id, owner_id, format, key_id, key_salt, key_test, meta, meta_key)
+      SELECT group_id, log_id, owner_id, format, key_id, key_salt, key_test, meta, meta_key
+      FROM sync.actual_files WHERE owner_id = $1 AND file = $2
+      ON CONFLICT (epoch_id) DO UPDATE SET format = excluded.format, key_id = excluded.key_id,
+        key_salt = excluded.key_salt, key_test = excluded.key_test, meta = excluded.meta,
+        meta_key = excluded.meta_key
+      """, .id(owner), .text(uploaded.file))
   }
 
   func reset(_ transaction: Transaction) throws {

@@ -7,10 +7,6 @@ import Requests
 import Storage
 
 extension ActualDoor {
-  /// The longest name of a key, its salt, and its test content.
-  private static let keyByteCountMax = 256
-  private static let testByteCountMax = 4096
-
   /// Budgets: their list, their snapshots, names and keys.
   var fileRoutes: [Route] {
     [
@@ -57,9 +53,9 @@ extension ActualDoor {
         }
         try file.setKey(
           ActualFile.Key(
-            id: text("keyId", Self.keyByteCountMax, otherwise: .keyNotText),
-            salt: text("keySalt", Self.keyByteCountMax, otherwise: .saltNotText),
-            test: text("testContent", Self.testByteCountMax, otherwise: .testNotText)),
+            id: text("keyId", ActualFile.keyByteCountMax, otherwise: .keyNotText),
+            salt: text("keySalt", ActualFile.keyByteCountMax, otherwise: .saltNotText),
+            test: text("testContent", ActualFile.testByteCountMax, otherwise: .testNotText)),
           write.transaction)
       },
       change("/sync/update-user-filename") { body, write, owners in

@@ -36,7 +36,6 @@ private struct ActualUploadOf: Upload {
   let attempt: ContentUpload.Attempt
 
   let byteCountMax: Int64 = 50 << 20
-  private static let metaByteCountMax = 1024
 
   /// An upload, as far as its headers show it.
   struct Asked: Sendable {
@@ -73,7 +72,8 @@ private struct ActualUploadOf: Upload {
   }
 
   private static func meta(_ text: String) throws -> ActualFile.Meta {
-    guard text.utf8.count <= metaByteCountMax, let json = try? JSON.parse(Array(text.utf8)),
+    guard text.utf8.count <= ActualFile.metaByteCountMax,
+      let json = try? JSON.parse(Array(text.utf8)),
       json.isObject
     else { throw ActualRefusal.metaInvalid }
     guard let key = json["keyId"].string else { throw ActualRefusal.metaWithoutKey }

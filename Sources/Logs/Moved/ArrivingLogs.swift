@@ -61,6 +61,7 @@ package struct ArrivingLogs: Sendable {
   package static let snapshots = LogExport.snapshots
 
   package var count: Int64 { Int64(logs.count) }
+  var ids: Set<Identifier> { Set(logs.map(\.id)) }
   package var messageCount: Int64 { logs.reduce(0) { $0 + $1.messageCount } }
 
   /// Reads the list and every message; nil stands for an account without logs. `snapshots` are the lengths of the files
@@ -149,7 +150,7 @@ package struct ArrivingLogs: Sendable {
 }
 
 extension JSON {
-  fileprivate func requireIdentifier() throws(JSONError) -> Identifier {
+  func requireIdentifier() throws(JSONError) -> Identifier {
     guard let id = Identifier(try requireString()) else {
       throw JSONError(code: .wrongType, path: path, message: "must be a UUID")
     }

@@ -3,15 +3,23 @@ import Storage
 
 /// The budget of Actual's clients that a log may be. It has a row of its own, which goes where the log goes.
 enum BudgetOfLog {
-  /// Has the budget follow the log to the epoch that an operator restored. Clients of the epoch that ends there are
-  /// told of a reset.
+  /// Has the budget follow the log to the epoch that an operator restored, with the key and the encryption of its
+  /// snapshot. Clients of the epoch that ends there are told of a reset.
   static func follow(_ log: Identifier, to epoch: Identifier, _ transaction: Transaction) throws {
     try transaction.execute(
       "UPDATE sync.actual_files SET group_id = $2 WHERE log_id = $1", .id(log), .id(epoch))
+    try transaction.execute(
+      """
+      UPDATE sync.actual_files SET (format, key_id, key_salt, key_test, meta, meta_key) = (
+        SELECT format, key_id, key_salt, key_test, meta, meta_key
+        FROM sync.actual_epochs WHERE epoch_id = $2)
+      WHERE log_id = $1 AND EXISTS (SELECT 1 FROM sync.actual_epochs WHERE epoch_id = $2)
+      """, .id(log), .id(epoch))
   }
 
   /// Forgets the budget of a deleted log.
   static func forget(_ log: Identifier, _ transaction: Transaction) throws {
     try transaction.execute("DELETE FROM sync.actual_files WHERE log_id = $1", .id(log))
+    try transaction.execute("DELETE FROM sync.actual_epochs WHERE log_id = $1", .id(log))
   }
 }

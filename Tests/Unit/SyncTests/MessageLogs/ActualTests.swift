@@ -1,4 +1,5 @@
 import Accounts
+import Archive
 import Base
 import JSON
 import Logs
@@ -6,6 +7,7 @@ import Storage
 import Sync
 import TestDevices
 import TestEngines
+import TestFiles
 import Testing
 import Tiers
 
@@ -23,6 +25,18 @@ import Tiers
   /// The messages of an answer as bytes, and the trie behind them.
   private static func answer(_ messages: [SentMessage], _ trie: String) -> [UInt8] {
     ActualClient.envelopes(messages) + ActualClient.field(2, Array(trie.utf8))
+  }
+
+  /// An operator takes back the epoch that the account's only log had before.
+  private static func restore(_ server: TestServer, _ device: TestDevice) throws {
+    let (account, now) = (try device.account, server.clock.now)
+    try server.database.write(for: account) { [catalogue = server.catalogue] transaction in
+      let log = try transaction.first("SELECT log_id FROM sync.actual_files") { try $0.id(0) }
+      let found = try MessageLog.find(transaction, log ?? account, for: account)
+      if let kept = try LogRestore.find(transaction, of: found.id, now: now) {
+        try LogRestore.perform(transaction, found, kept, catalogue: catalogue, now: now)
+      }
+    }
   }
 
   private static func root(_ answer: Answer) -> Substring? {
@@ -230,18 +244,52 @@ import Tiers
     #expect(try client.sync(Self.file, group: group, [message]).status == 200)
     #expect(try client.post("/sync/reset-user-file", ["fileId": .string(Self.file)]).status == 200)
     let fresh = try client.create(Self.file, [3])
-    let now = server.clock.now
-    try server.database.write(for: ada.account) { [catalogue = server.catalogue] transaction in
-      let log = try transaction.first("SELECT log_id FROM sync.actual_files") { try $0.id(0) }
-      let found = try MessageLog.find(transaction, log ?? ada.account, for: ada.account)
-      if let kept = try LogRestore.find(transaction, of: found.id, now: now) {
-        try LogRestore.perform(transaction, found, kept, catalogue: catalogue, now: now)
-      }
-    }
+    try Self.restore(server, ada)
     #expect(try client.sync(Self.file, group: fresh).text == "file-has-reset")
     #expect(
       try client.sync(Self.file, group: group).body.starts(
         with: ActualClient.envelopes([message])))
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a restored budget has the key and the encryption of its own snapshot`(engine: TestEngine)
+    throws
+  {
+    let server = try Self.server(engine)
+    let ada = try server.register()
+    let client = try ActualClient(server, of: ada)
+    _ = try client.create(Self.file)
+    func encrypt(_ key: String, resettingFirst: Bool) throws -> String {
+      func reset() throws {
+        _ = try client.post("/sync/reset-user-file", ["fileId": .string(Self.file)])
+      }
+      if resettingFirst { try reset() }
+      _ = try client.post(
+        "/sync/user-create-key",
+        [
+          "fileId": .string(Self.file), "keyId": .string(key), "keySalt": .string("salt of \(key)"),
+          "testContent": "{}",
+        ])
+      if !resettingFirst { try reset() }
+      return try #require(try client.upload(Self.file, [9], key: key).json["groupId"].string)
+    }
+    func expectEpoch(_ group: String, _ key: String) throws {
+      #expect(try client.sync(Self.file, group: group, key: key).status == 200)
+      let known = try client.post("/sync/user-get-key", ["fileId": .string(Self.file)])
+      #expect(try known.json["data"]["salt"].string == "salt of \(key)")
+      let info = try client.send(
+        "GET", "/sync/get-user-file-info", [("X-ACTUAL-FILE-ID", Self.file)])
+      #expect(try info.json["data"]["encryptMeta"]["keyId"].string == key)
+    }
+    // Actual's apps reset first. actualpy registers its key first.
+    let old = try encrypt("old", resettingFirst: true)
+    let new = try encrypt("new", resettingFirst: false)
+    try expectEpoch(new, "new")
+    try Self.restore(server, ada)
+    try expectEpoch(old, "old")
+    try Self.restore(server, ada)
+    try expectEpoch(new, "new")
+    #expect(try server.count("actual_epochs") == 2)
   }
 
   @Test func `a key that clients encrypt with goes along with the budget`() throws {
@@ -338,6 +386,62 @@ import Tiers
   }
 
   @Test(arguments: TestEngine.available)
+  func `budgets arrive from an archive with their keys, and passwords stay behind`(
+    engine: TestEngine
+  ) throws {
+    let server = try Self.server(engine)
+    let ada = try server.register()
+    let client = try ActualClient(server, of: ada)
+    _ = try client.create(Self.file)
+    _ = try client.post(
+      "/sync/user-create-key",
+      ["fileId": .string(Self.file), "keyId": "k", "keySalt": "s", "testContent": "{}"])
+    _ = try client.post("/sync/reset-user-file", ["fileId": .string(Self.file)])
+    _ = try client.upload(Self.file, [9, 9], key: "k")
+    _ = try client.upload("other", [1])
+    _ = try client.post("/sync/reset-user-file", ["fileId": "other"])
+    let path = "\(server.directory)/export.tar"
+    let writer = try ArchiveWriter(path, kind: "test", format: 1, at: server.clock.now)
+    let objects = try server.database.read { [account = try ada.account] reader in
+      _ = try ActualDoor.export(account, from: reader, to: writer) { _ in }
+      return try MessageLogs.export(account, from: reader, to: writer) { _ in }.objects
+    }
+    _ = try writer.finish()
+    #expect(!(Files.text(path) ?? "cap-").contains("cap-"))
+    let archive = try ArchiveReader(path, kind: "test", format: 1)
+    func json(_ name: String) throws -> JSON {
+      try JSON.parse(archive.bytes(of: #require(archive.file(named: name))))
+    }
+    let pages: ArrivingLogs.Pages = { _, _ in }
+    let logs = try ArrivingLogs(
+      json("logs.json"), pages: pages,
+      snapshots: Dictionary(uniqueKeysWithValues: objects.map { ($0.file, $0.byteCount) }),
+      sequence: 100)
+    let budgets = try ArrivingBudgets(json("budgets.json"), of: logs)
+    let none = try ArrivingLogs(nil, pages: pages, snapshots: [:], sequence: 1)
+    #expect(throws: JSONError.self) { try ArrivingBudgets(json("budgets.json"), of: none) }
+    let target = try Self.server(engine)
+    let owner = try target.register()
+    let account = try owner.account
+    let keys = Dictionary(
+      uniqueKeysWithValues: objects.map { ($0.file, Random.identifier()) })
+    try target.database.write(for: nil) { transaction in
+      try logs.insert(
+        of: account, pages: pages, objects: keys, at: Instant(seconds: 0), in: transaction)
+      try budgets.insert(of: account, in: transaction)
+    }
+    let there = try ActualClient(target, of: owner)
+    let listed = try there.send("GET", "/sync/list-user-files").json["data"]
+    #expect(listed[0]["fileId"].string == Self.file)
+    #expect(listed[0]["encryptKeyId"].string == "k")
+    #expect(listed[1]["groupId"].isNull)
+    let group = try #require(listed[0]["groupId"].string)
+    #expect(try there.sync(Self.file, group: group, key: "k").status == 200)
+    #expect(try there.sync("other", group: group).text == "file-needs-upload")
+    #expect(try ActualDoor.faults(of: account, in: target.database) == [])
+  }
+
+  @Test(arguments: TestEngine.available)
   func `an account's erasure takes its passwords and budgets along`(engine: TestEngine) throws {
     let server = try Self.server(engine)
     let ada = try server.register()
@@ -347,7 +451,9 @@ import Tiers
     server.clock.advance(.days(8))
     try server.sweeper().sweepErasures()
     #expect(try client.send("GET", "/sync/list-user-files").status == 401)
-    for table in ["app_passwords", "app_tokens", "actual_files", "log_snapshots"] {
+    for table in [
+      "app_passwords", "app_tokens", "actual_files", "actual_epochs", "log_snapshots",
+    ] {
       let count = try server.database.read { reader in
         try reader.first("SELECT count(*) FROM sync.\(table)") { row in try row.integer(0) }
       }
