@@ -1,6 +1,7 @@
 package import Base
 import Crypto
-import Requests
+package import JSON
+package import Requests
 package import Storage
 
 /// A password for an app that has no device key.
@@ -30,11 +31,49 @@ package struct AppPassword: Sendable {
     used = try row.optionalInstant(3)
   }
 
-  /// Creates a password of an account, whose row must be locked. Returns its id, and the only copy of it; nil if the
-  /// account has as many as it may.
+  /// A new password, and the only copy of it.
+  package struct New: Sendable {
+    package let id: String
+    package let password: Secret
+    let label: String
+    let created: Instant
+
+    package var json: JSONValue {
+      [
+        "id": .string(id), "password": .string(String(decoding: password.exposed, as: UTF8.self)),
+        "label": .string(label), "created": .string(created.description),
+      ]
+    }
+  }
+
+  /// What its account sees of a password.
+  package var json: JSONValue {
+    [
+      "id": .string(id), "label": .string(label), "created": .string(created.description),
+      "used": used.map { .string($0.description) } ?? .null,
+    ]
+  }
+
+  /// Creates a password of the account that asks for it. The answer is given once, like that with a session's token:
+  /// whoever captured the request gets no password.
+  package static func create(
+    _ transaction: Transaction, _ credentials: Credentials, label: String, now: Instant
+  ) throws -> New {
+    let signature = try credentials.requireSignature()
+    let locked = try LockedCaller(transaction, credentials, now: now)
+    let account = locked.caller.account
+    try locked.owners.requireWritable([account], by: account, transaction)
+    try Nonces.spend(transaction, signature)
+    guard let new = try create(transaction, of: account, label: label, now: now) else {
+      throw AccountRefusal.tooManyAppPasswords(max: Int(countMax))
+    }
+    return new
+  }
+
+  /// Creates a password of an account, whose row must be locked. Nil if the account has as many as it may.
   package static func create(
     _ transaction: Transaction, of account: Identifier, label: String, now: Instant
-  ) throws -> (id: String, password: Secret)? {
+  ) throws -> New? {
     guard try list(transaction, of: account).count < countMax else { return nil }
     let text = AppPasswordText.random()
     try transaction.execute(
@@ -42,7 +81,7 @@ package struct AppPassword: Sendable {
       INSERT INTO sync.app_passwords (id, account_id, secret_hash, label, created_ms)
       VALUES ($1, $2, $3, $4, $5)
       """, .text(text.id), .id(account), .blob(text.secretHash), .text(label), .instant(now))
-    return (text.id, text.whole)
+    return New(id: text.id, password: text.whole, label: label, created: now)
   }
 
   /// An account's passwords, the oldest first.

@@ -20,6 +20,8 @@ package enum AccountRefusal: AnswerableError, Equatable {
   case tooManyKeys(max: Int)
   case keysUsedUp(max: Int)
   case tooManyBlocks(max: Int)
+  case appPasswordNotFound
+  case tooManyAppPasswords(max: Int)
   case accountSuspended(isCallers: Bool)
   case accountLeaving(Departure, isCallers: Bool)
   case accountNotFound
@@ -73,6 +75,14 @@ package enum AccountRefusal: AnswerableError, Equatable {
         "An account can have \(max) keys in its life, revoked ones included.")
     case .tooManyBlocks(let max):
       Problem(409, "too_many_blocks", "Too many blocks", "An account blocks at most \(max) others.")
+    case .appPasswordNotFound:
+      Problem(
+        404, "app_password_not_found", "App password not found",
+        "This account has no such app password.")
+    case .tooManyAppPasswords(let max):
+      Problem(
+        409, "too_many_app_passwords", "Too many app passwords",
+        "An account has at most \(max) app passwords. Revoke one.")
     case .accountSuspended(let isCallers):
       Problem(
         403, "account_suspended", "Account suspended",

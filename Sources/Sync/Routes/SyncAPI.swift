@@ -51,6 +51,7 @@ package struct SyncAPI: Sendable {
     let endpoints: [any Endpoint] = [
       PostAccounts(api: self), GetAccount(host: host), GetDirectory(host: host),
       PostSessions(host: host), GetSessions(host: host), DeleteSession(host: host),
+      PostAppPasswords(host: host), GetAppPasswords(host: host), DeleteAppPassword(host: host),
       PostDevices(host: host), PostRevocations(host: host), GetBlocks(host: host),
       ChangeBlock(host: host, change: .add), ChangeBlock(host: host, change: .remove),
       PutHistory(host: host), DeleteAccount(host: host), GetDeletion(host: host),

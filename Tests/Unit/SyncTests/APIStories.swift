@@ -113,6 +113,7 @@ struct APIStories {
       _ = try device.send(
         .init(method: "DELETE", target: "/v1/sessions/\(id)", headers: bearer(device), body: []))
     }
+    try useAppPasswords(device, token)
     let second = server.device()
     _ = try second.get("/v1/account")
     let body = try device.admission(of: second.key, label: "phone").encoded()
@@ -135,6 +136,22 @@ struct APIStories {
     _ = try lonely.revoke(key: lonely.key.publicKey.bytes)
     try server.fillKeys(of: lonely.account)
     _ = try lonely.admit(server.device())
+  }
+
+  private func useAppPasswords(_ device: TestDevice, _ session: [(String, String)]) throws {
+    let path = "/v1/app-passwords"
+    let once = device.sign("POST", path, body: Array(#"{"label":"laptop"}"#.utf8))
+    let made = try device.send(once)
+    _ = try device.send(once)
+    for body in [#"{"label":7}"#, "{}"] {
+      _ = try device.send(
+        .init(method: "POST", target: path, headers: session, body: Array(body.utf8)))
+      _ = try device.send(device.sign("POST", path, body: Array(body.utf8)))
+    }
+    _ = try device.get(path)
+    for _ in 0..<20 { _ = try device.post(path, .object([])) }
+    let id = try made.json["id"].string ?? ""
+    for _ in 0..<2 { _ = try device.send(device.sign("DELETE", "\(path)/\(id)")) }
   }
 
   /// The headers of a request in a new session.
