@@ -16,7 +16,9 @@ package struct ActualSync: Sendable {
   /// The places of the messages' envelopes.
   private let envelopes: [Range<Int>]
 
-  /// The longest body: a little less than the server holds for one client. Each message takes at least 50 bytes of it.
+  /// The longest body: a little less than the server holds for one client (`ServerLimits`). Each message takes at least
+  /// 50 bytes of it. Actual's own server takes 20 MiB. For that the server would have to hold more for every client, and
+  /// a client with so many changes has another way: it uploads the budget.
   static let bodyByteCountMax = 15 << 20
   /// The longest name of a file, an epoch or a key.
   private static let nameByteCountMax = 256
@@ -34,15 +36,14 @@ package struct ActualSync: Sendable {
       while let (field, value) = try reader.next() {
         guard case .bytes(let place) = value else { continue }
         switch field {
-        case 1:
+        // After a fault nothing of them matters. A body may have millions.
+        case 1 where fault == nil:
           let envelope = try ActualEnvelope(body, place)
           guard let timestamp = LogTimestamp(Array(body[envelope.timestamp])) else {
-            fault = fault ?? .timestampInvalid
+            fault = .timestampInvalid
             continue
           }
-          if envelope.keptByteCount > LogMessage.contentByteCountMax {
-            fault = fault ?? .messageTooLong
-          }
+          if envelope.keptByteCount > LogMessage.contentByteCountMax { fault = .messageTooLong }
           latest = max(latest ?? timestamp, timestamp)
           envelopes.append(place)
         case 2, 3, 5, 6:

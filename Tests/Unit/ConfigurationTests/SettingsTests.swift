@@ -110,6 +110,24 @@ struct SettingsTests {
     #expect(problems.first?.hasPrefix("COFFER_SYNC_ORIGINS (environment): \"\(text)\"") == true)
   }
 
+  @Test func `clients of Actual have hosts and pages of their own`() throws {
+    let environment = Self.complete.merging([
+      "COFFER_ACTUAL_AUTHORITIES": "Budget.example.com, budget.example.com:8443",
+      "COFFER_ACTUAL_ORIGINS": "https://actual.example.com",
+    ]) { $1 }
+    let configuration = try SyncConfiguration(Settings(.coffer, environment: environment))
+    #expect(
+      configuration.actualAuthorities == ["budget.example.com", "budget.example.com:8443"])
+    #expect(configuration.actualOrigins == ["https://actual.example.com"])
+    #expect(configuration.origins.isEmpty)
+    let none = try SyncConfiguration(Settings(.coffer, environment: Self.complete))
+    #expect(none.actualAuthorities.isEmpty && none.actualOrigins.isEmpty)
+    let shared = try problems(
+      Self.complete.merging(["COFFER_ACTUAL_AUTHORITIES": "sync.example.com"]) { $1 })
+    #expect(shared.count == 1)
+    #expect(shared.first?.contains("is a host of COFFER_SYNC_AUTHORITIES, too") == true)
+  }
+
   @Test func `the environment wins over the file`() throws {
     let scratch = try ScratchFile("COFFER_SYNC_AUTHORITIES=file.example\n")
     let configuration = try SyncConfiguration(

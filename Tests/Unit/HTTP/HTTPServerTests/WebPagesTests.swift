@@ -81,6 +81,31 @@ import Testing
     }
   }
 
+  @Test func `a host of its own has pages of its own, which may use every path there`() throws {
+    let own = "https://budget.example.com"
+    let server = HTTPServer(
+      listen: SocketAddress("127.0.0.1:0")!, routes: [.hello], limits: quickLimits,
+      pages: WebPages(
+        origins: [Self.origin],
+        elsewhere: .init(authorities: ["a"], origins: [own], sent: "X-Token", exposed: "X-Method")),
+      name: "test"
+    ) { _, _ in nil }
+    try server.start()
+    let asked = RawClient(server).exchange(Self.question(of: own, at: "/hello"))
+    #expect(asked?.status == 204)
+    #expect(asked?.header("access-control-allow-origin") == own)
+    #expect(asked?.header("access-control-allow-headers") == "X-Token")
+    let read = RawClient(server).exchange(Self.request("GET", "/hello", ["Origin": own]))
+    #expect(read?.status == 200)
+    #expect(read?.header("access-control-allow-origin") == own)
+    #expect(read?.header("access-control-expose-headers") == "X-Method")
+    let other = RawClient(server).exchange(Self.question(of: Self.origin))
+    #expect(other?.status == 403)
+    let elsewhere = RawClient(server).exchange(
+      Self.question(of: own).replacing("Host: a", with: "Host: b"))
+    #expect(elsewhere?.status == 403)
+  }
+
   @Test func `without pages, and beside the API, nothing is said of them`() throws {
     let closed = try Self.server([])
     let asked = RawClient(closed).exchange(Self.question(of: Self.origin))
