@@ -14,7 +14,8 @@ package final class FailedLogins: Sendable {
 
   private static func refusals(_ reason: String) -> Metrics.Counter {
     Metrics.shared.counter(
-      "coffer_app_log_ins_refused_total", "Log-ins with app passwords that were refused, by reason.",
+      "coffer_app_log_ins_refused_total",
+      "Log-ins with app passwords that were refused, by reason.",
       label: ("reason", reason))
   }
 
