@@ -109,8 +109,8 @@ let package = Package(
         "Base", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer", "HTTPSignatures", "JSON",
         "Storage",
       ]),
+    module("ProviderAPI", ["Base", "Configuration", "Crypto", "HTTPMessages", "HTTPClient"]),
     module("Billing/Jobs", ["Base", "Crypto", "Storage"]),
-    module("Billing/ProviderAPI", ["Base", "HTTPMessages", "HTTPClient"]),
     module("Billing/Subscriptions", ["Base", "Tiers"]),
     module("Billing/Report", ["Base", "JSON", "Subscriptions", "Tiers"]),
     module(
@@ -411,7 +411,7 @@ let package = Package(
         "Apple", "Base", "Google", "SeededRandom", "StoreFacts", "Subscriptions", "Tiers",
       ]),
     tests(
-      "Unit/Billing/ProviderAPITests",
+      "Unit/ProviderAPITests",
       [
         "Base", "HTTPMessages", "HTTPServer", "LocalServer", "ProviderAPI", "SeededRandom",
         "TestFiles",

@@ -32,7 +32,7 @@ package struct BillingConfiguration: Sendable {
   /// The time between reconciliations; nil if only an operator begins one.
   package let reconciliationInterval: Instant.Span?
   /// The server that is notified of changes; nil if none is.
-  package let noticeReceiver: NoticeReceiver?
+  package let noticeReceiver: WebhookReceiver?
   /// The accounts for which sandbox purchases count as well.
   package let sandboxAccounts: Set<Identifier>
   package let clock: Clock
@@ -57,11 +57,7 @@ package struct BillingConfiguration: Sendable {
     instanceCount = reader.value(SharedSettings.instances) ?? 1
     deletionPolicy = reader.value(BillingSettings.deletionPolicy) ?? .periodEnd
     refundAnswers = reader.value(BillingSettings.refundAnswers) ?? .off
-    let tellsApps = reader.together(BillingSettings.noticeURL, [BillingSettings.noticeSecrets])
-    let noticeURL = reader.value(BillingSettings.noticeURL)
-    let noticeSecrets = reader.value(BillingSettings.noticeSecrets)
-    noticeReceiver =
-      tellsApps ? NoticeReceiver(url: noticeURL ?? "", secrets: noticeSecrets ?? []) : nil
+    noticeReceiver = reader.receiver(BillingSettings.noticeURL, BillingSettings.noticeSecrets)
     sandboxAccounts = Set(reader.value(BillingSettings.sandboxAccounts) ?? [])
     clock = reader.clock()
     guard let database, let listen, let metrics, let sealingKeys,

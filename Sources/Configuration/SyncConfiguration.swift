@@ -25,6 +25,10 @@ package struct SyncConfiguration: Sendable {
   package let registration: Registration
   package let limits: Limits
   package let streams: Streams
+  /// The push gateway that wakes devices; nil if none is woken.
+  package let pushGateway: WebhookReceiver?
+  /// The least time between two wake-ups of one device.
+  package let pushPause: Instant.Span
   package let clock: Clock
 
   /// Whether clients fetch large content from the bucket themselves.
@@ -95,10 +99,12 @@ package struct SyncConfiguration: Sendable {
       reader.refuse(SyncSettings.contentBytesMax, "a bucket takes at most \(most) bytes")
     }
     let streams = Streams(reading: &reader)
+    pushGateway = reader.receiver(SyncSettings.pushURL, SyncSettings.pushSecrets)
+    let pushPause = reader.value(SyncSettings.pushPause)
     clock = reader.clock()
     guard let database, let objects, let listen, let metrics, let authorities,
       let registration, let limits, let streams, let connectionsPerAddressMax,
-      reader.problems.isEmpty
+      let pushPause, reader.problems.isEmpty
     else { throw ConfigurationError(reader.problems) }
     self.database = database
     self.objects = objects
@@ -109,6 +115,7 @@ package struct SyncConfiguration: Sendable {
     self.connectionsPerAddressMax = Int(connectionsPerAddressMax)
     self.limits = limits
     self.streams = streams
+    self.pushPause = .seconds(pushPause)
   }
 }
 

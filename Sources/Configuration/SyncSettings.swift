@@ -10,6 +10,7 @@ package enum SyncSettings {
     requestsBurst, requestsPerSecond, deletedDays, deletionDelayDays, youngDays, openInvitations,
     dailyInvitations,
     receivedInvitations, contentBytesMax, streamsMax, streamsPerAccount, streamsPerAddress,
+    pushURL, pushSecrets, pushPause,
   ]
 
   package static let objects = Setting<ObjectsLocation>(

@@ -31,7 +31,7 @@ package struct BillingService: Sendable {
   /// The time from one reconciliation of a store to the next; nil: only when an operator begins one.
   private let reconciliationInterval: Instant.Span?
   /// The receiver of notices and the transport to it; nil: none.
-  private let notices: (receiver: NoticeReceiver, transport: any ProviderTransport)?
+  private let notices: (receiver: WebhookReceiver, transport: any ProviderTransport)?
   private let forgeries: AddressBudget
   /// Makes personal data findable; nil if none of it may be found.
   private let search: SearchKey?
@@ -50,7 +50,7 @@ package struct BillingService: Sendable {
     stores: StoreList, clients: SignaturePolicy? = nil, restoring: RestorePolicy = .refuse,
     refundAnswers: RefundAnswers = .off, reconciling interval: Instant.Span? = nil,
     deleting deletionPolicy: DeletionPolicy = .periodEnd,
-    telling notices: (receiver: NoticeReceiver, transport: any ProviderTransport)? = nil,
+    telling notices: (receiver: WebhookReceiver, transport: any ProviderTransport)? = nil,
     trustsProxies: Bool = false, instanceCount: Int64 = 1,
     search: SearchKey? = nil, logsDeliveries: Bool = false
   ) {

@@ -1,11 +1,11 @@
 import Answers
-package import Base
+import Base
 import Configuration
 import Crypto
 import JSON
 import Jobs
 import Ledger
-package import ProviderAPI
+import ProviderAPI
 import Storage
 import Tiers
 
@@ -15,7 +15,7 @@ import Tiers
 /// signed for each attempt, and is retried by a ladder. Notices of one account come in order. What changed
 /// and changed back meanwhile is not reported. What time alone changes is reported as well.
 struct NoticeSender: Sendable {
-  let receiver: NoticeReceiver
+  let receiver: WebhookReceiver
   let ledger: Ledger
   let database: Database
   let clock: Clock
@@ -126,23 +126,7 @@ struct NoticeSender: Sendable {
   }
 }
 
-extension NoticeReceiver {
-  /// One attempt. It is signed for its own time and by each secret, so that secrets can be rotated.
-  package func request(_ id: String, _ body: String, at now: Instant) -> APIRequest {
-    let seconds = String(now.milliseconds / 1000)
-    let signatures = secrets.map { secret in
-      "v1,"
-        + Base64.standard.encode(
-          HMACSHA256.code(key: secret, Array("\(id).\(seconds).\(body)".utf8)))
-    }
-    return APIRequest(
-      "POST", url,
-      headers: [
-        ("Content-Type", "application/json"), ("webhook-id", id), ("webhook-timestamp", seconds),
-        ("webhook-signature", signatures.joined(separator: " ")),
-      ], body: Array(body.utf8))
-  }
-
+extension WebhookReceiver {
   /// Distinguishes addresses without revealing them.
   var urlDigest: String { Hex.encode(SHA256.hash(Array(url.utf8)).prefix(8)) }
 }

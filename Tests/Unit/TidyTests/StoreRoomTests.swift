@@ -19,7 +19,7 @@ import Testing
   private static let core = [
     "Sources/Billing/Billing/", "Sources/Billing/Jobs/", "Sources/Billing/KnownStores/",
     "Sources/Billing/Ledger/", "Sources/Billing/Answers/", "Sources/Billing/Repair/",
-    "Sources/Billing/ProviderAPI/", "Sources/Billing/Stores/",
+    "Sources/ProviderAPI/", "Sources/Billing/Stores/",
     "Sources/Billing/Subscriptions/", "Sources/Configuration/", "Sources/Endpoints/",
     "Sources/Tiers/",
   ]

@@ -143,7 +143,7 @@ struct NoticeTests {
   ) throws {
     let key = Secret(try #require(Base64.standard.decode(secret)))
     let other = Secret([UInt8](repeating: 7, count: 24))
-    let request = NoticeReceiver(url: "https://app.example", secrets: [other, key])
+    let request = WebhookReceiver(url: "https://app.example", secrets: [other, key])
       .request(id, body, at: Instant(seconds: seconds))
     let headers = Dictionary(request.headers) { first, _ in first }
     #expect(headers["webhook-id"] == id)
@@ -156,7 +156,7 @@ struct NoticeTests {
   func `a library written by others verifies what we send, and nothing that was altered`() throws {
     let secret = Base64.standard.encode(Random.bytes(32))
     let key = Secret(try #require(Base64.standard.decode(secret)))
-    let request = NoticeReceiver(url: "https://app.example", secrets: [key])
+    let request = WebhookReceiver(url: "https://app.example", secrets: [key])
       .request(
         "msg_1", #"{"state":"active"}"#,
         at: Instant(seconds: Clock.system.now().milliseconds / 1000))
@@ -242,7 +242,7 @@ private final class Desk {
       stores: StoreList.known(with: AppleStore(verifier: AppleSample.verifier)),
       clients: ClaimingDevice.policy,
       telling: (
-        NoticeReceiver(
+        WebhookReceiver(
           url: "https://app.example", secrets: [Secret([UInt8](repeating: 1, count: 32))]), app
       ))
     try service.applyRules()
