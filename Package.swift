@@ -205,13 +205,19 @@ let package = Package(
     module(
       "Streams",
       [
-        "Accounts", "Base", "Endpoints", "HTTPMessages", "HTTPServer", "JSON", "Requests",
+        "Accounts", "Base", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer", "JSON", "Requests",
         "Storage", "Tiers",
+      ]),
+    module(
+      "WakeUps",
+      [
+        "Accounts", "Base", "Configuration", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer",
+        "JSON", "ProviderAPI", "Requests", "Storage", "Streams",
       ]),
     module(
       "Sync",
       [
-        "Objects", "S3", "Streams",
+        "Objects", "ProviderAPI", "S3", "Streams", "WakeUps",
         "Accounts", "Archive", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
         "HTTPServer", "Storage", "Endpoints", "Tiers", "Configuration", "OpenAPI", "Requests",
       ]),
@@ -282,6 +288,7 @@ let package = Package(
         "Base", "Crypto", "HTTPClient", "HTTPMessages", "HTTPSignatures", "JSON",
       ]),
     support("Support/RawClient", []),
+    support("Support/PushGateway", ["Base", "Crypto", "JSON"]),
     support("Support/TestEngines", ["Base", "Objects", "Postgres", "Storage", "TestFiles"]),
     support(
       "Support/StoreFacts", ["Apple", "Base", "Google", "SeededRandom", "Subscriptions", "Tiers"]),
@@ -473,7 +480,8 @@ let package = Package(
         "Configuration",
         "Requests", "Sync", "TestDevices", "TestEngines", "TestFiles", "Goldens", "LocalServer",
         "SeededRandom",
-        "RawClient", "KnownStores", "BucketFaults", "S3", "TestBuckets",
+        "RawClient", "KnownStores", "BucketFaults", "S3", "TestBuckets", "ProviderAPI",
+        "PushGateway", "WakeUps",
       ], exclude: ["PermissionMatrix.md"]),
     tests("Unit/StreamsTests", ["Accounts", "Base", "SeededRandom", "Storage", "Streams"]),
     tests("Unit/TidyTests", ["TestFiles"]),
@@ -512,7 +520,7 @@ let package = Package(
         "Objects", "S3", "Backup", "Sync",
         "Archive", "Base", "Crypto", "Goldens", "JSON", "HTTPMessages", "HTTPClient", "SQLite",
         "Storage",
-        "Configuration", "HTTPServer", "LocalServer", "ProviderFakes", "RawClient", "RecordedAPI",
+        "Configuration", "HTTPServer", "LocalServer", "ProviderFakes", "PushGateway", "RawClient", "RecordedAPI",
         "RecordedStories",
         "StripeSamples", "TestBuckets", "TestDevices", "TestEngines", "TestFiles",
         "SeededRandom",

@@ -11,7 +11,8 @@ package struct Caller: Sendable {
   /// Whether an operator blocked the account's writes.
   package let isSuspended: Bool
 
-  /// Throws if the key is unknown or revoked, the session is over, or the account's requests are used up.
+  /// In a transaction, the key is then the author of what is reported. Throws if the key is unknown or revoked, the
+  /// session is over, or the account's requests are used up.
   package init(
     _ queryable: some Queryable, _ credentials: Credentials, now: Instant
   ) throws {
@@ -21,6 +22,9 @@ package struct Caller: Sendable {
       throw refusal
     }
     try credentials.meter.confirm(account)
+    if let transaction = queryable as? Transaction, !publicKey.isEmpty {
+      transaction.write(onRequestOf: publicKey)
+    }
   }
 
   private init(_ queryable: some Queryable, _ proof: Credentials.Proof, now: Instant) throws {

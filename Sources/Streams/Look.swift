@@ -1,7 +1,8 @@
 package import Accounts
 package import Base
+import Crypto
 import Requests
-import Storage
+package import Storage
 import Tiers
 
 /// What entitles a stream: a key of the account, or a session.
@@ -94,23 +95,58 @@ package enum Look {
   static func answer(
     _ questions: [Question], of protocols: [any ProtocolRoom.Type], _ reader: Reader, now: Instant
   ) throws -> [Finding] {
-    let states = try states(of: questions.map(\.account), reader, now: now)
+    let seen = try see(questions.map(\.account), of: protocols, reader, now: now)
     let valid = try valid(questions.flatMap(\.credentials), reader, now: now)
-    var followed: [Identifier: [Followed]] = [:]
-    for question in questions {
-      followed[question.account] = try protocols.flatMap {
-        try $0.followed(by: question.account, atMost: followedCountMax, reading: reader)
-      }
-    }
-    let numbers = try numbers(of: Set(followed.values.joined().map(\.owner)), reader)
     return questions.map { question in
-      let found = states[question.account]
+      let found = seen[question.account]
       return Finding(
         account: question.account, asked: question.credentials,
         valid: found == nil ? [] : question.credentials.intersection(valid),
-        state: found?.state, number: found?.number ?? 0,
+        state: found?.state, number: found?.number ?? 0, followed: found?.followed ?? [:])
+    }
+  }
+
+  /// What is seen of an account.
+  package struct Seen: Equatable, Sendable {
+    let state: AccountState
+    /// The account's sequence number.
+    package let number: Int64
+    /// The other accounts whose news concern the account, and their sequence numbers.
+    let followed: [Followed: Int64]
+
+    package var isShut: Bool { state.isShut }
+
+    /// A digest of what clients are told of besides the account's own number.
+    package var digest: [UInt8] {
+      let followed = followed.map { followed, number in
+        "\(followed.owner) \(followed.topic.name) \(number)"
+      }
+      let parts = [
+        state.cap.map { "cap \($0.byteCount) \($0.plan) \($0.reason)" } ?? "",
+        state.deletion.map { "deletion \($0.asked) \($0.erases?.description ?? "")" } ?? "",
+      ]
+      return SHA256.hash(Array((parts + followed.sorted()).joined(separator: "\n").utf8))
+    }
+  }
+
+  /// The accounts that exist, in a few statements for all of them and one for each.
+  package static func see(
+    _ accounts: [Identifier], of protocols: [any ProtocolRoom.Type], _ queryable: some Queryable,
+    now: Instant
+  ) throws -> [Identifier: Seen] {
+    let states = try states(of: accounts, queryable, now: now)
+    var followed: [Identifier: [Followed]] = [:]
+    for account in states.keys {
+      followed[account] = try protocols.flatMap {
+        try $0.followed(by: account, atMost: followedCountMax, reading: queryable)
+      }
+    }
+    let numbers = try numbers(of: Set(followed.values.joined().map(\.owner)), queryable)
+    return states.reduce(into: [:]) { seen, found in
+      seen[found.key] = Seen(
+        state: found.value.state, number: found.value.number,
         followed: Dictionary(
-          (followed[question.account] ?? []).map { ($0, numbers[$0.owner] ?? 0) },
+          (followed[found.key] ?? []).map { ($0, numbers[$0.owner] ?? 0) },
           uniquingKeysWith: max))
     }
   }
@@ -185,11 +221,11 @@ package enum Look {
   }
 
   private static func numbers(
-    of owners: Set<Identifier>, _ reader: Reader
+    of owners: Set<Identifier>, _ queryable: some Queryable
   ) throws -> [Identifier: Int64] {
     var numbers: [Identifier: Int64] = [:]
     for list in SQLList.slices(of: owners.map { .id($0) }, after: 0) {
-      try reader.query(
+      try queryable.query(
         "SELECT id, seq FROM sync.accounts WHERE id IN (\(list.parameters))", list.values
       ) { row in
         numbers[try row.id(0)] = try row.integer(1)

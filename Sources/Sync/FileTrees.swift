@@ -63,6 +63,28 @@ package struct FileTrees: ProtocolRoom {
     ) { row in Followed(try row.id(0), .tree) }
   }
 
+  /// The accounts that see the owners' trees.
+  package static func followers(
+    of owners: [Identifier], in topic: News.Topic, atMost count: Int,
+    reading queryable: some Queryable
+  ) throws -> Set<Identifier> {
+    guard topic == .tree else { return [] }
+    var followers: Set<Identifier> = []
+    for list in SQLList.slices(of: owners.map { .id($0) }, after: 1)
+    where followers.count < count {
+      try queryable.query(
+        """
+        SELECT account_id FROM sync.views WHERE owner_id IN (\(list.parameters))
+        ORDER BY owner_id, account_id LIMIT $1
+        """, [.integer(Int64(count - followers.count))] + list.values
+      ) { row in
+        followers.insert(try row.id(0))
+        return true
+      }
+    }
+    return followers
+  }
+
   package static func faults(of account: Identifier, in database: Database) throws -> [String] {
     var audit = TreeAudit(account, objects: nil)
     var findings: [TreeFinding] = []

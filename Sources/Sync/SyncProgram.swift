@@ -5,10 +5,12 @@ import Endpoints
 import HTTPServer
 import HTTPSignatures
 import Objects
+import ProviderAPI
 import Requests
 import S3
 import Storage
 import Streams
+import WakeUps
 
 /// Builds and runs `coffer-sync` from its configuration.
 package enum SyncProgram {
@@ -88,8 +90,17 @@ package enum SyncProgram {
       trustsProxies: !configuration.trustedProxies.isEmpty)
     streams.start()
     defer { streams.stop() }
+    let wakeUps = configuration.pushGateway.map { gateway in
+      var limits = WakeUpLimits()
+      limits.pause = configuration.pushPause
+      return WakeUps(
+        api.host, serving: protocols, at: gateway, through: CurlTransport(), limits: limits)
+    }
+    wakeUps?.start()
+    defer { wakeUps?.stop() }
     let server = HTTPServer(
-      listen: configuration.listen, routes: api.routes + [streams.route],
+      listen: configuration.listen,
+      routes: api.routes + [streams.route] + (wakeUps?.routes ?? []),
       limits: ServerLimits(
         connectionsPerAddressMax: configuration.connectionsPerAddressMax,
         descriptorCount: descriptorCount - most.countMax),

@@ -148,3 +148,31 @@ CREATE TABLE actual_epochs (
 CREATE INDEX actual_epochs_by_log ON actual_epochs (log_id);
 
 CREATE INDEX actual_epochs_by_owner ON actual_epochs (owner_id);
+
+-- The push id of a device that sleeps, by which a push gateway wakes it, and the wake-up that waits. The device registers
+-- it. `seq` and `digest` are what the account was like when the device was last woken, or made a change itself:
+-- the account's number, and a digest of the rest. Another state is a reason to wake it. Then `wake_up_id` names the
+-- wake-up, and `due_ms` is when it is sent next; both are NULL if none waits. The row goes with the key, with the
+-- registration, and when the gateway says that the push id is gone.
+CREATE TABLE push_ids (
+  public_key BLOB NOT NULL PRIMARY KEY CHECK (length(public_key) = 32),
+  account_id BLOB NOT NULL REFERENCES accounts (id),
+  push_id TEXT NOT NULL,
+  registered_ms INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  digest BLOB NOT NULL CHECK (length(digest) = 32),
+  wake_up_id BLOB,
+  due_ms INTEGER,
+  sent_ms INTEGER,
+  failure_count INTEGER NOT NULL DEFAULT 0,
+  CHECK ((wake_up_id IS NULL) = (due_ms IS NULL))
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX push_ids_by_account ON push_ids (account_id);
+
+CREATE INDEX push_ids_by_push_id ON push_ids (push_id);
+
+CREATE INDEX push_ids_due ON push_ids (due_ms) WHERE due_ms IS NOT NULL;
+
+-- Who sees an owner's tree.
+CREATE INDEX views_by_owner ON views (owner_id, account_id);

@@ -16,6 +16,8 @@ package struct Device: Sendable {
   package let isByOperator: Bool
   /// The key that revoked this one, and its signature.
   package let revocation: KeySignature?
+  /// When the device registered the push id by which it is woken; nil if it is not woken.
+  let pushRegistered: Instant?
 
   /// The signatures of both keys when one authorized the other.
   package struct Statement: Sendable {
@@ -38,7 +40,8 @@ package struct Device: Sendable {
   fileprivate static let columns = """
     public_key, label, added_ms, revoked_ms, statement_created_s, statement_author, \
     statement_signature, statement_proof, revocation_created_s, revocation_author, \
-    revocation_signature, by_operator
+    revocation_signature, by_operator, (SELECT p.registered_ms FROM sync.push_ids AS p
+      WHERE p.public_key = device_keys.public_key)
     """
 
   package init(
@@ -52,6 +55,7 @@ package struct Device: Sendable {
     self.statement = statement
     self.isByOperator = isByOperator
     self.revocation = revocation
+    pushRegistered = nil
   }
 
   fileprivate init(row: borrowing Row) throws {
@@ -75,6 +79,7 @@ package struct Device: Sendable {
         nil
       }
     isByOperator = try row.integer(11) == 1
+    pushRegistered = try row.optionalInstant(12)
   }
 
   /// The account's keys that are not revoked.
@@ -108,7 +113,7 @@ package struct Device: Sendable {
     try queryable.first(
       "SELECT \(columns), account_id FROM sync.device_keys WHERE public_key = $1",
       .blob(publicKey)
-    ) { row in (try Device(row: row), try row.id(12)) }
+    ) { row in (try Device(row: row), try row.id(13)) }
   }
 
   /// The caller holds the account's row, or has not committed the account yet.
@@ -180,6 +185,7 @@ package struct Device: Sendable {
     try transaction.execute(
       "DELETE FROM sync.sessions WHERE account_id = $1 AND public_key = $2",
       .id(account), .blob(publicKey))
+    try transaction.execute("DELETE FROM sync.push_ids WHERE public_key = $1", .blob(publicKey))
     transaction.report(News(of: account, .account))
   }
 }
@@ -187,15 +193,19 @@ package struct Device: Sendable {
 extension Device {
   /// The key as its own account sees it.
   package var json: JSONValue {
-    Self.json(publicKey, label: label, added: added, isByOperator: isByOperator)
+    Self.json(
+      publicKey, label: label, added: added, isByOperator: isByOperator,
+      pushRegistered: pushRegistered)
   }
 
   package static func json(
-    _ publicKey: [UInt8], label: String, added: Instant, isByOperator: Bool = false
+    _ publicKey: [UInt8], label: String, added: Instant, isByOperator: Bool = false,
+    pushRegistered: Instant? = nil
   ) -> JSONValue {
     [
       "public_key": .base64(publicKey), "label": .string(label),
       "added": .string(added.description), "by_operator": .bool(isByOperator),
+      "push_registered": pushRegistered.map { .string($0.description) } ?? .null,
     ]
   }
 

@@ -49,6 +49,12 @@ package protocol ProtocolRoom: Sendable {
     by account: Identifier, atMost count: Int, reading queryable: some Queryable
   ) throws -> [Followed]
 
+  /// The accounts that owners' news of a topic concern besides the owners, at most `count`.
+  static func followers(
+    of owners: [Identifier], in topic: News.Topic, atMost count: Int,
+    reading queryable: some Queryable
+  ) throws -> Set<Identifier>
+
   /// Faults among an account's rows, one line each. It reads in slices while writers continue, and stops after the
   /// slice with the first fault.
   static func faults(of account: Identifier, in database: Database) throws -> [String]
@@ -63,6 +69,11 @@ extension ProtocolRoom {
   package static func followed(
     by account: Identifier, atMost count: Int, reading queryable: some Queryable
   ) throws -> [Followed] { [] }
+
+  package static func followers(
+    of owners: [Identifier], in topic: News.Topic, atMost count: Int,
+    reading queryable: some Queryable
+  ) throws -> Set<Identifier> { [] }
 }
 
 /// What an archive holds of one protocol.

@@ -22,14 +22,18 @@ package struct News: Hashable, Sendable {
   package let subject: Identifier?
   /// The account's sequence number after the change; 0 if none was taken.
   package let number: Int64
+  /// The device key that made the change; nil if none did, or not one alone.
+  package let author: [UInt8]?
 
   package init(
-    of account: Identifier, _ topic: Topic, _ subject: Identifier? = nil, number: Int64 = 0
+    of account: Identifier, _ topic: Topic, _ subject: Identifier? = nil, number: Int64 = 0,
+    by author: [UInt8]? = nil
   ) {
     self.account = account
     self.topic = topic
     self.subject = subject
     self.number = number
+    self.author = author
   }
 }
 
@@ -41,18 +45,21 @@ extension News {
   private static let overflow = "*"
 
   fileprivate var text: String {
-    "\(topic.name):\(account):\(subject?.description ?? ""):\(number)"
+    "\(topic.name):\(account):\(subject?.description ?? ""):\(number):\(Hex.encode(author ?? []))"
   }
 
   fileprivate init?(_ text: Substring) {
     let fields = text.split(separator: ":", omittingEmptySubsequences: false)
-    guard fields.count == 4, !fields[0].isEmpty,
+    guard fields.count == 5, !fields[0].isEmpty,
       fields[0].utf8.allSatisfy({ UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 }),
-      let account = Identifier(String(fields[1])), let number = Int64(fields[3])
+      let account = Identifier(String(fields[1])), let number = Int64(fields[3]),
+      let author = Hex.decode(fields[4].utf8)
     else { return nil }
     let subject = Identifier(String(fields[2]))
     guard subject != nil || fields[2].isEmpty else { return nil }
-    self.init(of: account, Topic(String(fields[0])), subject, number: number)
+    self.init(
+      of: account, Topic(String(fields[0])), subject, number: number,
+      by: author.isEmpty ? nil : author)
   }
 
   /// The news of a message; nil if anything may have changed. A text that is no message counts as that.
@@ -65,26 +72,30 @@ extension News {
     return news
   }
 
-  /// News that wait to be sent, each once, with the latest number.
+  /// News that wait to be sent, each once, with the latest number, and with the author if there was one alone.
   package struct Waiting: Sendable {
     /// Beyond this number the receivers have to look for themselves.
     private static let countMax = 2000
 
-    private var numbers: [News: Int64] = [:]
+    /// By what changed.
+    private var latest: [News: News] = [:]
     private var isOverfull = false
 
     package init() {}
 
-    package var isEmpty: Bool { numbers.isEmpty && !isOverfull }
+    package var isEmpty: Bool { latest.isEmpty && !isOverfull }
 
     package mutating func add(_ news: some Sequence<News>) {
       guard !isOverfull else { return }
       for one in news {
         let key = News(of: one.account, one.topic, one.subject)
-        numbers[key] = max(numbers[key] ?? 0, one.number)
+        let before = latest[key] ?? one
+        latest[key] = News(
+          of: one.account, one.topic, one.subject, number: max(before.number, one.number),
+          by: before.author == one.author ? one.author : nil)
       }
-      if numbers.count > Self.countMax {
-        numbers = [:]
+      if latest.count > Self.countMax {
+        latest = [:]
         isOverfull = true
       }
     }
@@ -93,9 +104,7 @@ extension News {
     package mutating func takeNews() -> [News]? {
       defer { self = Waiting() }
       guard !isOverfull else { return nil }
-      return numbers.map { key, number in
-        News(of: key.account, key.topic, key.subject, number: number)
-      }
+      return Array(latest.values)
     }
 
     /// The messages that carry all of it, which then waits no more.

@@ -79,6 +79,9 @@ package struct Transaction: Queryable {
   /// Has a change told to all programs that listen, after the commit. Nothing is told of a transaction that is undone.
   package func report(_ news: News) { session.report(news) }
 
+  /// Names the device key on whose request the transaction writes, for what is reported from now on.
+  package func write(onRequestOf author: [UInt8]) { session.author = author }
+
   /// What was reported so far.
   var news: Set<News> { session.news }
 

@@ -50,7 +50,12 @@ package final class Session {
     }
   }
 
-  package func report(_ one: News) { news.insert(one) }
+  /// The device key on whose request the transaction writes; nil if it is on none.
+  package var author: [UInt8]?
+
+  package func report(_ one: News) {
+    news.insert(News(of: one.account, one.topic, one.subject, number: one.number, by: author))
+  }
 
   /// Ends the session. A `Reader` or `Transaction` that outlives its body traps when it is used.
   package func end() {

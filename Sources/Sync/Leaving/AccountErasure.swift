@@ -100,11 +100,13 @@ enum AccountErasure {
     guard uploads.isEmpty, !resumable, nonces == 0 else { return true }
     let sessions = try transaction.eraseSlice(
       of: "sessions", by: "token_hash", where: "account_id", is: account)
+    let pushIDs = try transaction.eraseSlice(
+      of: "push_ids", by: "public_key", where: "account_id", is: account)
     let keys = try transaction.eraseSlice(
       of: "device_keys", by: "public_key", where: "account_id", is: account)
     let tokens = try transaction.eraseSlice(
       of: "app_tokens", by: "token_hash", where: "account_id", is: account)
-    guard !sessions, !keys, !tokens else { return true }
+    guard !sessions, !pushIDs, !keys, !tokens else { return true }
     return try transaction.eraseSlice(
       of: "app_passwords", by: "id", where: "account_id", is: account)
   }

@@ -16,11 +16,13 @@ import Testing
   }
 
   @Test func `the table of metrics is what the programs tell`() throws {
-    // Every store is on, so that all metrics appear.
+    // Every store is on, and the push gateway, so that all metrics appear.
     let installation = try Installation(settings: [
       "COFFER_STRIPE_API_KEY": "sk_test_1", "COFFER_STRIPE_API_URL": "http://127.0.0.1:1",
       "COFFER_APPLE_BUNDLE_ID": "com.example.coffer",
       "COFFER_BILLING_AUTHORITIES": Installation.authority,
+      "COFFER_PUSH_URL": "http://127.0.0.1:1",
+      "COFFER_PUSH_SECRETS": "whsec_\(Base64.standard.encode([UInt8](repeating: 7, count: 32)))",
     ])
     var rows: [String: (family: Family, programs: [String])] = [:]
     for program in [Program.sync, .billing] {

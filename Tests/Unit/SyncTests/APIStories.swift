@@ -119,6 +119,11 @@ struct APIStories {
     let body = try device.admission(of: second.key, label: "phone").encoded()
     _ = try device.send(.init(method: "POST", target: "/v1/devices", headers: token, body: body))
     for _ in 0..<2 { _ = try device.admit(second, label: "phone") }
+    for push in ["token", ""] { _ = try device.register(push: push) }
+    _ = try device.get("/v1/account")
+    _ = try device.send(
+      .init(method: "PUT", target: "/v1/push", headers: token, body: Array(#"{"id":"x"}"#.utf8)))
+    _ = try device.send(device.sign("DELETE", "/v1/push"))
     for _ in 0..<63 { _ = try device.admit(server.device()) }
     _ = try device.post("/v1/devices", ["device": [:]])
     for _ in 0..<2 { _ = try device.revoke(key: second.key.publicKey.bytes) }

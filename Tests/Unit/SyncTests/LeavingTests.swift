@@ -196,7 +196,11 @@ import Testing
     try ada.put(try ada.add(in: folder), large + Random.bytes(40_000), ifMatch: "*")
       .requireSuccess()
     try ada.share(folder, with: bob, mode: "read")
-    let markers = [Array("ada.marker".utf8), small, large, ada.key.publicKey.bytes]
+    #expect(try ada.register(push: "ada.push.marker").status == 204)
+    let markers = [
+      Array("ada.marker".utf8), Array("ada.push.marker".utf8), small, large,
+      ada.key.publicKey.bytes,
+    ]
     for marker in markers {
       #expect(try server.filesHold(marker), "\(String(decoding: marker, as: UTF8.self))")
     }
@@ -216,6 +220,7 @@ import Testing
     let device = try server.register()
     let folder = try device.add("folder")
     for _ in 0..<300 { _ = try device.add(in: folder) }
+    #expect(try device.register(push: "phone").status == 204)
     let account = try device.account
     _ = try ask(device)
     server.clock.advance(Self.week)
@@ -246,7 +251,7 @@ extension TestServer {
       ("views", "account_id"), ("views", "owner_id"), ("departures", "account_id"),
       ("departures", "owner_id"), ("deletions", "owner_id"), ("transfers", "owner_id"),
       ("blocks", "account_id"), ("blocks", "blocked_id"), ("account_deletions", "account_id"),
-      ("failing_items", "account_id"),
+      ("failing_items", "account_id"), ("push_ids", "account_id"),
     ]
     return try database.read { reader in
       let found = try columns.filter { table, column in

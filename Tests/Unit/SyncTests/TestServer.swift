@@ -9,6 +9,8 @@ import JSON
 import LocalServer
 import Logs
 import Objects
+import ProviderAPI
+import PushGateway
 import Requests
 import Storage
 import Streams
@@ -16,6 +18,7 @@ import Sync
 import TestDevices
 import TestEngines
 import Tiers
+import WakeUps
 
 /// The sync API over a real socket and a real database, with a clock that the test moves.
 final class TestServer: Sendable {
@@ -30,6 +33,7 @@ final class TestServer: Sendable {
   private let options: DatabaseOptions
   private let server: HTTPServer
   private let streams: Streams
+  private let wakeUps: WakeUps
   private let pool: WorkPool
   private let scratch: ScratchDatabase
   private let observe: (@Sendable (TestDevice.Signed, Answer) -> Void)?
@@ -37,7 +41,8 @@ final class TestServer: Sendable {
   static let authority = "sync.test"
 
   /// The limit on requests is high, because tests send more at once than people do. With `other` this is a
-  /// second instance of the program, on the same database. Streams are served if there are limits for them.
+  /// second instance of the program, on the same database. Streams are served if there are limits for them,
+  /// and devices are woken if there is a gateway.
   init(
     _ engine: TestEngine = .sqlite, beside other: TestServer? = nil,
     freeByteCount: Int64 = 1_000_000, freeLimits: Plan.Limits = Plan.Limits(),
@@ -51,6 +56,7 @@ final class TestServer: Sendable {
     ],
     actualAuthorities: Set<String> = [], objects: (any ObjectStore)? = nil,
     streams streamLimits: StreamLimits? = nil,
+    waking gateway: PushGateway? = nil, wakeUps wakeUpLimits: WakeUpLimits = WakeUpLimits(),
     uptime: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now,
     observe: (@Sendable (TestDevice.Signed, Answer) -> Void)? = nil
   ) throws {
@@ -87,7 +93,12 @@ final class TestServer: Sendable {
       api.host, serving: protocols, limits: streamLimits ?? StreamLimits(),
       trustsProxies: !trustedProxies.isEmpty)
     if streamLimits != nil { streams.start() }
-    routes = api.routes + [streams.route]
+    wakeUps = WakeUps(
+      api.host, serving: protocols,
+      at: WebhookReceiver(url: "https://push.test", secrets: gateway.map { [$0.secret] } ?? []),
+      through: PushTransport(gateway: gateway), limits: wakeUpLimits)
+    if gateway != nil { wakeUps.start() }
+    routes = api.routes + [streams.route] + wakeUps.routes
     server = try startServer(routes, name: "sync-test", limits: edge, proxies: trustedProxies) {
       error, head in Endpoints.problem(for: error, head)
     }
@@ -96,6 +107,7 @@ final class TestServer: Sendable {
   deinit {
     server.drain(within: .seconds(2))
     streams.stop()
+    wakeUps.stop()
     pool.stop()
     database.close()
   }
@@ -104,6 +116,9 @@ final class TestServer: Sendable {
 
   /// Ends all streams, as a program that stops does.
   func stopStreams() { streams.stop() }
+
+  /// Wakes no device any more, as a program that stops.
+  func stopWakeUps() { wakeUps.stop() }
 
   /// The directory of the database's files and of the objects.
   var directory: String { scratch.directory.path }

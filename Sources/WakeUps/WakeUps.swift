@@ -1,0 +1,149 @@
+package import Accounts
+import Base
+package import Configuration
+import Endpoints
+package import HTTPServer
+package import ProviderAPI
+import Storage
+
+/// Wakes the devices that sleep: a push gateway is told their push ids when their account has changed, whichever program
+/// committed it, and nothing else.
+///
+/// A registration is a row, and so is the wake-up that waits for its device. No transaction that changes an account
+/// writes either: the watcher hears the news of commits, as live streams do.
+package final class WakeUps: Sendable {
+  private let host: ProtocolHost
+  private let protocols: [any ProtocolRoom.Type]
+  private let limits: WakeUpLimits
+  private let watcher: Watcher
+  private let sender: WakeUpSender
+  private let heard = Locked(Overheard())
+  private let listener = Locked<NewsListener?>(nil)
+  private let threads = Locked<[Thread]>([])
+  private let state = Locked(State())
+
+  private struct State {
+    var isStopped = false
+    /// Whether wake-ups are due, as far as is known.
+    var isDue = false
+    /// Until then the gateway is left alone.
+    var rests: Instant?
+  }
+
+  /// How often to look for work, in real time.
+  private static let pollSpan = Instant.Span.milliseconds(250)
+
+  package init(
+    _ host: ProtocolHost, serving protocols: [any ProtocolRoom.Type], at gateway: WebhookReceiver,
+    through transport: any ProviderTransport, limits: WakeUpLimits = WakeUpLimits()
+  ) {
+    WakeUpMetrics.register()
+    self.host = host
+    self.protocols = protocols
+    self.limits = limits
+    watcher = Watcher(host: host, protocols: protocols, limits: limits)
+    sender = WakeUpSender(
+      host: host, protocols: protocols, limits: limits, gateway: gateway,
+      transport: CircuitBreaker(transport, provider: "push", clock: host.clock))
+  }
+
+  package var routes: [Route] {
+    let endpoints: [any Endpoint] = [
+      PutPush(host: host, protocols: protocols), DeletePush(host: host),
+    ]
+    return endpoints.map { $0.route(on: host.database) }
+  }
+
+  /// Call once, before the first request.
+  package func start() {
+    listener.withLock { [heard] in
+      $0 = host.database.listen { message in
+        heard.withLock { heard in
+          switch message {
+          case .news(let news): heard.add(news, at: .now())
+          case .anything: heard.miss()
+          }
+        }
+      }
+    }
+    threads.withLock { threads in
+      threads = (0..<WakeUpLimits.concurrencyMax).map { _ in
+        Thread(niceness: Thread.behindWriter) { [self] in send() }
+      }
+      threads.append(Thread(niceness: Thread.behindWriter) { [self] in watch() })
+    }
+  }
+
+  /// Lets requests under way end. Call before the database is closed.
+  package func stop() {
+    listener.withLock { $0.take() }?.stop()
+    state.signal { $0.isStopped = true }
+    let ended = threads.withLock { threads in
+      defer { threads = [] }
+      return threads
+    }
+    for thread in ended { thread.join() }
+  }
+
+  private var isStopped: Bool { state.withLock { $0.isStopped } }
+
+  private func wait(_ span: Instant.Span) {
+    _ = state.wait(until: .now() + span) { $0.isStopped ? true : nil }
+  }
+
+  /// Looks into news, and now and then at all accounts, a part after each look.
+  private func watch() {
+    var isLookingAtAll = false
+    var last: Identifier?
+    var next = MonotonicTime.now() + limits.lookSpan
+    while !isStopped {
+      do {
+        if heard.withLock({ $0.takeMissed() }) || MonotonicTime.now() >= next {
+          (isLookingAtAll, last) = (true, nil)
+          next = .now() + limits.lookSpan
+        }
+        let moment = MonotonicTime.now() + .milliseconds(-limits.delay.milliseconds)
+        try watcher.look(
+          into: heard.withLock { $0.take(before: moment, atMost: Watcher.heardCountMax) })
+        if isLookingAtAll {
+          last = try watcher.lookOn(after: last)
+          isLookingAtAll = last != nil
+        }
+        try measure()
+      } catch {
+        Log.warning("sync.wake_ups_not_planned", ["reason": String(reflecting: error)])
+        // What was heard is lost.
+        heard.withLock { $0.miss() }
+      }
+      wait(isLookingAtAll ? .milliseconds(20) : Self.pollSpan)
+    }
+  }
+
+  private func measure() throws {
+    let due = try host.database.read { reader in try PushRow.firstDue(reading: reader) }
+    let delay = due.map { host.clock.now() - $0 } ?? .milliseconds(-1)
+    WakeUpMetrics.delay.set(max(0, delay.milliseconds / 1000))
+    if delay >= .seconds(0) { state.signal { $0.isDue = true } }
+  }
+
+  /// Sends until the program stops.
+  private func send() {
+    while state.wait({ $0.isStopped ? false : $0.isDue ? true : nil }) == true {
+      let now = host.clock.now()
+      if let rests = state.withLock({ $0.rests }), rests > now {
+        wait(Self.pollSpan)
+        continue
+      }
+      do {
+        switch try sender.sendNext() {
+        case .idle: state.withLock { $0.isDue = false }
+        case .done: break
+        case .rest(let span): state.withLock { $0.rests = now + span }
+        }
+      } catch {
+        Log.warning("sync.wake_ups_not_sent", ["reason": String(reflecting: error)])
+        wait(.seconds(1))
+      }
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import Accounts
+import Base
+import Crypto
+import Storage
+import Streams
+
+/// Finds the devices that are to be woken, and plans their wake-ups as rows.
+///
+/// News only say which accounts to look at. Whether a device is woken is decided by comparing the account with what the
+/// device was last woken for. So instances that hear the same news plan one wake-up, and lost news are made good by the
+/// next look at all accounts.
+struct Watcher: Sendable {
+  let host: ProtocolHost
+  let protocols: [any ProtocolRoom.Type]
+  let limits: WakeUpLimits
+
+  /// The accounts whose news are looked into together, and those of them and of their followers that are looked at.
+  static let heardCountMax = 500
+  private static let followerCountMax = 1000
+  /// The accounts of one part of a look at all.
+  private static let slice = 50
+
+  private enum Step: Sendable {
+    case plan(PushRow, at: Instant)
+    case note(PushRow, number: Int64)
+  }
+
+  /// Looks into what was heard.
+  func look(into heard: [Identifier: Overheard.Entry]) throws {
+    guard !heard.isEmpty else { return }
+    let now = host.clock.now()
+    let steps = try host.database.read { reader in
+      let accounts = try Set(heard.keys).union(followers(of: heard, reader))
+      return try decided(for: accounts, reader, now: now) { row, seen -> Step in
+        // Its own changes wake no device. Those of others, which may have come in between, do.
+        if let entry = heard[row.account], entry.author == row.publicKey,
+          entry.number == seen.number, row.digest == seen.digest
+        {
+          return .note(row, number: seen.number)
+        }
+        return .plan(row, at: earliest(row, now))
+      }
+    }
+    try take(steps)
+  }
+
+  /// Looks at the next accounts in the order of ids. Returns the last of them; nil if there are no more.
+  func lookOn(after account: Identifier?) throws -> Identifier? {
+    let now = host.clock.now()
+    let (last, steps) = try host.database.read { reader in
+      let accounts = try PushRow.accounts(after: account, atMost: Self.slice, reading: reader)
+      let steps = try decided(for: Set(accounts), reader, now: now) { row, _ -> Step in
+        // Spread, because many may have changed while no one listened.
+        let spread = Int64.random(in: 0...limits.pause.milliseconds)
+        return .plan(row, at: earliest(row, now) + .milliseconds(spread))
+      }
+      return (accounts.count == Self.slice ? accounts.last : nil, steps)
+    }
+    try take(steps)
+    return last
+  }
+
+  private func earliest(_ row: PushRow, _ now: Instant) -> Instant {
+    row.sent.map { max(now, $0 + limits.pause) } ?? now
+  }
+
+  private func followers(
+    of heard: [Identifier: Overheard.Entry], _ reader: Reader
+  ) throws -> Set<Identifier> {
+    var owners: [News.Topic: [Identifier]] = [:]
+    for (account, entry) in heard {
+      for topic in entry.topics where topic != .account {
+        owners[topic, default: []].append(account)
+      }
+    }
+    var followers: Set<Identifier> = []
+    for (topic, owners) in owners {
+      for room in protocols {
+        try followers.formUnion(
+          room.followers(
+            of: owners, in: topic, atMost: Self.followerCountMax, reading: reader))
+      }
+    }
+    return followers
+  }
+
+  /// What `decide` says of the devices whose account has changed.
+  private func decided(
+    for accounts: Set<Identifier>, _ reader: Reader, now: Instant,
+    _ decide: (PushRow, Look.Seen) -> Step
+  ) throws -> [Step] {
+    let rows = try PushRow.quiet(of: accounts, reading: reader)
+    let seen = try Look.see(
+      Array(Set(rows.map(\.account))), of: protocols, reader, now: now)
+    // In the order of keys, so that no two instances wait for each other.
+    return rows.sorted { $0.publicKey.lexicographicallyPrecedes($1.publicKey) }.compactMap { row in
+      guard let seen = seen[row.account], !seen.isShut, row.differs(from: seen) else { return nil }
+      return decide(row, seen)
+    }
+  }
+
+  private func take(_ steps: [Step]) throws {
+    guard !steps.isEmpty else { return }
+    try host.database.write(for: nil) { transaction in
+      for step in steps {
+        switch step {
+        case .plan(let row, let due): try row.plan(at: due, in: transaction)
+        case .note(let row, let number): try row.note(number, in: transaction)
+        }
+      }
+    }
+  }
+}

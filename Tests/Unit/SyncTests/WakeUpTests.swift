@@ -1,0 +1,315 @@
+import Accounts
+import Base
+import Crypto
+import JSON
+import PushGateway
+import Storage
+import Sync
+import TestDevices
+import TestEngines
+import Testing
+import WakeUps
+
+/// Which devices a push gateway is asked to wake, when, and how often. The gateway checks each signature.
+@Suite struct WakeUpTests {
+  /// Devices are woken at once, and all accounts are looked at only at the start.
+  private static func limits(
+    pause: Instant.Span = .seconds(0), lookSpan: Instant.Span = .hours(1)
+  ) -> WakeUpLimits {
+    var limits = WakeUpLimits()
+    limits.pause = pause
+    limits.delay = .milliseconds(50)
+    limits.lookSpan = lookSpan
+    return limits
+  }
+
+  /// A server, its gateway, and an account with a laptop and a phone that sleeps.
+  fileprivate struct Home {
+    let clock: TestClock
+    let gateway: PushGateway
+    let server: TestServer
+    let laptop: TestDevice
+    let phone: TestDevice
+
+    init(_ engine: TestEngine = .sqlite, _ limits: WakeUpLimits = limits()) throws {
+      let time = Locked<TestClock?>(nil)
+      gateway = PushGateway { time.withLock { $0?.now } ?? Instant(seconds: 0) }
+      server = try TestServer(engine, waking: gateway, wakeUps: limits)
+      let clock = server.clock
+      time.withLock { $0 = clock }
+      self.clock = clock
+      laptop = try server.register()
+      phone = server.device(root: laptop.root)
+      #expect(try laptop.admit(phone).status == 201)
+      #expect(try phone.register(push: "phone").status == 204)
+    }
+
+    /// The push ids that were woken, in order, once there are `count`.
+    func woken(_ count: Int) -> [String] { gateway.waits(for: count).map(\.pushID) }
+
+    /// When the phone's wake-up is due; nil if none waits.
+    func due() throws -> Instant? {
+      try server.database.read { reader in
+        try reader.first(
+          "SELECT due_ms FROM sync.push_ids WHERE public_key = $1",
+          .blob(phone.key.publicKey.bytes)
+        ) { row in try row.optionalInstant(0) } ?? nil
+      }
+    }
+
+    /// Waits until the condition holds, at most ten seconds.
+    func soon(_ condition: () throws -> Bool) rethrows -> Bool {
+      let end = MonotonicTime.now() + .seconds(10)
+      while MonotonicTime.now() < end {
+        if try condition() { return true }
+      }
+      return false
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a phone is woken by what another device changes, and not by its own changes`(
+    engine: TestEngine
+  ) throws {
+    let home = try Home(engine)
+    #expect(try home.laptop.register(push: "laptop").status == 204)
+    _ = try home.laptop.add("folder")
+    #expect(home.woken(1) == ["phone"])
+    _ = try home.phone.add("folder")
+    #expect(home.woken(2) == ["phone", "laptop"])
+    _ = try home.laptop.add("folder")
+    #expect(home.woken(3) == ["phone", "laptop", "phone"])
+    #expect(home.gateway.refusals == [])
+    #expect(Set(home.gateway.wakeUps.map(\.id)).count == 3)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a phone is woken by a change of a tree that is shared with it`(engine: TestEngine) throws {
+    let home = try Home(engine)
+    let ada = try home.server.register()
+    let folder = try ada.add("folder")
+    try ada.share(folder, with: home.laptop)
+    // The acceptance is the laptop's, and it and the invitation may come as one.
+    #expect(home.soon { !home.gateway.wakeUps.isEmpty })
+    #expect(try home.soon { try home.due() == nil })
+    let before = home.gateway.wakeUps.count
+    _ = try ada.add(in: folder)
+    #expect(home.woken(before + 1).last == "phone")
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a new cap and a deletion wake a phone, and a log-in does not`(engine: TestEngine) throws {
+    let home = try Home(engine)
+    #expect(try home.laptop.send(home.laptop.sign("POST", "/v1/sessions")).status == 201)
+    let account = try home.laptop.account
+    try home.server.asBilling(for: account) { transaction in
+      try transaction.execute(
+        """
+        INSERT INTO billing.entitlements (account_id, from_ms, cap_bytes, plan, reason)
+        VALUES ($1, 0, 5000000, $2, $3)
+        """, .id(account), .text("premium"), .text("subscribed"))
+      transaction.report(News(of: account, .account))
+    }
+    #expect(home.woken(1) == ["phone"])
+    #expect(try home.laptop.send(home.laptop.sign("DELETE", "/v1/account")).status == 202)
+    #expect(home.woken(2) == ["phone", "phone"])
+    #expect(home.gateway.wakeUps.count == 2)
+  }
+
+  @Test func `between two wake-ups of a device there is a pause, and many changes are one`()
+    throws
+  {
+    let home = try Home(.sqlite, Self.limits(pause: .seconds(30)))
+    _ = try home.laptop.add("folder")
+    #expect(try home.soon { try home.due() != nil || !home.gateway.wakeUps.isEmpty })
+    // A change before the program listened waits for a part of the pause.
+    home.clock.advance(.seconds(30))
+    #expect(home.woken(1) == ["phone"])
+    #expect(try home.soon { try home.due() == nil })
+    let sent = home.clock.now
+    for _ in 0..<5 { _ = try home.laptop.add("folder") }
+    #expect(try home.soon { try home.due() == sent + .seconds(30) })
+    #expect(home.gateway.wakeUps.count == 1)
+    home.clock.advance(.seconds(30))
+    #expect(home.woken(2) == ["phone", "phone"])
+    #expect(try home.soon { try home.due() == nil })
+    #expect(home.gateway.wakeUps.count == 2)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a change whose news were lost wakes a phone by the next look`(engine: TestEngine) throws {
+    let home = try Home(engine, Self.limits(lookSpan: .milliseconds(100)))
+    let account = try home.laptop.account
+    // A commit without a report, as of a program that was killed right after it.
+    try home.server.database.write(for: account) { transaction in
+      _ = try transaction.execute(
+        "UPDATE sync.accounts SET seq = seq + 1 WHERE id = $1", .id(account))
+    }
+    #expect(home.woken(1) == ["phone"])
+  }
+
+  @Test func `a wake-up that the gateway cannot take now comes again, as it was`() throws {
+    let home = try Home()
+    home.gateway.answer("phone", with: [500, 429])
+    _ = try home.laptop.add("folder")
+    for count in 1...2 {
+      #expect(home.woken(count).count == count)
+      #expect(try home.soon { try home.due() ?? home.clock.now > home.clock.now })
+      home.clock.advance(.seconds(10))
+    }
+    let all = home.gateway.waits(for: 3)
+    #expect(all.map(\.status) == [500, 429, 204])
+    #expect(Set(all.map(\.id)).count == 1)
+    #expect(try home.soon { try home.due() == nil })
+  }
+
+  @Test func `a wake-up that fails delays no other device's`() throws {
+    let home = try Home()
+    home.gateway.answer("phone", with: Array(repeating: 503, count: 3))
+    let tablet = home.server.device(root: home.laptop.root)
+    #expect(try home.laptop.admit(tablet).status == 201)
+    #expect(try tablet.register(push: "tablet").status == 204)
+    _ = try home.laptop.add("folder")
+    #expect(home.soon { home.gateway.wakeUps.contains { $0.pushID == "tablet" } })
+  }
+
+  @Test func `a push id that the gateway no longer knows is removed`() throws {
+    let home = try Home()
+    #expect(try home.isRegistered(home.phone))
+    home.gateway.answer("phone", with: [410])
+    _ = try home.laptop.add("folder")
+    #expect(home.woken(1) == ["phone"])
+    #expect(try home.soon { try !home.isRegistered(home.phone) })
+  }
+
+  @Test func `a wake-up that is refused is dropped, and the next change is another`() throws {
+    let home = try Home()
+    home.gateway.answer("phone", with: [404])
+    _ = try home.laptop.add("folder")
+    #expect(home.woken(1) == ["phone"])
+    #expect(try home.soon { try home.due() == nil })
+    #expect(try home.isRegistered(home.phone))
+    _ = try home.laptop.add("folder")
+    let all = home.gateway.waits(for: 2)
+    #expect(all.map(\.status) == [404, 204])
+    #expect(Set(all.map(\.id)).count == 2)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a wake-up that waits outlives the program, and is sent by the next`(
+    engine: TestEngine
+  ) throws {
+    let home = try Home(engine)
+    home.gateway.answer("phone", with: [503])
+    _ = try home.laptop.add("folder")
+    #expect(home.woken(1) == ["phone"])
+    home.server.stopWakeUps()
+    let next = try TestServer(
+      engine, beside: home.server, waking: home.gateway, wakeUps: Self.limits())
+    home.clock.advance(.minutes(2))
+    let all = home.gateway.waits(for: 2)
+    #expect(all.map(\.status) == [503, 204])
+    #expect(Set(all.map(\.id)).count == 1)
+    withExtendedLifetime(next) {}
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `two instances that hear of a change wake a device once`(engine: TestEngine) throws {
+    let home = try Home(engine)
+    let other = try TestServer(
+      engine, beside: home.server, waking: home.gateway, wakeUps: Self.limits())
+    for count in 1...5 {
+      _ = try home.laptop.add("folder")
+      #expect(home.woken(count).count == count)
+      #expect(try home.soon { try home.due() == nil })
+    }
+    #expect(home.gateway.wakeUps.count == 5)
+    withExtendedLifetime(other) {}
+  }
+
+  @Test func `a suspended account's devices are left alone`() throws {
+    let home = try Home()
+    let account = try home.laptop.account
+    try home.server.suspend(account, since: home.clock.now)
+    try home.server.asBilling(for: account) { transaction in
+      transaction.report(News(of: account, .account))
+    }
+    try home.server.setCap(account, 5_000_000, plan: "premium", reason: "subscribed")
+    let ada = try home.server.register()
+    #expect(try ada.register(push: "ada").status == 204)
+    let second = home.server.device(root: ada.root)
+    #expect(try ada.admit(second).status == 201)
+    _ = try second.add("folder")
+    #expect(home.woken(1) == ["ada"])
+  }
+
+  @Test func `a registration is shown with its device, and ends with it or by its request`() throws
+  {
+    let home = try Home()
+    #expect(try home.isRegistered(home.phone))
+    #expect(try !home.isRegistered(home.laptop))
+    #expect(try home.phone.send(home.phone.sign("DELETE", "/v1/push")).status == 204)
+    #expect(try !home.isRegistered(home.phone))
+    #expect(try home.phone.send(home.phone.sign("DELETE", "/v1/push")).status == 204)
+    #expect(try home.phone.register(push: "phone").status == 204)
+    #expect(try home.laptop.revoke(key: home.phone.key.publicKey.bytes).status == 204)
+    let count = try home.server.database.read { reader in
+      try reader.first("SELECT count(*) FROM sync.push_ids") { row in try row.integer(0) }
+    }
+    #expect(count == 0)
+  }
+
+  @Test func `a push id is of the device that registered it last`() throws {
+    let home = try Home()
+    let stranger = try home.server.register()
+    #expect(try stranger.register(push: "phone").status == 204)
+    #expect(try !home.isRegistered(home.phone))
+    _ = try home.laptop.add("folder")
+    let friend = home.server.device(root: stranger.root)
+    #expect(try stranger.admit(friend).status == 201)
+    _ = try friend.add("folder")
+    #expect(home.woken(1) == ["phone"])
+    #expect(home.gateway.wakeUps.count == 1)
+  }
+
+  @Test(
+    arguments: [
+      ["id": ""], ["id": "a b"], ["id": "ä"], ["id": .string(String(repeating: "x", count: 513))],
+      ["id": 7], [:], ["id": "x", "account": "y"],
+    ] as [JSONValue])
+  func `what is no push id is refused`(body: JSONValue) throws {
+    let home = try Home()
+    let answer = try home.phone.send(
+      home.phone.sign("PUT", "/v1/push", body: body.encoded()))
+    #expect(try answer.problem == "body_invalid")
+  }
+
+  @Test func `a session registers no push id`() throws {
+    let home = try Home()
+    let session = try home.laptop.send(home.laptop.sign("POST", "/v1/sessions"))
+    let token = try #require(try session.json["token"].string)
+    let answer = try home.laptop.send(
+      TestDevice.Signed(
+        method: "PUT", target: "/v1/push",
+        headers: [("Host", TestServer.authority), ("Authorization", "Bearer \(token)")],
+        body: Array(#"{"id":"laptop"}"#.utf8)))
+    #expect(try answer.problem == "signature_required")
+  }
+}
+
+extension WakeUpTests.Home {
+  /// Whether the account's list of devices shows a push id of this one.
+  fileprivate func isRegistered(_ device: TestDevice) throws -> Bool {
+    let key = Base64.standard.encode(device.key.publicKey.bytes)
+    let devices = try laptop.get("/v1/account").json["devices"].array ?? []
+    return devices.contains {
+      $0["public_key"].string == key && $0["push_registered"].string != nil
+    }
+  }
+}
+
+extension TestDevice {
+  func register(push id: String) throws -> Answer {
+    try send(sign("PUT", "/v1/push", body: JSONValue.object([.init("id", .string(id))]).encoded()))
+  }
+}
