@@ -211,8 +211,8 @@ let package = Package(
     module(
       "WakeUps",
       [
-        "Accounts", "Base", "Configuration", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer",
-        "JSON", "ProviderAPI", "Requests", "Storage", "Streams",
+        "Accounts", "Base", "Configuration", "Crypto", "Endpoints", "HTTPServer", "JSON",
+        "ProviderAPI", "Requests", "Storage", "Streams",
       ]),
     module(
       "Sync",
@@ -520,7 +520,8 @@ let package = Package(
         "Objects", "S3", "Backup", "Sync",
         "Archive", "Base", "Crypto", "Goldens", "JSON", "HTTPMessages", "HTTPClient", "SQLite",
         "Storage",
-        "Configuration", "HTTPServer", "LocalServer", "ProviderFakes", "PushGateway", "RawClient", "RecordedAPI",
+        "Configuration", "HTTPServer", "LocalServer", "ProviderFakes", "PushGateway", "RawClient",
+        "RecordedAPI",
         "RecordedStories",
         "StripeSamples", "TestBuckets", "TestDevices", "TestEngines", "TestFiles",
         "SeededRandom",

@@ -46,10 +46,12 @@ struct Overheard {
     return mayHaveMissed
   }
 
-  /// The accounts of which news were first heard before `moment`, at most `count`.
-  mutating func take(before moment: MonotonicTime, atMost count: Int) -> [Identifier: Entry] {
+  /// The accounts of which news were first heard at least `span` ago, at most `count`.
+  mutating func take(
+    after span: Instant.Span, atMost count: Int, now: MonotonicTime
+  ) -> [Identifier: Entry] {
     var taken: [Identifier: Entry] = [:]
-    for (account, entry) in entries where entry.since <= moment {
+    for (account, entry) in entries where entry.since + span <= now {
       guard taken.count < count else { break }
       taken[account] = entry
     }

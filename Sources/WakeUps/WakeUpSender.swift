@@ -23,12 +23,13 @@ struct WakeUpSender: Sendable {
     case rest(Instant.Span)
   }
 
-  /// Sends one wake-up. For any thread.
-  func sendNext() throws -> Progress {
+  /// Sends one wake-up, and calls `ifMore` before if others are due. For any thread.
+  func sendNext(ifMore: () -> Void) throws -> Progress {
     let now = host.clock.now()
     let due = try host.database.read { reader in
       try PushRow.due(at: now, atMost: WakeUpLimits.concurrencyMax, reading: reader)
     }
+    if due.count > 1 { ifMore() }
     // Each thread begins at another one, so that they seldom want the same.
     for row in due.shuffled() {
       if let seen = try lease(row, at: now) { return try send(row, seen) }

@@ -24,7 +24,7 @@ package final class WakeUps: Sendable {
 
   private struct State {
     var isStopped = false
-    /// Whether wake-ups are due, as far as is known.
+    /// Whether a thread is to look for a wake-up that is due. The thread that does takes it back.
     var isDue = false
     /// Until then the gateway is left alone.
     var rests: Instant?
@@ -102,9 +102,10 @@ package final class WakeUps: Sendable {
           (isLookingAtAll, last) = (true, nil)
           next = .now() + limits.lookSpan
         }
-        let moment = MonotonicTime.now() + .milliseconds(-limits.delay.milliseconds)
         try watcher.look(
-          into: heard.withLock { $0.take(before: moment, atMost: Watcher.heardCountMax) })
+          into: heard.withLock {
+            $0.take(after: limits.delay, atMost: Watcher.heardCountMax, now: .now())
+          })
         if isLookingAtAll {
           last = try watcher.lookOn(after: last)
           isLookingAtAll = last != nil
@@ -114,6 +115,7 @@ package final class WakeUps: Sendable {
         Log.warning("sync.wake_ups_not_planned", ["reason": String(reflecting: error)])
         // What was heard is lost.
         heard.withLock { $0.miss() }
+        wait(.seconds(1))
       }
       wait(isLookingAtAll ? .milliseconds(20) : Self.pollSpan)
     }
@@ -123,21 +125,30 @@ package final class WakeUps: Sendable {
     let due = try host.database.read { reader in try PushRow.firstDue(reading: reader) }
     let delay = due.map { host.clock.now() - $0 } ?? .milliseconds(-1)
     WakeUpMetrics.delay.set(max(0, delay.milliseconds / 1000))
-    if delay >= .seconds(0) { state.signal { $0.isDue = true } }
+    if delay >= .seconds(0) { callThread() }
   }
 
-  /// Sends until the program stops.
+  private func callThread() { state.signal { $0.isDue = true } }
+
+  /// Waits until a wake-up is due. Returns false once the program stops.
+  private func isCalled() -> Bool {
+    state.wait { state in
+      guard !state.isStopped else { return false }
+      guard state.isDue else { return nil }
+      state.isDue = false
+      return true
+    } ?? false
+  }
+
+  /// Sends until the program stops. One thread calls the next while more is due.
   private func send() {
-    while state.wait({ $0.isStopped ? false : $0.isDue ? true : nil }) == true {
+    while isCalled() {
       let now = host.clock.now()
-      if let rests = state.withLock({ $0.rests }), rests > now {
-        wait(Self.pollSpan)
-        continue
-      }
+      if let rests = state.withLock({ $0.rests }), rests > now { continue }
       do {
-        switch try sender.sendNext() {
-        case .idle: state.withLock { $0.isDue = false }
-        case .done: break
+        switch try sender.sendNext(ifMore: callThread) {
+        case .idle: break
+        case .done: callThread()
         case .rest(let span): state.withLock { $0.rests = now + span }
         }
       } catch {

@@ -259,6 +259,22 @@ struct SettingsTests {
     #expect(usual.countMax == nil)
   }
 
+  @Test func `a push gateway needs its secrets, and none is asked unless one is named`() throws {
+    let secret = "whsec_" + Base64.standard.encode([UInt8](repeating: 7, count: 32))
+    let environment = Self.complete.merging([
+      "COFFER_PUSH_URL": "https://push.example.com/coffer", "COFFER_PUSH_SECRETS": secret,
+    ]) { $1 }
+    let configuration = try SyncConfiguration(Settings(.coffer, environment: environment))
+    #expect(configuration.pushGateway?.url == "https://push.example.com/coffer")
+    #expect(configuration.pushGateway?.secrets.map(\.exposed.count) == [32])
+    #expect(configuration.pushPause == .seconds(30))
+    let usual = try SyncConfiguration(Settings(.coffer, environment: Self.complete))
+    #expect(usual.pushGateway == nil)
+    for missing in ["COFFER_PUSH_URL", "COFFER_PUSH_SECRETS"] {
+      #expect(try problems(environment.filter { $0.key != missing }).count == 1)
+    }
+  }
+
   @Test func `what one may ask of all instances is divided among them, and never nothing`() throws {
     let environment = Self.complete.merging([
       "COFFER_INSTANCES": "4", "COFFER_REQUESTS_BURST": "11", "COFFER_REQUESTS_PER_SECOND": "3",
