@@ -128,6 +128,39 @@ import Testing
     #expect(waiting.isEmpty)
   }
 
+  @Test func `news that wait have an author if it was one alone`() {
+    let (account, other) = (Random.identifier(), Random.identifier())
+    var waiting = News.Waiting()
+    waiting.add([
+      News(of: account, Self.tree, number: 1, by: [1]),
+      News(of: account, Self.tree, number: 2, by: [1]),
+      News(of: other, Self.tree, number: 1, by: [1]),
+      News(of: other, Self.tree, number: 2, by: [2]),
+      News(of: other, Self.tree, number: 3, by: [2]),
+    ])
+    let expected: Set = [
+      News(of: account, Self.tree, number: 2, by: [1]), News(of: other, Self.tree, number: 3),
+    ]
+    #expect(waiting.takeNews().map { Set($0) } == expected)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `news carry the key on whose request they came`(engine: TestEngine) throws {
+    let scratch = try ScratchDatabase(engine)
+    let database = try scratch.open(.sync)
+    defer { database.close() }
+    let ear = Ear()
+    let listener = database.listen(ear.hear)
+    defer { listener.stop() }
+    try #require(ear.isListening())
+    let (account, key) = (Random.identifier(), Random.bytes(32))
+    try database.write(for: nil) { transaction in
+      transaction.write(onRequestOf: key)
+      transaction.report(News(of: account, Self.tree, number: 1))
+    }
+    #expect(ear.has([News(of: account, Self.tree, number: 1, by: key)]))
+  }
+
   @Test func `a message has fewer bytes than PostgreSQL takes, and too much news are one word`() {
     var waiting = News.Waiting()
     waiting.add((0..<2000).map { _ in News(of: Random.identifier(), Self.tree, number: .max) })
