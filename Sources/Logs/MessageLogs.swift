@@ -22,7 +22,8 @@ package struct MessageLogs: ProtocolRoom {
     let endpoints: [any Endpoint] = [
       PostLogs(host: host), GetLogs(host: host), GetLog(host: host), DeleteLog(host: host),
       PostEpochs(host: host), PostMessages(host: host), GetMessages(host: host),
-      GetTrie(host: host), GetSnapshot(host: host),
+      GetTrie(host: host), GetSnapshot(host: host), PutLogKey(host: host),
+      GetLogShares(host: host), PutLogShare(host: host), DeleteLogShare(host: host),
     ]
     return endpoints.map { $0.route(on: host.database) } + [snapshots.route]
   }
@@ -47,9 +48,21 @@ package struct MessageLogs: ProtocolRoom {
     try LogPurge.erase(transaction, account, now: now)
   }
 
-  /// No other account sees the end of a log.
+  /// Deletes what was shared with the account after it was erased.
   package static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool {
-    false
+    try LogShare.erase(transaction, account)
+  }
+
+  /// The logs that others share with the account.
+  package static func followed(
+    by account: Identifier, atMost count: Int, reading queryable: some Queryable
+  ) throws -> [Followed] {
+    try queryable.rows(
+      """
+      SELECT owner_id, log_id FROM sync.log_shares WHERE account_id = $1 AND state = 'accepted'
+      ORDER BY owner_id, log_id LIMIT $2
+      """, .id(account), .integer(Int64(count))
+    ) { row in Followed(try row.id(0), .logs, try row.id(1)) }
   }
 
   package static func export(

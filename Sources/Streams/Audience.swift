@@ -32,8 +32,8 @@ package struct Audience {
 
   private var listeners: [Identifier: Listener] = [:]
   private var accounts: [Stream: Identifier] = [:]
-  /// Who follows an account's news of a topic.
-  private var followers: [Identifier: [News.Topic: Set<Identifier>]] = [:]
+  /// By owner: who follows which of its news.
+  private var followers: [Identifier: [Followed: Set<Identifier>]] = [:]
   /// The latest known sequence numbers of accounts that have streams or are followed.
   private var numbers: [Identifier: Int64] = [:]
   /// The accounts to look at, each once, in their order.
@@ -76,8 +76,12 @@ package struct Audience {
         continue
       }
       tell(one.account, Tell(one), &tells)
-      for follower in followers[one.account]?[one.topic] ?? [] {
-        tell(follower, Tell(one), &tells)
+      guard let followed = followers[one.account] else { continue }
+      // All who follow the topic, and those who follow the subject alone.
+      for subject in Set([nil, one.subject]) {
+        for follower in followed[Followed(one.account, one.topic, subject)] ?? [] {
+          tell(follower, Tell(one), &tells)
+        }
       }
     }
     return tells
@@ -146,9 +150,9 @@ package struct Audience {
     listeners[finding.account] = listener
     for followed in before.subtracting(listener.followed) { unfollow(followed, finding.account) }
     for followed in listener.followed.subtracting(before) {
-      followers[followed.owner, default: [:]][followed.topic, default: []].insert(finding.account)
+      followers[followed.owner, default: [:]][followed, default: []].insert(finding.account)
       // What the owner did since it came into view was told to nobody else.
-      tell(finding.account, Tell(kinds: [followed.topic.name]), &effects.tells)
+      tell(finding.account, Tell(followed), &effects.tells)
     }
     raise(finding.account, finding.number, &effects)
     for (followed, number) in finding.followed { raise(followed.owner, number, &effects) }
@@ -165,15 +169,15 @@ package struct Audience {
     numbers[account] = number
     effects.missedCount += 1
     tell(account, .everything, &effects.tells)
-    for (topic, accounts) in followers[account] ?? [:] {
-      for follower in accounts { tell(follower, Tell(kinds: [topic.name]), &effects.tells) }
+    for (followed, accounts) in followers[account] ?? [:] {
+      for follower in accounts { tell(follower, Tell(followed), &effects.tells) }
     }
   }
 
   private mutating func unfollow(_ followed: Followed, _ account: Identifier) {
-    followers[followed.owner]?[followed.topic]?.remove(account)
-    if followers[followed.owner]?[followed.topic]?.isEmpty == true {
-      followers[followed.owner]?[followed.topic] = nil
+    followers[followed.owner]?[followed]?.remove(account)
+    if followers[followed.owner]?[followed]?.isEmpty == true {
+      followers[followed.owner]?[followed] = nil
     }
     if followers[followed.owner]?.isEmpty == true { followers[followed.owner] = nil }
     forgetNumber(of: followed.owner)

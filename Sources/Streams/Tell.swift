@@ -1,3 +1,4 @@
+package import Accounts
 import Base
 import JSON
 package import Storage
@@ -21,6 +22,11 @@ package struct Tell: Equatable, Sendable {
   package init() {}
 
   package init(_ news: News) { add(news) }
+
+  /// What is followed may have changed.
+  package init(_ followed: Followed) {
+    merge(followed.topic.name, followed.subject.map { [$0] } ?? [])
+  }
 
   package init(kinds names: some Sequence<String>) {
     for name in names { kinds[name] = [] }

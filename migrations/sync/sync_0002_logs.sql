@@ -77,6 +77,26 @@ CREATE TABLE log_trie_pages (
   PRIMARY KEY (epoch_id, path)
 ) STRICT, WITHOUT ROWID;
 
+-- Another account's permission to read a log, or to append to it too. `share_key` is the log's key, sealed for that
+-- account, and `signature` is the owner's device's over the grant. The owner's request writes the row, and the other
+-- account's one accepts it. The row goes when either of them ends the share, and with the log.
+CREATE TABLE log_shares (
+  log_id BLOB NOT NULL,
+  account_id BLOB NOT NULL REFERENCES accounts (id),
+  owner_id BLOB NOT NULL REFERENCES accounts (id),
+  mode TEXT NOT NULL CHECK (mode IN ('read', 'write')),
+  state TEXT NOT NULL CHECK (state IN ('pending', 'accepted')),
+  share_key BLOB NOT NULL,
+  author_key BLOB NOT NULL,
+  signature BLOB NOT NULL,
+  granted_ms INTEGER NOT NULL,
+  PRIMARY KEY (log_id, account_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX log_shares_by_owner ON log_shares (owner_id, state, account_id);
+
+CREATE INDEX log_shares_by_sharee ON log_shares (account_id, state, owner_id);
+
 -- How far messages have taken an account above its cap. An append adds to it, and whatever makes a log smaller takes
 -- from it. The row goes once an append fits below the cap.
 CREATE TABLE log_overdrafts (

@@ -26,6 +26,10 @@ package enum AccountRefusal: AnswerableError, Equatable {
   case accountLeaving(Departure, isCallers: Bool)
   case accountNotFound
   case queryInvalid
+  case tooManyShares(max: Int64)
+  case tooManyInvitations
+  case invitationNotTaken
+  case sharingLimited(retryAfterSeconds: Int)
   case fileTooLarge(max: Int64)
   case tooMuchReplaced(retryAfterSeconds: Int)
   case creationLimited(retryAfterSeconds: Int)
@@ -100,6 +104,24 @@ package enum AccountRefusal: AnswerableError, Equatable {
     case .queryInvalid:
       Problem(
         400, "query_invalid", "Query invalid", "Give exactly one of username, account or key.")
+    case .tooManyShares(let max):
+      Problem(
+        409, "too_many_shares", "Too many shares",
+        "The owner's plan allows \(max) shares, pending ones included.",
+        members: [.init("max", .integer(max))])
+    case .tooManyInvitations:
+      Problem(
+        409, "too_many_invitations", "Too many invitations",
+        "Too many invitations to strangers are unanswered. Withdraw one, or wait for an answer.")
+    case .invitationNotTaken:
+      Problem(
+        409, "invitation_not_taken", "Invitation not taken",
+        "The account does not accept invitations from the caller now.")
+    case .sharingLimited(let seconds):
+      Problem(
+        429, "sharing_limited", "Too many invitations today",
+        "A young or free account invites a limited number of strangers a day.",
+        retryAfterSeconds: seconds)
     case .fileTooLarge(let max):
       Problem(
         413, "file_too_large", "File too large",

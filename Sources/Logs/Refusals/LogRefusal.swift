@@ -7,6 +7,10 @@ import JSON
 /// can act on.
 enum LogRefusal: AnswerableError, Equatable {
   case logNotFound
+  case notPermitted
+  case shareNotFound
+  case shareWithOwner
+  case tooManyShares(max: Int)
   case logExists
   case tooManyLogs(max: Int64)
   case epochChanged(current: Identifier)
@@ -25,6 +29,19 @@ enum LogRefusal: AnswerableError, Equatable {
   var problem: Problem {
     switch self {
     case .logNotFound: Problem(404, "log_not_found", "Log not found", "There is no such log.")
+    case .notPermitted:
+      Problem(
+        403, "not_permitted", "Not permitted", "The caller may see this log but not change it so.")
+    case .shareNotFound:
+      Problem(404, "share_not_found", "Share not found", "There is no such share of the log.")
+    case .shareWithOwner:
+      Problem(
+        409, "share_with_owner", "Share with the owner", "The owner of a log needs no share of it.")
+    case .tooManyShares(let max):
+      Problem(
+        409, "too_many_shares", "Too many shares",
+        "A log has at most \(max) shares, pending ones included. End one.",
+        members: [.init("max", .integer(Int64(max)))])
     case .logExists: Problem(409, "log_exists", "Log exists", "A log with this id exists.")
     case .tooManyLogs(let max):
       Problem(

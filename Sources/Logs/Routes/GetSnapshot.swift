@@ -14,7 +14,7 @@ struct GetSnapshot: ContentGet {
     _ request: AccountRequest, _ reader: Reader, now: Instant
   ) throws -> StoredContent {
     let caller = try Caller(reader, request.credentials, now: now)
-    let log = try MessageLog.find(reader, request.log(), for: caller.account)
+    let log = try SeenLog.find(reader, request.log(), by: caller.account).log
     guard let snapshot = log.snapshot else { throw LogRefusal.snapshotNotFound }
     return snapshot.content(of: log.owner)
   }

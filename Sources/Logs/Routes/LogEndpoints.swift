@@ -14,12 +14,14 @@ extension AccountRequest {
 }
 
 extension SyncWrite {
-  /// Changes a log, unless the same request was carried out before.
+  /// Changes a log, unless the same request was carried out before. `others` is called with the caller's account, and
+  /// returns the accounts whose rows are locked with it.
   func once(
     _ request: AccountRequest, _ transaction: Transaction, now: Instant,
+    with others: (_ caller: Identifier) throws -> Set<Identifier> = { _ in [] },
     _ effect: (LogWrite, inout LockedOwners) throws -> Outcome
   ) throws -> Outcome {
-    try LockedCaller.once(transaction, request.credentials, now: now) { locked in
+    try LockedCaller.once(transaction, request.credentials, now: now, with: others) { locked in
       var owners = locked.owners
       return try effect(
         LogWrite(host, transaction, by: locked.caller.account, now: now), &owners)
@@ -27,15 +29,14 @@ extension SyncWrite {
   }
 }
 
-/// `GET /v1/logs`: the caller's logs.
+/// `GET /v1/logs`: the caller's logs, those that others share with it, and its invitations to more.
 struct GetLogs: SyncRead {
   let host: ProtocolHost
   let pattern = "/v1/logs"
 
   func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
     let caller = try Caller(reader, request.credentials, now: now)
-    let logs = try MessageLog.all(reader, of: caller.account)
-    return ["logs": .array(try logs.map { .object(try $0.members(reader)) })]
+    return try SeenLog.all(reader, of: caller.account)
   }
 }
 
@@ -46,10 +47,12 @@ struct GetLog: SyncRead {
 
   func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
     let caller = try Caller(reader, request.credentials, now: now)
-    let log = try MessageLog.find(reader, request.log(), for: caller.account)
-    var trie = LogTrie.open(log.epoch, reader)
+    let seen = try SeenLog.find(reader, request.log(), by: caller.account)
+    var trie = LogTrie.open(seen.log.epoch, reader)
     return .object(
-      try log.members(reader) + [.init("root", .integer(Int64(try trie.root())))])
+      try seen.log.members(reader, by: seen.share) + [
+        .init("root", .integer(Int64(try trie.root())))
+      ])
   }
 }
 
@@ -83,6 +86,30 @@ struct DeleteLog: SyncWrite {
     _ log: Identifier, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
     try once(request, transaction, now: now) { try $0.delete(log, &$1) }
+  }
+}
+
+/// `PUT /v1/logs/{id}/key`: replaces what the account's devices keep with the log.
+struct PutLogKey: SyncWrite {
+  let host: ProtocolHost
+  let method = "PUT"
+  let pattern = "/v1/logs/{id}/key"
+
+  struct Body: Sendable {
+    let log: Identifier
+    let key: [UInt8]?
+  }
+
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
+    let json = try JSON.body(body)
+    try json.requireMembers(["key"])
+    return Body(log: try request.log(), key: try NewLog.key(json))
+  }
+
+  func write(
+    _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
+  ) throws -> Outcome {
+    try once(request, transaction, now: now) { try $0.setKey(body.key, of: body.log, &$1) }
   }
 }
 

@@ -27,7 +27,10 @@ struct PostMessages: SyncWrite {
   func write(
     _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Appended {
-    var locked = try LockedCaller(transaction, request.credentials, now: now)
+    var locked = try LockedCaller(transaction, request.credentials, now: now) { caller in
+      let owner = try LogShare.writableOwner(transaction, body.log, for: caller)
+      return owner.map { [$0] } ?? []
+    }
     return try LogWrite(host, transaction, by: locked.caller.account, now: now)
       .append(body.batch, to: body.log, &locked.owners)
   }
@@ -49,7 +52,7 @@ struct GetMessages: SyncRead {
   func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> LogPage {
     let caller = try Caller(reader, request.credentials, now: now)
     let (question, limit) = try LogPage.Question.parse(request.head.query)
-    let log = try MessageLog.find(reader, request.log(), for: caller.account)
+    let log = try SeenLog.find(reader, request.log(), by: caller.account).log
     return try LogPage.read(reader, log, question, limit: limit)
   }
 
@@ -74,7 +77,7 @@ struct GetTrie: SyncRead {
     let caller = try Caller(reader, request.credentials, now: now)
     let text = queryFields(request.head.query).first { $0.name == "path" }?.value ?? ""
     guard let path = TriePath(text) else { throw LogRefusal.pathInvalid }
-    let log = try MessageLog.find(reader, request.log(), for: caller.account)
+    let log = try SeenLog.find(reader, request.log(), by: caller.account).log
     var trie = LogTrie.open(log.epoch, reader)
     let children = try trie.children(of: path)
     return [

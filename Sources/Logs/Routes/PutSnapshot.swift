@@ -39,7 +39,7 @@ struct PutSnapshot: ContentPut {
       _ host: ProtocolHost, now: Instant
     ) throws {
       let account = locked.caller.account
-      log = try MessageLog.find(transaction, asked.write.id, for: account)
+      log = try SeenLog.own(transaction, asked.write.id, by: account)
       try locked.owners.requireWritable([log.owner], by: account, transaction)
       let covers = queryFields(asked.query).first { $0.name == "covers" }?.value ?? ""
       covered = try log.number(at: LogCursor(covers), transaction)

@@ -90,7 +90,8 @@ enum LogPurge {
   static func erase(
     _ transaction: Transaction, _ account: Identifier, now: Instant
   ) throws -> Bool {
-    if try transaction.eraseSlice(of: "logs", by: "id", where: "owner_id", is: account)
+    if try LogShare.erase(transaction, account)
+      || transaction.eraseSlice(of: "logs", by: "id", where: "owner_id", is: account)
       || transaction.eraseSlice(
         of: "log_overdrafts", by: "account_id", where: "account_id", is: account)
       || erasedSnapshots(transaction, account, now: now)

@@ -10,7 +10,7 @@ extension News.Topic {
   static let logs = News.Topic("logs")
 }
 
-/// What changes a log: its creation, messages, snapshots, its deletion. Each is charged in its own transaction. The
+/// What changes a log: its creation, messages, snapshots, shares, its deletion. Each is charged in its own transaction. The
 /// rows of the caller's account and of the log's owner must be locked.
 package struct LogWrite {
   let host: ProtocolHost
@@ -74,7 +74,10 @@ package struct LogWrite {
   func append(
     _ batch: LogBatch, to id: Identifier, _ owners: inout LockedOwners
   ) throws -> Appended {
-    let log = try writable(id, owners)
+    let seen = try SeenLog.find(transaction, id, by: account)
+    guard seen.share?.mode != .read else { throw LogRefusal.notPermitted }
+    let log = seen.log
+    try owners.requireWritable([log.owner], by: account, transaction)
     guard log.epoch == batch.epoch else { throw LogRefusal.epochChanged(current: log.epoch) }
     let latest = now + Self.timestampAheadMax
     if let ahead = batch.messages.first(where: { $0.timestamp.instant > latest }) {
@@ -142,11 +145,24 @@ package struct LogWrite {
       byteCount, reserved: 0, of: owner, transaction, catalogue: catalogue, now: now)
   }
 
-  /// A log that the caller may write.
-  private func writable(_ id: Identifier, _ owners: LockedOwners) throws -> MessageLog {
-    let log = try MessageLog.find(transaction, id, for: account)
+  /// The caller's own log, if it may change it now.
+  func writable(_ id: Identifier, _ owners: LockedOwners) throws -> MessageLog {
+    let log = try SeenLog.own(transaction, id, by: account)
     try owners.requireWritable([log.owner], by: account, transaction)
     return log
+  }
+
+  /// Replaces what the account's devices keep with the log: its key, for example.
+  func setKey(
+    _ key: [UInt8]?, of id: Identifier, _ owners: inout LockedOwners
+  ) throws -> Outcome {
+    let log = try writable(id, owners)
+    try transaction.execute(
+      "UPDATE sync.logs SET key = $2 WHERE id = $1", .id(log.id), .blob(key))
+    _ = try owners.change(log.owner) { $0.nextSequence(for: .logs, log.id) }
+    try owners.save(transaction, now: now)
+    return Outcome(
+      200, .object(try MessageLog.find(transaction, id, for: account).members(transaction)))
   }
 
   /// Begins an epoch with the log's snapshot. It is taken at any usage, because the log only gets smaller.
@@ -185,8 +201,9 @@ package struct LogWrite {
 
   /// Deletes a log. Its messages and its snapshot stop being charged, and go in slices.
   func delete(_ id: Identifier, _ owners: inout LockedOwners) throws -> Outcome {
-    let log = try MessageLog.find(transaction, id, for: account)
+    let log = try SeenLog.own(transaction, id, by: account)
     try transaction.execute("DELETE FROM sync.logs WHERE id = $1", .id(id))
+    try LogShare.deleteAll(transaction, of: id, by: account)
     try BudgetOfLog.forget(id, transaction)
     try LogPurge.release(transaction, log.epoch, now: now)
     try LogPurge.releaseKept(transaction, of: id, now: now)

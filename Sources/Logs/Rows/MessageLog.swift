@@ -64,7 +64,7 @@ package struct MessageLog: Sendable {
     return cursor.number
   }
 
-  /// A log that an account may read. Others' logs are not told from those that do not exist.
+  /// A log of an account. Others' logs are not told from those that do not exist.
   package static func find(
     _ queryable: some Queryable, _ id: Identifier, for account: Identifier
   ) throws -> MessageLog {
@@ -73,6 +73,13 @@ package struct MessageLog: Sendable {
     ) { row in try MessageLog(row: row) }
     guard let found else { throw LogRefusal.logNotFound }
     return found
+  }
+
+  /// The account that has a log of this id; nil if there is none.
+  package static func owner(_ queryable: some Queryable, of id: Identifier) throws -> Identifier? {
+    try queryable.first("SELECT owner_id FROM sync.logs WHERE id = $1", .id(id)) { row in
+      try row.id(0)
+    }
   }
 
   /// All logs of an account, the oldest first.
@@ -123,12 +130,17 @@ package struct MessageLog: Sendable {
       """, .id(epoch), .integer(added), .integer(byteCount))
   }
 
-  /// The members that every answer about a log has.
-  func members(_ queryable: some Queryable) throws -> [JSONValue.Member] {
+  /// The members that every answer about a log has, to its owner, or to an account that sees it by a share. `key` is
+  /// for that account's devices.
+  func members(
+    _ queryable: some Queryable, by share: LogShare? = nil
+  ) throws -> [JSONValue.Member] {
     let history = try History.current(queryable).id
     return [
-      .init("id", .string(id.description)), .init("epoch", .string(epoch.description)),
-      .init("name", .base64(name)), .init("key", .base64(key)),
+      .init("id", .string(id.description)), .init("owner", .string(owner.description)),
+      .init("access", .string(share?.mode.rawValue ?? "owner")),
+      .init("epoch", .string(epoch.description)), .init("name", .base64(name)),
+      .init("key", .base64(share?.key ?? key)),
       .init("created", .string(created.description)), .init("messages", .integer(messageCount)),
       .init("bytes", .integer(byteCount)),
       .init("horizon", horizon.map { .string($0.description) } ?? .null),

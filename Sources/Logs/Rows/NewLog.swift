@@ -22,8 +22,11 @@ struct NewLog: Sendable {
     try json.requireMembers(["id", "name", "key"])
     id = try json["id"].identifier()
     name = try json["name"].base64(byteCount: 1...Self.nameByteCountMax)
-    key =
-      json["key"].exists && !json["key"].isNull
-      ? try json["key"].base64(byteCount: 1...Self.keyByteCountMax) : nil
+    key = try json["key"].exists ? Self.key(json) : nil
+  }
+
+  /// The member `key`, which may be null.
+  static func key(_ json: JSON) throws(RequestRefusal) -> [UInt8]? {
+    json["key"].isNull ? nil : try json["key"].base64(byteCount: 1...keyByteCountMax)
   }
 }

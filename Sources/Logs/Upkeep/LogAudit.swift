@@ -20,6 +20,9 @@ struct LogAudit {
     if let epoch = try database.read({ try epochWithoutSnapshot($0, account) }) {
       return ["the epoch \(epoch) has a snapshot without a row"]
     }
+    if let log = try database.read({ try LogRepair.logsOfLostShares($0, account) }).first {
+      return ["the log \(log) has shares, and does not exist"]
+    }
     for log in try database.read({ try MessageLog.all($0, of: account) }) {
       if let fault = try fault(of: log, in: database) { return ["the log \(log.id) \(fault)"] }
     }

@@ -13,6 +13,28 @@ enum LogRepair {
   /// Repairs the logs of an account whose rows do not fit their messages. Returns how many those were. If messages are
   /// missing, nothing brings them back, and the log stays as it is.
   static func perform(on account: Identifier, in database: Database) throws -> Int {
+    let lost = try database.write(for: account) { transaction in
+      let logs = try logsOfLostShares(transaction, account)
+      for log in logs { try LogShare.deleteAll(transaction, of: log, by: account) }
+      return logs.count
+    }
+    return lost + (try repairLogs(of: account, in: database))
+  }
+
+  /// The logs with shares of an account that are not its logs.
+  static func logsOfLostShares(
+    _ queryable: some Queryable, _ account: Identifier
+  ) throws -> [Identifier] {
+    try queryable.rows(
+      """
+      SELECT DISTINCT s.log_id FROM sync.log_shares AS s WHERE s.owner_id = $1
+        AND NOT EXISTS (SELECT 1 FROM sync.logs AS l WHERE l.id = s.log_id AND l.owner_id = $1)
+      ORDER BY s.log_id
+      """, .id(account)
+    ) { row in try row.id(0) }
+  }
+
+  private static func repairLogs(of account: Identifier, in database: Database) throws -> Int {
     let logs = try database.read { reader in try MessageLog.all(reader, of: account) }
     return try logs.filter { log in
       try LogAudit.fault(of: log, in: database) != nil && repair(log, in: database)

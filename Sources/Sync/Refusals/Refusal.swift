@@ -13,9 +13,7 @@ package enum Refusal: AnswerableError, Equatable {
   case batchTooLarge(max: Int)
   case batchTooCostly
   case batchRefused([Failure])
-  case sharingLimited(retryAfterSeconds: Int)
   case tooManyRecords(max: Int64)
-  case tooManyShares(max: Int64)
   case trashNotFound
   case trashBusy
   case nameTaken(by: Identifier)
@@ -62,20 +60,10 @@ package enum Refusal: AnswerableError, Equatable {
         "The batch touches too much of the trees: deep folders, accounts, folders whose levels must "
           + "be counted. Nothing was written; send half of the changes at a time.")
     case .batchRefused(let failures): Self.refused(failures)
-    case .sharingLimited(let seconds):
-      Problem(
-        429, "sharing_limited", "Too many invitations today",
-        "A young or free account invites a limited number of strangers a day.",
-        retryAfterSeconds: seconds)
     case .tooManyRecords(let max):
       Problem(
         409, "too_many_records", "Too many files",
         "The owner's tree holds at most \(max) files. Delete some.")
-    case .tooManyShares(let max):
-      Problem(
-        409, "too_many_shares", "Too many shares",
-        "The owner's plan allows \(max) shares, pending ones included.",
-        members: [.init("max", .integer(max))])
     case .trashNotFound:
       Problem(
         404, "trash_not_found", "Not in the trash",

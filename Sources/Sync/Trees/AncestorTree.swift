@@ -1,3 +1,4 @@
+import Accounts
 package import Base
 
 /// What an account may do with a file.

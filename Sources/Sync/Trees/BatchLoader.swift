@@ -194,13 +194,8 @@ struct BatchLoader {
     snapshot.contacts = Set(
       try rows(of: invited, [.id(caller)]) { list in
         """
-        SELECT a.id FROM sync.accounts AS a WHERE a.id IN (\(list)) AND (
-          (SELECT s.file_id FROM sync.shares AS s
-            WHERE s.state = 'accepted' AND s.account_id = a.id AND s.owner_id = $1 LIMIT 1)
-            IS NOT NULL
-          OR (SELECT s.file_id FROM sync.shares AS s
-            WHERE s.state = 'accepted' AND s.account_id = $1 AND s.owner_id = a.id LIMIT 1)
-            IS NOT NULL)
+        SELECT a.id FROM sync.accounts AS a
+        WHERE a.id IN (\(list)) AND (\(Contacts.areContacts("a.id", "$1")))
         """
       } row: { row in
         try row.id(0)

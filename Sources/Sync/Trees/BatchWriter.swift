@@ -143,17 +143,11 @@ struct BatchWriter {
     let granted = batch.shares.filter { $0.statement.isGrant }
     guard !granted.isEmpty, catalogue.limitsMore else { return }
     for (owner, made) in Dictionary(grouping: granted, by: { ownerOfShared($0.statement.file) }) {
-      guard let owner, let max = try planLimits(of: owner, catalogue)?.shareCount else { continue }
-      let live = try transaction.first(
-        """
-        SELECT count(*) FROM (SELECT 1 AS one FROM sync.shares
-          WHERE owner_id = $1 AND state IN ('pending', 'accepted') LIMIT $2) AS live
-        """, .id(owner), .integer(max)
-      ) { row in try row.integer(0) }
+      guard let owner, let limits = try planLimits(of: owner, catalogue) else { continue }
       let new = try made.filter {
         try Share.find(transaction, $0.statement.file, $0.statement.account)?.state.isLive != true
       }.count
-      if (live ?? 0) + Int64(new) > max { throw Refusal.tooManyShares(max: max) }
+      try ShareLimit.require(new, of: owner, transaction, limits)
     }
   }
 

@@ -1,3 +1,4 @@
+package import Accounts
 import Base
 import JSON
 import Requests
@@ -5,9 +6,7 @@ import Storage
 
 /// An account's access to another owner's file and, once accepted, to everything below it.
 package struct Share: Sendable {
-  package enum Mode: String, CaseIterable, Sendable {
-    case read, write
-  }
+  package typealias Mode = ShareMode
 
   /// Rows are kept while their file lives, as a record of how access ended.
   package enum State: String, CaseIterable, Sendable {

@@ -1,3 +1,4 @@
+import Accounts
 package import Base
 import JSON
 import Requests

@@ -1,14 +1,14 @@
-import Accounts
-import Base
-import Storage
-import Tiers
+package import Base
+package import Storage
+package import Tiers
 
-/// Invitations by limited accounts: sent and received in a day (UTC), and unanswered.
-enum Invitations {
+/// Invitations by limited accounts: sent and received in a day (UTC), and unanswered. They are shares that wait to be
+/// accepted, of files and of logs.
+package enum Invitations {
   private static let day: Int64 = 86_400_000
 
   /// Whether an account's invitations to strangers are limited: a young or a free one.
-  static func isLimited(
+  package static func isLimited(
     _ account: Identifier, _ queryable: some Queryable, _ limits: SyncLimits,
     catalogue: Catalogue, now: Instant
   ) throws -> Bool {
@@ -18,9 +18,31 @@ enum Invitations {
     return found.map { now - $0.created < limits.youngAge } ?? true
   }
 
+  /// Refuses an invitation that the receiver has blocked, or that is one too many for either account. Counts it
+  /// otherwise. The rows of both accounts are held.
+  package static func admit(
+    _ receiver: Identifier, by account: Identifier, _ transaction: Transaction,
+    _ limits: SyncLimits, catalogue: Catalogue, now: Instant
+  ) throws {
+    guard try !Blocks.has(transaction, receiver, account) else {
+      throw AccountRefusal.invitationNotTaken
+    }
+    guard try !Contacts.areContacts(transaction, account, receiver),
+      try isLimited(account, transaction, limits, catalogue: catalogue, now: now)
+    else { return }
+    let max = limits.openInvitationCountMax
+    guard try waiting(.sent, account, transaction, max: max) < max else {
+      throw AccountRefusal.tooManyInvitations
+    }
+    guard try room(of: receiver, transaction, limits, now: now) > 0 else {
+      throw AccountRefusal.invitationNotTaken
+    }
+    try count([receiver: 1], of: account, transaction, limits, now: now)
+  }
+
   /// Refuses more invitations, given by receiver, than the caller may send today. The rows of the
   /// caller and the receivers are held.
-  static func count(
+  package static func count(
     _ sent: [Identifier: Int64], of account: Identifier, _ transaction: Transaction,
     _ limits: SyncLimits,
     now: Instant
@@ -33,7 +55,7 @@ enum Invitations {
     ) { row in try row.integer(0) }
     let total = (before ?? 0) + sent.values.reduce(0, +)
     guard total <= limits.invitationsPerDay else {
-      throw Refusal.sharingLimited(
+      throw AccountRefusal.sharingLimited(
         retryAfterSeconds: Int(((today + 1) * day - now.milliseconds) / 1000) + 1)
     }
     try transaction.execute(
@@ -48,7 +70,7 @@ enum Invitations {
   }
 
   /// How many more invitations the receiver accepts, by the limits of unanswered ones and of one day.
-  static func room(
+  package static func room(
     of receiver: Identifier, _ queryable: some Queryable, _ limits: SyncLimits, now: Instant
   ) throws -> Int64 {
     let max = limits.receivedInvitationCountMax
@@ -68,7 +90,7 @@ enum Invitations {
   }
 
   /// The side of an account in its invitations.
-  enum Side {
+  package enum Side {
     case sent, received
 
     fileprivate var own: String { self == .sent ? "owner_id" : "account_id" }
@@ -76,15 +98,26 @@ enum Invitations {
   }
 
   /// Unanswered invitations between an account and strangers, counted up to `max`.
-  ///
-  /// Contacts are excluded account by account, regardless of how many files they were invited to.
-  /// The order of the joins does this; SQLite keeps it if they are `CROSS`.
-  static func waiting(
+  package static func waiting(
     _ side: Side, _ account: Identifier, _ queryable: some Queryable, max: Int64
+  ) throws -> Int64 {
+    let files = try waiting(
+      side, in: "shares", account, queryable,
+      "CROSS JOIN sync.files AS f", "AND f.id = p.file_id AND f.deleted = 0", max: max)
+    guard files < max else { return files }
+    return files
+      + (try waiting(side, in: "log_shares", account, queryable, "", "", max: max - files))
+  }
+
+  /// Contacts are excluded account by account, regardless of how many shares they were invited to.
+  /// The order of the joins does this; SQLite keeps it if they are `CROSS`.
+  private static func waiting(
+    _ side: Side, in table: String, _ account: Identifier, _ queryable: some Queryable,
+    _ join: String, _ condition: String, max: Int64
   ) throws -> Int64 {
     let (own, other) = (side.own, side.other)
     let next = """
-      SELECT s.\(other) FROM sync.shares AS s
+      SELECT s.\(other) FROM sync.\(table) AS s
       WHERE s.\(own) = $1 AND s.state = 'pending'
       """
     let open = try queryable.rows(
@@ -94,15 +127,9 @@ enum Invitations {
         UNION ALL
         SELECT (\(next) AND s.\(other) > o.id ORDER BY s.\(other) LIMIT 1)
         FROM others AS o WHERE o.id IS NOT NULL)
-      SELECT p.file_id FROM others AS o CROSS JOIN sync.shares AS p CROSS JOIN sync.files AS f
-      WHERE p.\(own) = $1 AND p.state = 'pending' AND p.\(other) = o.id
-        AND f.id = p.file_id AND f.deleted = 0
-        AND NOT EXISTS (
-          SELECT 1 FROM sync.shares AS a
-          WHERE a.account_id = o.id AND a.owner_id = $1 AND a.state = 'accepted')
-        AND NOT EXISTS (
-          SELECT 1 FROM sync.shares AS a
-          WHERE a.account_id = $1 AND a.owner_id = o.id AND a.state = 'accepted')
+      SELECT p.\(other) FROM others AS o CROSS JOIN sync.\(table) AS p \(join)
+      WHERE p.\(own) = $1 AND p.state = 'pending' AND p.\(other) = o.id \(condition)
+        AND NOT (\(Contacts.areContacts("o.id", "$1")))
       LIMIT $2
       """, .id(account), .integer(max)
     ) { row in try row.id(0) }

@@ -1,0 +1,27 @@
+package import Base
+package import Storage
+
+/// Accounts that know each other: one of them has accepted a share of the other's.
+package enum Contacts {
+  /// A condition of SQL: whether two accounts, each a column or a parameter, know each other.
+  package static func areContacts(_ one: String, _ other: String) -> String {
+    ["shares", "log_shares"].flatMap { table in
+      [(one, other), (other, one)].map { sharee, owner in
+        """
+        (SELECT k.account_id FROM sync.\(table) AS k
+          WHERE k.state = 'accepted' AND k.account_id = \(sharee) AND k.owner_id = \(owner) LIMIT 1)
+          IS NOT NULL
+        """
+      }
+    }.joined(separator: " OR ")
+  }
+
+  package static func areContacts(
+    _ queryable: some Queryable, _ one: Identifier, _ other: Identifier
+  ) throws -> Bool {
+    try queryable.first(
+      "SELECT id FROM sync.accounts WHERE id = $1 AND (\(areContacts("$1", "$2")))",
+      .id(one), .id(other)
+    ) { _ in true } ?? false
+  }
+}

@@ -1,0 +1,4 @@
+/// What a share permits.
+package enum ShareMode: String, CaseIterable, Sendable {
+  case read, write
+}
