@@ -225,7 +225,7 @@ let package = Package(
       "Logs",
       [
         "Accounts", "Archive", "Base", "Configuration", "Crypto", "Endpoints", "HTTPMessages",
-        "HTTPServer", "JSON",
+        "HTTPServer", "HTTPSignatures", "JSON",
         "Objects", "Requests", "Storage", "Tiers",
       ]),
     module("KnownProtocols", ["Accounts", "Logs", "Sync"]),
@@ -237,7 +237,8 @@ let package = Package(
         "Objects", "Requests",
         "Accounts", "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine", "Compression",
         "Configuration", "Crypto", "Endpoints", "HTTPClient", "HTTPMessages", "HTTPServer", "JSON",
-        "KnownStores", "Ledger", "Orders", "ProviderAPI", "Repair", "Report", "Storage", "Stores",
+        "KnownStores", "Ledger", "Logs", "Orders", "ProviderAPI", "Repair", "Report", "Storage",
+        "Stores",
         "Stripe", "Subscriptions", "Sync", "Tiers",
       ]),
     module(

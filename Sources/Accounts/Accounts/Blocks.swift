@@ -9,7 +9,7 @@ package import Storage
 package enum Blocks {
   static let countMax = 1000
 
-  static func has(
+  package static func has(
     _ queryable: some Queryable, _ account: Identifier, _ blocked: Identifier
   ) throws -> Bool {
     try queryable.first(

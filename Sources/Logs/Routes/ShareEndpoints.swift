@@ -2,6 +2,7 @@ import Accounts
 import Base
 import Endpoints
 import HTTPMessages
+import HTTPSignatures
 import JSON
 import Requests
 import Storage

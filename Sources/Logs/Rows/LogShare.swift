@@ -1,6 +1,7 @@
 package import Accounts
 package import Base
 import JSON
+import Requests
 package import Storage
 
 /// Another account's permission to read a log, and to append to it if its mode is `write`.

@@ -34,6 +34,7 @@ struct APIStories {
     try failToUpload()
     try pull()
     try keepLogs()
+    try shareLogs()
   }
 
   /// A server whose accounts have `requests` requests each, and get none back.
