@@ -3,6 +3,7 @@ package import Answers
 package import Base
 package import Crypto
 package import Ledger
+import Logs
 package import Storage
 import Sync
 
@@ -72,7 +73,15 @@ package struct FindResult: Sendable {
       guard let account, !found.contains(where: { $0.id == account.id }) else { return }
       found.append(try FoundAccount(account.id, by: by, ledger, reading: reader))
     }
-    if let id = Identifier(text) { try add(try Account.find(reader, id), by: "its id") }
+    if let id = Identifier(text) {
+      try add(try Account.find(reader, id), by: "its id")
+      if let owner = try MessageLog.owner(reader, of: id) {
+        try add(try Account.find(reader, owner), by: "the id of its log")
+      }
+    }
+    for owner in try BudgetOfLog.owners(reader, of: text) {
+      try add(try Account.find(reader, owner), by: "the id of its budget")
+    }
     if let name = Username(text) { try add(try Account.find(reader, name), by: "its username") }
     let joined = text.filter { !$0.isWhitespace }
     for key in Set([Base64.standard.decode(joined), Base64.url.decode(joined), Hex.decode(joined)])

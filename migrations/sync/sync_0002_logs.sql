@@ -150,6 +150,8 @@ CREATE TABLE actual_files (
   PRIMARY KEY (owner_id, file)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX actual_files_by_file ON actual_files (file, owner_id);
+
 -- What an upload of a budget said, for each epoch that it began or that took messages then: an epoch that an operator
 -- restores gets its own format, key and encryption back. Written with each upload. Rows of other epochs than the log's
 -- own and the one that it keeps go with the next upload, the rest with the log.

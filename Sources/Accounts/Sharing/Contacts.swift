@@ -1,5 +1,5 @@
-package import Base
-package import Storage
+import Base
+import Storage
 
 /// Accounts that know each other: one of them has accepted a share of the other's.
 package enum Contacts {
@@ -16,7 +16,7 @@ package enum Contacts {
     }.joined(separator: " OR ")
   }
 
-  package static func areContacts(
+  static func areContacts(
     _ queryable: some Queryable, _ one: Identifier, _ other: Identifier
   ) throws -> Bool {
     try queryable.first(

@@ -1,8 +1,21 @@
-import Base
-import Storage
+package import Base
+package import Storage
 
 /// The budget of Actual's clients that a log may be. It has a row of its own, which goes where the log goes.
-enum BudgetOfLog {
+package enum BudgetOfLog {
+  /// The most accounts that are found by a budget's id.
+  private static let foundCountMax: Int64 = 20
+
+  /// The accounts that have a budget of this id. Clients choose the ids, so there may be several.
+  package static func owners(
+    _ queryable: some Queryable, of file: String
+  ) throws -> [Identifier] {
+    try queryable.rows(
+      "SELECT owner_id FROM sync.actual_files WHERE file = $1 ORDER BY owner_id LIMIT $2",
+      .text(file), .integer(foundCountMax)
+    ) { row in try row.id(0) }
+  }
+
   /// Has the budget follow the log to the epoch that an operator restored, with the key and the encryption of its
   /// snapshot. Clients of the epoch that ends there are told of a reset.
   static func follow(_ log: Identifier, to epoch: Identifier, _ transaction: Transaction) throws {

@@ -82,9 +82,7 @@ package struct LogShare: Sendable {
   }
 
   /// What others share with an account.
-  package static func all(
-    _ queryable: some Queryable, with account: Identifier
-  ) throws -> [LogShare] {
+  static func all(_ queryable: some Queryable, with account: Identifier) throws -> [LogShare] {
     try queryable.rows(
       """
       SELECT \(columns) FROM sync.log_shares WHERE account_id = $1

@@ -80,6 +80,51 @@ struct LogListTests: CommandSuite {
     #expect(try coffer("usage", "recount", "ada", "--dry-run").code == 0)
   }
 
+  @Test func `an account is found by its log, and by its budget`() throws {
+    let budget = "my-budget-7c3e"
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .sync)
+    defer { database.close() }
+    let account = SQLValue.id(try #require(Identifier(Self.account)))
+    try database.write(for: nil) { transaction in
+      _ = try transaction.execute(
+        """
+        INSERT INTO sync.actual_files (owner_id, file, log_id, name, format)
+        VALUES ($1, $2, $3, $2, 2)
+        """, account, .text(budget), .id(Self.log))
+    }
+    for text in [Self.log.description, budget] {
+      let found = try coffer("find", text)
+      #expect(found.code == 0, "\(found.errors)")
+      #expect(found.out.contains("\(Self.account)  ada"), "\(found.out)")
+    }
+  }
+
+  @Test func `a log is shown with its shares`() throws {
+    let log = Self.log.description
+    #expect(try coffer("log", "show", "ada", log).out.contains("shares    -\n"))
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .sync)
+    defer { database.close() }
+    let account = SQLValue.id(try #require(Identifier(Self.account)))
+    try database.write(for: nil) { transaction in
+      _ = try transaction.execute(
+        """
+        INSERT INTO sync.log_shares (log_id, account_id, owner_id, mode, state, share_key,
+          author_key, signature, granted_ms)
+        VALUES ($1, $2, $2, $3, $4, $5, $5, $5, $6)
+        """, .id(Self.log), account, .text("read"), .text("pending"), .blob([1]),
+        .instant(Self.now))
+    }
+    let shown = try coffer("log", "show", "ada", log)
+    #expect(
+      shown.out.contains("shares    \(Self.account) may read, granted \(Self.now), pending\n"),
+      "\(shown.out)")
+    #expect(
+      try coffer("log", "show", "ada", log, "--json").out.contains(
+        #""mode":"read","state":"pending""#))
+  }
+
   @Test func `an epoch that was replaced by mistake is taken back, and so is that`() throws {
     let (log, epoch) = (Self.log.description, "00000000-0000-0003-0000-000000000004")
     let refused = try coffer("log", "restore", "ada", log, "--reason", "ticket 4", "--yes")

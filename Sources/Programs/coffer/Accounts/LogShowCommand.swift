@@ -11,7 +11,7 @@ extension Command {
 
   static let logShow = Command(
     words: ["log", "show"],
-    abstract: "Show a log, its snapshot and the epoch it had before",
+    abstract: "Show a log, its snapshot, kept epoch and shares",
     discussion: """
       A snapshot is what new devices begin with; it has all messages up to a number. If a device began another \
       epoch by mistake, coffer log restore takes the kept one back.
@@ -25,17 +25,23 @@ extension Command {
       "kept": .orNull([
         "epoch": .text, "messages": .integer, "bytes": .integer, "until": .time,
       ]),
+      "shares": .list([
+        "account": .text, "mode": .text, "state": .text, "granted": .time,
+      ]),
     ],
     run: { invocation in
       try DatabaseSession.read(invocation) { reader, now in
         let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
         let found = try MessageLog.find(reader, invocation[log], for: account.id)
         let kept = try LogRestore.find(reader, of: found.id, now: now)
-        return Answer(text: text(found, kept), json: json(found, kept))
+        let shares = try LogShare.all(reader, of: found.id)
+        return Answer(text: text(found, kept, shares), json: json(found, kept, shares))
       }
     })
 
-  private static func text(_ log: MessageLog, _ kept: LogRestore.Kept?) -> String {
+  private static func text(
+    _ log: MessageLog, _ kept: LogRestore.Kept?, _ shares: [LogShare]
+  ) -> String {
     let snapshot = log.snapshot.map { snapshot in
       "version \(snapshot.version), \(ByteCount.text(snapshot.byteCount)), with "
         + "\(snapshot.number(in: log.epoch)) of the messages"
@@ -49,11 +55,14 @@ extension Command {
       horizon   \(log.horizon?.description ?? "-")
       snapshot  \(snapshot ?? "-")
       kept      \(kept?.text ?? "-")
+      shares    \(shares.isEmpty ? "-" : shares.map(\.text).joined(separator: "\n          "))
 
       """
   }
 
-  private static func json(_ log: MessageLog, _ kept: LogRestore.Kept?) -> JSONValue {
+  private static func json(
+    _ log: MessageLog, _ kept: LogRestore.Kept?, _ shares: [LogShare]
+  ) -> JSONValue {
     [
       "log": .string(log.id.description), "epoch": .string(log.epoch.description),
       "created": .moment(log.created), "messages": .integer(log.messageCount),
@@ -71,6 +80,13 @@ extension Command {
           "bytes": .integer(kept.byteCount), "until": .moment(kept.end),
         ]
       } ?? .null,
+      "shares": .array(
+        shares.map { share in
+          [
+            "account": .string(share.account.description), "mode": .string(share.mode.rawValue),
+            "state": .string(share.state.rawValue), "granted": .moment(share.granted),
+          ]
+        }),
     ]
   }
 }

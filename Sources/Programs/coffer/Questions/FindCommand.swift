@@ -19,8 +19,8 @@ extension Command {
     words: ["find"],
     abstract: "Find accounts, purchases and deliveries by any id or name",
     discussion: """
-      Accepts what a customer or a store quotes. Accounts: username, id or device key (base64 or \
-      hexadecimal). Stores: customer, subscription, invoice or invoice number, charge, payment, refund, \
+      Accepts what a customer or a store quotes. Accounts: username, id, device key (base64 or \
+      hexadecimal), or the id of a log or of an Actual budget. Stores: customer, subscription, invoice or invoice number, charge, payment, refund, \
       dispute, transaction, order, purchase token, event or delivery number. With COFFER_SEARCH_KEY also a \
       buyer's whole e-mail address or name.
 
