@@ -6,8 +6,8 @@ package import Storage
 package struct DeletionConsequences: Sendable {
   package let recordCount: Int64
   package let byteCount: Int64
-  /// The accounts that lose a share, up to the limit of the answer.
-  package let sharees: [(file: Identifier, account: Identifier)]
+  /// The accounts that lose a share of a file or of a log, up to the limit of the answer.
+  private let sharees: [(kind: String, subject: Identifier, account: Identifier)]
   package let shareCount: Int64
   /// The account's subscriptions, and whether each store would bill again.
   package let subscriptions: [(key: String, renews: Bool)]
@@ -21,15 +21,18 @@ package struct DeletionConsequences: Sendable {
     (recordCount, byteCount) = figures ?? (0, 0)
     sharees = try database.rows(
       """
-      SELECT file_id, account_id FROM sync.shares
-      WHERE owner_id = $1 AND state IN ('pending', 'accepted') ORDER BY account_id, file_id LIMIT $2
+      SELECT 'file' AS kind, file_id AS subject, account_id FROM sync.shares
+      WHERE owner_id = $1 AND state IN ('pending', 'accepted')
+      UNION ALL SELECT 'log', log_id, account_id FROM sync.log_shares WHERE owner_id = $1
+      ORDER BY account_id, kind, subject LIMIT $2
       """, .id(account), .integer(Self.toldCountMax)
-    ) { row in (file: try row.id(0), account: try row.id(1)) }
+    ) { row in (kind: try row.text(0), subject: try row.id(1), account: try row.id(2)) }
     shareCount =
       try database.first(
         """
-        SELECT count(*) FROM (SELECT 1 FROM sync.shares
-          WHERE owner_id = $1 AND state IN ('pending', 'accepted') LIMIT 10000) AS found
+        SELECT count(*) FROM (SELECT file_id FROM sync.shares
+          WHERE owner_id = $1 AND state IN ('pending', 'accepted')
+          UNION ALL SELECT log_id FROM sync.log_shares WHERE owner_id = $1 LIMIT 10000) AS found
         """, .id(account)
       ) { row in try row.integer(0) } ?? 0
     subscriptions = try database.rows(
@@ -46,9 +49,10 @@ package struct DeletionConsequences: Sendable {
         "shared_with",
         .array(
           sharees.map {
-            [
-              "file": .string($0.file.description), "account": .string($0.account.description),
-            ]
+            .object([
+              .init($0.kind, .string($0.subject.description)),
+              .init("account", .string($0.account.description)),
+            ])
           })),
       .init(
         "subscriptions",

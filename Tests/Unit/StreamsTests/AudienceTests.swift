@@ -64,6 +64,30 @@ import Testing
     #expect(Set(audience.hear([news]).keys) == [11])
   }
 
+  @Test func `who follows one subject of an owner is told of it, and of no other`() {
+    var audience = Self.listening()
+    let (topic, log, hidden) = (
+      News.Topic("logs"), Identifier(high: 7, low: 1), Identifier(high: 7, low: 2)
+    )
+    audience.doubt(Self.ada)
+    let followed = [Followed(Self.bob, topic, log): Int64(3)]
+    let told = Tell(News(of: Self.bob, topic, log, number: 4))
+    #expect(
+      Self.settle(&audience) { Self.finding($0, followed: followed) }.tells
+        == [10: told, 11: told])
+    #expect(audience.hear([News(of: Self.bob, topic, hidden, number: 4)]).isEmpty)
+    #expect(audience.hear([News(of: Self.bob, topic, log, number: 5)]) == [10: told, 11: told])
+    // A look that finds what no news told names the subject, too.
+    audience.doubt(Self.ada)
+    let missed = [Followed(Self.bob, topic, log): Int64(6)]
+    #expect(
+      Self.settle(&audience) { Self.finding($0, followed: missed) }.tells
+        == [10: told, 11: told])
+    audience.doubt(Self.ada)
+    _ = Self.settle(&audience)
+    #expect(audience.hear([News(of: Self.bob, topic, log, number: 7)]).isEmpty)
+  }
+
   @Test func `the news of an owner reach who follows that topic`() {
     var audience = Self.listening()
     audience.doubt(Self.ada)

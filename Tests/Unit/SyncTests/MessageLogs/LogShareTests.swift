@@ -351,6 +351,20 @@ import Tiers
   }
 
   @Test(arguments: TestEngine.available)
+  func `a deletion's effects name the accounts that lose a log`(engine: TestEngine) throws {
+    let scene = try Scene(engine)
+    let (alice, bob, log) = (scene.alice, scene.bob, scene.log)
+    let file = try alice.add()
+    try alice.grant(file, to: bob.account).requireSuccess()
+    try alice.shareLog(log, with: bob)
+    let told = try alice.get("/v1/account/deletion").json
+    #expect(told["shares"].integer == 2)
+    #expect(told["shared_with"][0]["file"].string == file.description)
+    #expect(told["shared_with"][1]["log"].string == log.id.description)
+    #expect(told["shared_with"][1]["account"].string == (try bob.account.description))
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a share of a log that does not exist is found and repaired`(engine: TestEngine) throws {
     let scene = try Scene(engine)
     let (alice, log) = (scene.alice, scene.log)
