@@ -144,7 +144,8 @@ extension MovedAccount {
   ) throws -> (shares: Int64, links: Int64, isDeleting: Bool) {
     let row = try reader.first(
       """
-      SELECT (SELECT count(*) FROM sync.shares WHERE owner_id = $1 AND state IN ('pending', 'accepted')),
+      SELECT (SELECT count(*) FROM sync.shares WHERE owner_id = $1 AND state IN ('pending', 'accepted'))
+          + (SELECT count(*) FROM sync.log_shares WHERE owner_id = $1),
         (SELECT count(*) FROM sync.files
           WHERE owner_id = $1 AND deleted = 0 AND target_id IS NOT NULL),
         (SELECT count(*) FROM sync.deletions WHERE owner_id = $1)
