@@ -155,8 +155,8 @@ struct ActualFile: Sendable {
       .text(uploaded.meta?.text), .text(uploaded.meta?.key))
     try transaction.execute(
       """
-      DELETE FROM sync.actual_epochs WHERE log_id = $1 AND epoch_id NOT IN (
-        SELECT id FROM sync.log_epochs WHERE log_id = $1 AND (purge_ms IS NULL OR kept = 1))
+      DELETE FROM sync.actual_epochs WHERE log_id = $1 AND NOT EXISTS (
+        SELECT 1 FROM sync.log_epochs WHERE id = epoch_id AND (purge_ms IS NULL OR kept = 1))
       """, .id(log))
     try transaction.execute(
       """
