@@ -65,6 +65,16 @@ package struct MessageLogs: ProtocolRoom {
     ) { row in Followed(try row.id(0), .logs, try row.id(1)) }
   }
 
+  /// The accounts that see any of the owners' logs.
+  package static func followers(
+    of owners: [Identifier], in topic: News.Topic, atMost count: Int,
+    reading queryable: some Queryable
+  ) throws -> Set<Identifier> {
+    guard topic == .logs else { return [] }
+    return try Followed.accounts(
+      of: owners, in: "log_shares", where: "state = 'accepted'", atMost: count, reading: queryable)
+  }
+
   package static func export(
     _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
     progress: (Int64) -> Void

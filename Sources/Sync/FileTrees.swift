@@ -69,20 +69,7 @@ package struct FileTrees: ProtocolRoom {
     reading queryable: some Queryable
   ) throws -> Set<Identifier> {
     guard topic == .tree else { return [] }
-    var followers: Set<Identifier> = []
-    for list in SQLList.slices(of: owners.map { .id($0) }, after: 1)
-    where followers.count < count {
-      try queryable.query(
-        """
-        SELECT account_id FROM sync.views WHERE owner_id IN (\(list.parameters))
-        ORDER BY owner_id, account_id LIMIT $1
-        """, [.integer(Int64(count - followers.count))] + list.values
-      ) { row in
-        followers.insert(try row.id(0))
-        return true
-      }
-    }
-    return followers
+    return try Followed.accounts(of: owners, in: "views", atMost: count, reading: queryable)
   }
 
   package static func faults(of account: Identifier, in database: Database) throws -> [String] {

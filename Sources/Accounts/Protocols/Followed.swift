@@ -14,3 +14,26 @@ package struct Followed: Hashable, Sendable {
     self.subject = subject
   }
 }
+
+extension Followed {
+  /// The accounts, at most `count`, that a table has beside one of the owners. `condition` chooses among its rows.
+  package static func accounts(
+    of owners: [Identifier], in table: String, where condition: String = "TRUE",
+    atMost count: Int, reading queryable: some Queryable
+  ) throws -> Set<Identifier> {
+    var accounts: Set<Identifier> = []
+    for list in SQLList.slices(of: owners.map { .id($0) }, after: 1) where accounts.count < count {
+      try queryable.query(
+        """
+        SELECT account_id FROM sync.\(table)
+        WHERE owner_id IN (\(list.parameters)) AND \(condition)
+        ORDER BY owner_id, account_id LIMIT $1
+        """, [.integer(Int64(count - accounts.count))] + list.values
+      ) { row in
+        accounts.insert(try row.id(0))
+        return true
+      }
+    }
+    return accounts
+  }
+}

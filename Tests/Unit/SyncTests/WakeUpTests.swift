@@ -125,6 +125,19 @@ import WakeUps
   }
 
   @Test(arguments: TestEngine.available)
+  func `a phone is woken by a message in a log that is shared with it`(engine: TestEngine) throws {
+    let home = try Home(engine)
+    let ada = try home.server.register()
+    let log = try ada.createLog()
+    try ada.shareLog(log, with: home.laptop)
+    #expect(home.soon { !home.gateway.wakeUps.isEmpty })
+    try home.settle()
+    let before = home.gateway.wakeUps.count
+    try ada.append([SentMessage(home.server.stamp(.seconds(-1)))], to: log).requireSuccess()
+    #expect(home.woken(before + 1).last == "phone")
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a new cap and a deletion wake a phone, and a log-in does not`(engine: TestEngine) throws {
     let home = try Home(engine)
     #expect(try home.laptop.send(home.laptop.sign("POST", "/v1/sessions")).status == 201)
