@@ -63,3 +63,18 @@ final class Balancer: Sendable {
       """
   }
 }
+
+extension Balancer {
+  /// Sends until an instance has answered, as clients do. A request may be at one instance after the other when they are
+  /// killed, if they are slow; the balancer then has nobody left to ask.
+  static func repeated<Reply>(
+    _ status: KeyPath<Reply, Int>, _ send: () throws -> Reply
+  ) rethrows -> Reply {
+    var reply = try send()
+    for _ in 0..<100 where reply[keyPath: status] == 502 {
+      usleep(100_000)
+      reply = try send()
+    }
+    return reply
+  }
+}

@@ -34,7 +34,7 @@ final class Sender: Sendable {
 
   func send(_ event: SampleEvent) {
     do {
-      let reply = try deliver(event)
+      let reply = try Balancer.repeated(\.status) { try deliver(event) }
       state.withLock { state in
         if reply.status == 200 {
           state.acknowledged.append(event)

@@ -71,7 +71,8 @@ final class Writer: Sendable {
       "PUT", "/v1/files/\(document.id)/content", body: state.random.bytes(count: byteCount),
       headers: [("If-Match", "\"\(document.version)\"")])
     do {
-      state.note(try device.send(request), to: request, for: index)
+      let answer = try Balancer.repeated(\.status) { try device.send(request) }
+      state.note(answer, to: request, for: index)
     } catch {
       state.lost = (index, request)
     }
