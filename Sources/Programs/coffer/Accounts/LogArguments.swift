@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import CommandLine
 import Logs
