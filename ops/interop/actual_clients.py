@@ -3,8 +3,8 @@
 
 usage: actual_clients.py STORY URL PASSWORD DIRECTORY [--encryption TEXT]
 
-Each STORY ends with an error if something is not as it must be. A story of two parts stops where the operator or the
-store has its turn; the second part goes on with the clients in the same DIRECTORY:
+Each STORY ends with an error if something is not as it must be. A story of two parts stops where the operator or
+the store has its turn; the second part goes on with the clients in the same DIRECTORY:
 
 life             log-in, a budget, three devices that work apart and then together, renaming, deletion
 reset, restored  a device that resets the budget by mistake; then the operator has taken that back
