@@ -22,11 +22,17 @@ struct ActualAnswer: Sendable {
     /// The timestamp behind which the next ones are.
     var last: [UInt8]
     var isLast = false
+    /// Rows of one statement: about a block, because PostgreSQL's whole answer is in memory.
+    let rowCountMax: Int64
+
+    init(_ log: MessageLog, since: LogTimestamp) {
+      last = since.bytes
+      let averageByteCount = max(1, log.byteCount / max(1, log.messageCount))
+      rowCountMax = min(100, Int64(ActualAnswer.blockByteCount) / averageByteCount + 1)
+    }
   }
 
   fileprivate static let blockByteCount = 1 << 19
-  /// Rows of one statement. PostgreSQL's whole answer is in memory.
-  private static let statementRowCount = 100
 
   /// The messages of a log's epoch up to the number `head`.
   init(
@@ -38,34 +44,36 @@ struct ActualAnswer: Sendable {
     var end: [UInt8] = []
     ActualSync.write(trie: trie, to: &end)
     self.trie = end
-    var first = Part(last: since.bytes)
+    var first = Part(log, since: since)
     try Self.read(&first, of: log.epoch, upTo: head, reader)
     self.first = first
     let rest = first.isLast ? 0 : try Self.byteCount(of: log.epoch, after: first.last, head, reader)
     byteCount = Int64(first.bytes.count + end.count) + rest
   }
 
-  /// Adds messages until there is about a block, or no more.
+  /// Adds messages until there is a block, or no more. What is read beyond it waits in memory for as long as the client
+  /// takes, so a statement stops there, too.
   fileprivate static func read(
     _ part: inout Part, of epoch: Identifier, upTo head: Int64, _ reader: Reader
   ) throws {
     while part.bytes.count < blockByteCount, !part.isLast {
-      var rowCount = 0
+      var (rowCount, isFull) = (Int64(0), false)
       // The plus keeps the engines from reading all numbers and sorting them.
       try reader.query(
         """
         SELECT stamp, content FROM sync.log_messages
         WHERE epoch_id = $1 AND stamp > $2 AND +number <= $3
-        ORDER BY stamp LIMIT \(statementRowCount)
-        """, [.id(epoch), .blob(part.last), .integer(head)]
+        ORDER BY stamp LIMIT $4
+        """, [.id(epoch), .blob(part.last), .integer(head), .integer(part.rowCountMax)]
       ) { row in
         rowCount += 1
         let message = LogMessage(try row.timestamp(0), try row.blob(1))
         ActualSync.write(message, to: &part.bytes)
         part.last = message.timestamp.bytes
-        return true
+        isFull = part.bytes.count >= blockByteCount
+        return !isFull
       }
-      part.isLast = rowCount < statementRowCount
+      part.isLast = !isFull && rowCount < part.rowCountMax
     }
   }
 
