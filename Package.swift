@@ -281,6 +281,7 @@ let package = Package(
     support("Support/SeededRandom", []),
     support("Support/TestFiles", []),
     support("Support/Goldens", ["TestFiles"]),
+    support("Support/NaiveTries", ["JSON"]),
     support("Support/LocalServer", ["Base", "HTTPMessages", "HTTPServer"]),
     support("Support/TestCertificates", ["Base", "Crypto", "JSON", "JWS"]),
     support(
@@ -360,11 +361,17 @@ let package = Package(
         "Simulation", "Storage", "Sync", "TestDevices", "TestEngines", "TestFiles", "Tiers",
         "TreeSimulation",
       ]),
+    support(
+      "Support/LogSimulation",
+      [
+        "Accounts", "Base", "JSON", "Logs", "NaiveTries", "Requests", "SeededRandom", "Simulation",
+        "Storage", "Sync", "TestDevices", "TestEngines", "TreeSimulation",
+      ]),
     program(
       "Tests/System/simulate",
       [
-        "Base", "BillingSimulation", "ContentSimulation", "Crypto", "SeededOpenSSL", "Simulation",
-        "TreeSimulation",
+        "Base", "BillingSimulation", "ContentSimulation", "Crypto", "LogSimulation",
+        "SeededOpenSSL", "Simulation", "TreeSimulation",
       ],
       exclude: ["seeds.txt"]),
 
@@ -375,7 +382,10 @@ let package = Package(
     tests("Unit/JSONTests", ["Base", "JSON", "SeededRandom"]),
     tests(
       "Unit/LogsTests",
-      ["Base", "Endpoints", "Goldens", "HTTPMessages", "JSON", "Logs", "SeededRandom"],
+      [
+        "Base", "Endpoints", "Goldens", "HTTPMessages", "JSON", "Logs", "NaiveTries",
+        "SeededRandom",
+      ],
       exclude: ["Goldens"]),
     tests("Unit/JWSTests", ["Base", "Crypto", "JSON", "JWS", "SeededRandom"]),
     tests("Unit/HTTP/HTTPMessagesTests", ["Base", "JSON", "HTTPMessages"]),
@@ -512,8 +522,8 @@ let package = Package(
     tests(
       "System/TreeModelTests",
       [
-        "Base", "ContentSimulation", "Crypto", "SeededRandom", "Simulation", "Storage", "Sync",
-        "TestDevices", "TestEngines", "TreeSimulation",
+        "Base", "ContentSimulation", "Crypto", "LogSimulation", "SeededRandom", "Simulation",
+        "Storage", "Sync", "TestDevices", "TestEngines", "TreeSimulation",
       ]),
     tests(
       "System/ScenarioTests",

@@ -27,6 +27,7 @@ package final class TreeServer: Sendable {
     let scratch: ScratchDatabase
     let catalogue: Catalogue
     let limits: SyncLimits
+    let protocols: [any ProtocolRoom.Type]
     let objects: @Sendable (_ directory: String) throws -> any ObjectStore
     /// The current time; programs ask for it within most of their steps.
     let now: @Sendable () -> Instant
@@ -56,6 +57,7 @@ package final class TreeServer: Sendable {
   package init(
     _ engine: TestEngine, freeByteCount: Int64 = 1_000_000_000, recordCountMax: Int64 = 1_000_000,
     plans: [Plan] = [], formerPlanDays: Int64 = Catalogue.formerPlanDaysUsual,
+    protocols: [any ProtocolRoom.Type] = [FileTrees.self],
     onTick: @escaping @Sendable () -> Void = {},
     objects: @escaping @Sendable (_ directory: String) throws -> any ObjectStore = {
       try DirectoryStore(directory: $0)
@@ -75,7 +77,7 @@ package final class TreeServer: Sendable {
       catalogue: try Catalogue(
         version: "test", free: Plan(id: "free", title: "Free", byteCount: freeByteCount),
         paid: plans, formerPlanDays: formerPlanDays),
-      limits: limits, objects: objects,
+      limits: limits, protocols: protocols, objects: objects,
       now: {
         onTick()
         return time.withLock { $0 }
@@ -93,7 +95,8 @@ package final class TreeServer: Sendable {
       database: database, objects: objects, pool: pool,
       authenticator: Authenticator(
         policy: SignaturePolicy(authorities: [authority]), clock: clock),
-      catalogue: setup.catalogue, limits: setup.limits, clock: clock, protocols: [FileTrees.self])
+      catalogue: setup.catalogue, limits: setup.limits, clock: clock,
+      protocols: setup.protocols)
     return Running(
       database: database, billing: try Database.open(setup.scratch.location, owning: .billing),
       api: api, sweeper: Sweeper(api.host, api.protocols), trees: TreeUpkeep(api.host), pool: pool,

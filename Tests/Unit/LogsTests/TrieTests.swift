@@ -1,5 +1,6 @@
 import JSON
 import Logs
+import NaiveTries
 import SeededRandom
 import Testing
 
@@ -124,7 +125,7 @@ import Testing
 
   private func difference(of device: Set<String>, from server: Set<String>) throws -> Int64? {
     var trie = try trie(Array(server))
-    return try naive(Array(device)).pruned().difference(from: NaiveTrie(parsing: trie.pruned()))
+    return try naive(Array(device)).pruned().difference(from: NaiveTrie(JSON.parse(trie.pruned())))
   }
 
   // MARK: Tries
@@ -178,22 +179,6 @@ import Testing
       basis.append(sum)
       basis.sort { $0.hash > $1.hash }
     }
-  }
-}
-
-extension NaiveTrie {
-  /// A trie that a server sent.
-  convenience init(parsing text: [UInt8]) throws {
-    self.init(try JSON.parse(text))
-  }
-
-  private convenience init(_ json: JSON) {
-    self.init(
-      hash: Int32(truncatingIfNeeded: json["hash"].integer ?? 0),
-      children: Dictionary(
-        uniqueKeysWithValues: (json.members ?? []).filter { $0.name != "hash" }.map {
-          (Array($0.name.utf8)[0], NaiveTrie($0.value))
-        }))
   }
 }
 

@@ -1,13 +1,27 @@
-/// The trie as a tree of nodes, built and pruned message by message, as devices do it.
-final class NaiveTrie {
-  private(set) var hash: Int32
-  private(set) var children: [UInt8: NaiveTrie]
+package import JSON
 
-  init(hash: Int32 = 0, children: [UInt8: NaiveTrie] = [:]) {
+/// The trie of hashes as a tree of nodes, built and pruned message by message, as devices do it.
+package final class NaiveTrie {
+  package private(set) var hash: Int32
+  /// By the digit, in ASCII.
+  package private(set) var children: [UInt8: NaiveTrie]
+
+  package init(hash: Int32 = 0, children: [UInt8: NaiveTrie] = [:]) {
     (self.hash, self.children) = (hash, children)
   }
 
-  func add(_ hash: Int32, at key: some Collection<UInt8>) {
+  /// A trie that a server sent.
+  package convenience init(_ json: JSON) {
+    self.init(
+      hash: Int32(truncatingIfNeeded: json["hash"].integer ?? 0),
+      children: Dictionary(
+        uniqueKeysWithValues: (json.members ?? []).filter { $0.name != "hash" }.map {
+          (Array($0.name.utf8)[0], NaiveTrie($0.value))
+        }))
+  }
+
+  /// Adds the hash of a timestamp whose minute has a key, in ASCII.
+  package func add(_ hash: Int32, at key: some Collection<UInt8>) {
     self.hash ^= hash
     guard let digit = key.first else { return }
     let child = children[digit] ?? NaiveTrie()
@@ -16,7 +30,7 @@ final class NaiveTrie {
   }
 
   /// The two highest children of each node. A node of hash 0 stays whole.
-  func pruned() -> NaiveTrie {
+  package func pruned() -> NaiveTrie {
     guard hash != 0 else { return self }
     let pruned = NaiveTrie()
     pruned.hash = hash
@@ -26,7 +40,7 @@ final class NaiveTrie {
     return pruned
   }
 
-  var json: String {
+  package var json: String {
     guard !children.isEmpty || hash != 0 else { return "{}" }
     return text
   }
@@ -39,7 +53,7 @@ final class NaiveTrie {
   }
 
   /// The minute from which on a device asks again, as it compares its trie with another's; nil if both are equal.
-  func difference(from other: NaiveTrie) -> Int64? {
+  package func difference(from other: NaiveTrie) -> Int64? {
     guard hash != other.hash else { return nil }
     var (a, b) = (self, other)
     var key = ""

@@ -1,0 +1,415 @@
+import Accounts
+import Base
+import Logs
+import SeededRandom
+package import Simulation
+import Storage
+import Sync
+import TestDevices
+package import TestEngines
+import TreeSimulation
+
+/// A seeded story of message logs: the devices of a few accounts write, keep up, fold their logs into snapshots, forget,
+/// and have wrong clocks, while the network loses and repeats requests, the program crashes, caps change, and the
+/// operator takes epochs back. A model says what must be true.
+package final class LogStory {
+  package struct Mismatch: Error, CustomStringConvertible {
+    package let description: String
+    init(_ description: String) { self.description = description }
+  }
+
+  struct Person {
+    let account: Identifier
+    let devices: [TestDevice]
+  }
+
+  let server: TreeServer
+  let hashes = Hashes()
+  let log: SimulationLog
+  var random: SeededGenerator
+  var model = LogModel()
+  private(set) var people: [Person] = []
+  var clients: [LogClient] = []
+  /// The edits that the server has said it has, by log.
+  var acknowledged: [Identifier: Set<UInt64>] = [:]
+  /// The answers to requests that the server carries out once, by the request's number.
+  var recorded: [Int: Answer] = [:]
+  /// Requests that are still under way.
+  private var late: [Sent] = []
+  /// Nothing goes wrong.
+  private var isCalm = false
+  private var lastNumber = 0
+  private var lastEdit: UInt64 = 0
+  private var lastNode = 0
+  /// Messages are so large that accounts reach the end of what they may append above their caps.
+  private let isLarge: Bool
+  /// What took effect. A story in which nothing happens proves nothing.
+  package internal(set) var appendedCount = 0
+  package internal(set) var epochCount = 0
+  package private(set) var crashCount = 0
+  package private(set) var restoreCount = 0
+
+  private static let caps: [Int64] = [60_000, 300_000, 2_000_000]
+  /// No client waits so long for an answer.
+  private static let lateSpan = Instant.Span.minutes(1)
+  private static let sliceCountMax = 10_000
+
+  package init(_ engine: TestEngine = .sqlite, seed: UInt64, _ log: SimulationLog) throws {
+    random = SeededGenerator(seed: seed)
+    isLarge = Int.random(in: 0..<4, using: &random) == 0
+    self.log = log
+    server = try TreeServer(
+      engine, freeByteCount: Self.caps[1], protocols: [FileTrees.self, MessageLogs.self])
+    for _ in 0..<3 {
+      let first = try server.register(root: identifier())
+      let others = try (0..<number(0...2)).map { _ in try server.add(to: first) }
+      let account = try first.account
+      people.append(Person(account: account, devices: [first] + others))
+      model.caps[account] = Self.caps[1]
+    }
+    for person in people { try create(person) }
+  }
+
+  // MARK: Steps
+
+  package func tell(stepCount: Int) throws {
+    for step in 1...stepCount {
+      do {
+        note("step \(step)")
+        try self.step()
+        try checkUsage()
+        if step.isMultiple(of: 15) { try checkRows() }
+        if step.isMultiple(of: 75) { try quiet() }
+      } catch {
+        throw Mismatch("step \(step): \(error)")
+      }
+    }
+    do { try quiet() } catch { throw Mismatch("at the end: \(error)") }
+  }
+
+  private func step() throws {
+    switch number(1...100) {
+    case ...26: try write()
+    case ...62: if let client = anyClient() { try keepUp(client) }
+    case ...71: try shorten()
+    case ...74: anyClient()?.forget(number(1...5))
+    case ...78: setClock()
+    case ...81: try changeCap()
+    case ...84: try restore()
+    case ...85: try delete()
+    case ...87: if let person = people.randomElement(using: &random) { try create(person) }
+    case ...89: if let client = anyClient() { clients.append(LogClient(copy: client)) }
+    case ...94: try pass()
+    case ...95: try work()
+    case ...97: try deliverLate()
+    case ...98: try crash()
+    default: try trespass()
+    }
+  }
+
+  var now: Instant { server.now }
+  func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+  func chance(_ percent: Int) -> Bool { number(1...100) <= percent }
+  func identifier() -> Identifier { Identifier(high: random.next(), low: random.next()) }
+  func note(_ what: String) { log.write(now, what) }
+  func pageLimit() -> Int { chance(50) ? 1000 : number(1...40) }
+
+  private func anyClient() -> LogClient? { clients.randomElement(using: &random) }
+
+  private func write() throws {
+    guard let client = anyClient() else { return }
+    for _ in 0..<number(1...5) {
+      lastEdit += 1
+      let byteCount = chance(isLarge ? 60 : 4) ? number(10_000...40_000) : number(0...60)
+      let block = random.bytes(count: 61)
+      client.write(
+        lastEdit,
+        padding: Array(
+          repeatElement(block, count: byteCount / block.count + 1).joined().prefix(byteCount)))
+    }
+  }
+
+  /// Has a client keep up, and forgets it if its log is gone.
+  @discardableResult
+  private func keepUp(_ client: LogClient) throws -> Bool {
+    let pause = try client.keepUp()
+    note("a client \(pause?.rawValue ?? "agrees")")
+    guard pause == .ended else { return pause == nil }
+    guard model.logs[client.log] == nil else { throw Mismatch("\(client.log) is not found") }
+    clients.removeAll { $0 === client }
+    return false
+  }
+
+  /// A client folds the log's messages into a snapshot, and at times begins an epoch with it. Others may write meanwhile.
+  private func shorten() throws {
+    guard let client = anyClient(), try keepUp(client), let cursor = try client.storeSnapshot()
+    else { return }
+    if chance(40), let other = anyClient() { try keepUp(other) }
+    if chance(75) { try client.beginEpoch(covering: cursor) }
+  }
+
+  private func setClock() {
+    guard let client = anyClient() else { return }
+    let seconds: Int =
+      switch number(1...10) {
+      case ...4: number(-2...2)
+      case ...6: number(-240...240)
+      case ...8: number(300...590)
+      case 9: number(601...7200)
+      default: number(-3600...(-301))
+      }
+    note("a clock is \(seconds) s ahead")
+    client.setClock(ahead: .seconds(Int64(seconds)))
+  }
+
+  private func setCap(_ account: Identifier, _ byteCount: Int64) throws {
+    try server.setCap(account, byteCount)
+    model.caps[account] = byteCount
+    note("cap \(byteCount)")
+  }
+
+  private func changeCap() throws {
+    guard let person = people.randomElement(using: &random) else { return }
+    try setCap(person.account, Self.caps[number(0...2)])
+  }
+
+  /// The operator takes back the epoch that a log had before.
+  private func restore() throws {
+    let (catalogue, now, logs) = (server.catalogue, server.now, model.logs.keys.sorted())
+    let restorable = logs.filter { model.canRestore($0, at: now) != nil }
+    guard let id = (restorable.isEmpty ? logs : restorable).randomElement(using: &random),
+      let owner = model.logs[id]?.owner
+    else { return }
+    let expected = model.canRestore(id, at: now)
+    let isDone: Bool?
+    do {
+      isDone = try server.database.write(for: owner) { transaction -> Bool? in
+        let log = try MessageLog.find(transaction, id, for: owner)
+        guard let kept = try LogRestore.find(transaction, of: id, now: now) else { return nil }
+        try LogRestore.perform(transaction, log, kept, catalogue: catalogue, now: now)
+        return true
+      }
+    } catch is AccountRefusal { isDone = false }
+    note("restore: \(isDone.map { "\($0)" } ?? "nothing is kept")")
+    guard isDone == expected else {
+      throw Mismatch("restoring \(id): \(expected as Any) expected, got \(isDone as Any)")
+    }
+    guard isDone == true else { return }
+    restoreCount += 1
+    model.restore(id)
+  }
+
+  // MARK: Logs
+
+  /// A log of an account, with a client on some of its devices.
+  private func create(_ person: Person) throws {
+    guard model.logs(of: person.account).count < 2 else { return }
+    let id = identifier()
+    let first = client(person.devices[0], person.account, id, .arrival)
+    _ = try ask(.create, first)
+    guard model.logs[id] != nil else { return }
+    clients.append(first)
+    for device in person.devices {
+      for way in LogClient.Way.allCases where chance(60) {
+        clients.append(client(device, person.account, id, way))
+      }
+    }
+  }
+
+  private func client(
+    _ device: TestDevice, _ account: Identifier, _ log: Identifier, _ way: LogClient.Way
+  ) -> LogClient {
+    lastNode += 1
+    let name = String(lastNode)
+    let node = "fEdCbA9876" + String(repeating: "0", count: 6 - name.count) + name
+    let offset = Instant.Span.milliseconds(Int64(number(-2000...2000)))
+    return LogClient(self, device, account, log, way, HybridClock(node: node, offset: offset))
+  }
+
+  private func delete() throws {
+    guard chance(50), let client = anyClient() else { return }
+    _ = try ask(.delete, client)
+  }
+
+  /// Another account asks about a log. For it there is none.
+  private func trespass() throws {
+    guard let client = anyClient(),
+      let other = people.first(where: { $0.account != client.account })
+    else { return }
+    let act: Act =
+      switch number(1...3) {
+      case 1: .log
+      case 2: .after(nil, limit: 10)
+      default: .delete
+      }
+    try deliver(sign(act, on: client.log, by: other.devices[0], of: other.account))
+  }
+
+  // MARK: The network
+
+  private func sign(
+    _ act: Act, on log: Identifier, by device: TestDevice, of account: Identifier
+  ) -> Sent {
+    lastNumber += 1
+    return Sent(
+      number: lastNumber, act: act, log: log, account: account, device: device,
+      request: act.request(on: log, by: device), signed: now)
+  }
+
+  /// Sends a client's request, at times in bad weather. Nil if the client gets no answer.
+  func ask(_ act: Act, _ client: LogClient) throws -> Answer? {
+    let sent = sign(act, on: client.log, by: client.device, of: client.account)
+    guard !isCalm else { return try deliver(sent) }
+    if case .putSnapshot = act, chance(15) {
+      try cutOff(sent)
+      return nil
+    }
+    switch number(1...100) {
+    case ...3:
+      note("lost: \(act.name)")
+      return nil
+    case ...7:
+      try deliver(sent)
+      note("the answer is lost")
+      return nil
+    case ...10:
+      try deliver(sent)
+      return try deliver(sent)
+    case ...12:
+      late.append(sent)
+      return nil
+    case 13:
+      try crash()
+      return nil
+    case 14:
+      try deliver(sent)
+      try crash()
+      return nil
+    default: return try deliver(sent)
+    }
+  }
+
+  /// Has the program answer a request, and compares the answer with the model, which follows.
+  @discardableResult
+  private func deliver(_ sent: Sent) throws -> Answer {
+    let answer = try sent.device.send(sent.request)
+    if case .putSnapshot = sent.act { try server.settle(people.map(\.account)) }
+    note("\(sent.act.name): \(answer.status) \(try answer.problem ?? "")")
+    try judge(answer, to: sent)
+    return answer
+  }
+
+  private func deliverLate() throws {
+    guard !late.isEmpty else { return }
+    let sent = late.remove(at: number(0...late.count - 1))
+    guard now - sent.signed < Self.lateSpan else { return }
+    note("late")
+    try deliver(sent)
+  }
+
+  /// Sends half of a snapshot. Then the client or the program is gone.
+  private func cutOff(_ sent: Sent) throws {
+    var exchange: DirectExchange? = try server.begin(sent.request)
+    exchange?.send(sent.request.body.prefix(sent.request.body.count / 2))
+    note("half of a snapshot")
+    if chance(50) {
+      exchange?.hangUp()
+      try server.settle(people.map(\.account))
+    } else {
+      exchange = nil
+      try crash()
+    }
+  }
+
+  private func crash() throws {
+    crashCount += 1
+    note("crash")
+    try server.crash()
+    try server.sweeper.settleUploads()
+  }
+
+  // MARK: Time
+
+  private func pass() throws {
+    let span: Instant.Span =
+      switch number(1...20) {
+      case ...9: .seconds(Int64(number(1...30)))
+      case ...15: .minutes(Int64(number(1...15)))
+      case ...18: .hours(Int64(number(1...12)))
+      default: .days(Int64(number(10...60)))
+      }
+    server.advance(span)
+    if span > .hours(1) { try work() }
+  }
+
+  /// Background work, to its end. A crash may come in between.
+  private func work() throws {
+    var countdown = chance(20) && !isCalm ? number(1...10) : .max
+    var index = 0
+    while index < server.upkeep.count {
+      let work = server.upkeep[index]
+      var count = 0
+      while try work.slice() {
+        count += 1
+        countdown -= 1
+        guard count < Self.sliceCountMax else { throw Mismatch("\(work.name) never ends") }
+        guard countdown == 0 else { continue }
+        try crash()
+        break
+      }
+      // What the crash cut off is done again.
+      if countdown == 0 { countdown = .max } else { index += 1 }
+    }
+    try server.sweeper.sweep()
+    model.sweep(at: now)
+    note("work is done")
+  }
+
+  // MARK: Pauses
+
+  /// All requests arrive, clocks are right and there is room. Then every device has the same, and a new one, too.
+  private func quiet() throws {
+    note("quiet")
+    isCalm = true
+    defer { isCalm = false }
+    while !late.isEmpty { try deliverLate() }
+    server.advance(.minutes(11))
+    for account in people.map(\.account) { try setCap(account, 1_000_000_000) }
+    for client in clients { client.setClock(ahead: .milliseconds(Int64(number(-900...900)))) }
+    // What one client sends again, the others have to read.
+    for _ in 0..<3 {
+      for client in clients { try keepUp(client) }
+    }
+    for client in clients where try !keepUp(client) {
+      throw Mismatch("a client of \(client.log) does not agree")
+    }
+    try checkDevices()
+    try work()
+    try checkRows()
+    try checkRemains()
+    for account in people.map(\.account) { try setCap(account, Self.caps[number(0...2)]) }
+  }
+
+  private func checkDevices() throws {
+    for (id, log) in model.logs.sorted(by: { $0.key < $1.key }) {
+      let all = clients.filter { $0.log == id }
+      guard let first = all.first, let person = people.first(where: { $0.account == log.owner })
+      else { continue }
+      let made = all.reduce(into: Set<UInt64>()) { $0.formUnion($1.own.keys) }
+      let joined = client(person.devices[0], log.owner, id, .arrival)
+      guard try joined.keepUp() == nil else { throw Mismatch("no device can join \(id)") }
+      for client in all + [joined] where client.edits != made {
+        throw Mismatch(
+          "\(id): a device lacks \(made.subtracting(client.edits).count) of \(made.count) edits, "
+            + "and has \(client.edits.subtracting(made).count) of no one")
+      }
+      guard (acknowledged[id] ?? []).isSubset(of: made) else {
+        throw Mismatch("\(id) acknowledged edits that no device made")
+      }
+      // One that has read the whole epoch.
+      let messages = Dictionary(
+        uniqueKeysWithValues: log.current.messages.map { ($0.stamp, $0.edit) })
+      guard first.messages == messages else { throw Mismatch("\(id): a device has other messages") }
+    }
+  }
+}
