@@ -3,7 +3,7 @@ import Glibc
 /// The options of the command line.
 struct Options: Sendable {
   enum Subject: String, CaseIterable {
-    case webhooks, backlog, reconcile, kept, sync, streams, content, fold, tree, worst, questions
+    case webhooks, backlog, reconcile, kept, sync, streams, content, fold, tree, logs, worst, questions
   }
 
   enum Form { case text, json, markdown }
@@ -28,6 +28,8 @@ struct Options: Sendable {
   /// Files in the larger of the two trees, and rounds of ten changes to both.
   var fileCount = 1_000_000
   var roundCount = 100
+  /// Messages of the larger log in the end.
+  var messageCount = 1_000_000
   /// Batches of 500 new records.
   var batchCount = 160
   var engines = TreeStore.Engine.allCases
@@ -77,6 +79,9 @@ struct Options: Sendable {
       tree      one change, one pull and the quota check in an account with 1,000 files and with a
                 million, on each engine; a first pull of a million; large batches; what deleting
                 a million does to other accounts' writes
+      logs      300 messages appended and read in a log of 1,000 and in one of a million, on each
+                engine, beside raw inserts and Actual's algorithm in Python; a first pull of a
+                million by a client of Actual
       worst     the dearest requests that a stranger or a free account can choose, each beside an
                 ordinary client, on each engine
       questions the operator's cookbook, each question once by coffer beside a million accounts:
@@ -99,11 +104,13 @@ struct Options: Sendable {
       --streams N      streams: the larger number of them (18000)
       --stored N       fold: subscriptions in the larger ledger (100000)
       --files N        tree: files of the larger account (1000000)
-      --rounds N       tree: rounds of ten changes in both accounts (100)
+      --rounds N       tree: rounds of ten changes in both accounts (100); logs: of 300 messages
+                       in both logs (100)
+      --messages N     logs: messages of the larger log in the end (1000000)
       --batches N      tree: batches of 500 new records (160)
-      --engine NAME    streams, tree, worst: sqlite or postgres alone
-      --postgres URL   streams, tree, worst: an empty database; ops/bench starts a cluster of
-                       its own
+      --engine NAME    streams, tree, logs, worst: sqlite or postgres alone
+      --postgres URL   streams, tree, logs, worst: an empty database; ops/bench starts a cluster
+                       of its own
       --bucket URL     content: s3://<bucket>?region=…&endpoint=…; ops/bench starts a service
       --rclone FILE    content: the program rclone (rclone in PATH)
       --samples DIR    kept: also writes what the stores' dictionaries are trained on
@@ -124,7 +131,7 @@ struct Options: Sendable {
     guard let name = rest.popFirst(), let subject = Subject(rawValue: name) else {
       throw .usage(
         "say what to measure: webhooks, backlog, reconcile, kept, sync, streams, content, fold, "
-          + "tree, worst or questions (--help tells more)"
+          + "tree, logs, worst or questions (--help tells more)"
       )
     }
     self.subject = subject
@@ -133,7 +140,7 @@ struct Options: Sendable {
     case .questions: accountCount = 1_000_000
     // For one of several loads: signatures hold for five minutes.
     case .streams: requestCount = 60_000
-    case .webhooks, .backlog, .kept, .sync, .content, .fold, .tree, .worst: break
+    case .webhooks, .backlog, .kept, .sync, .content, .fold, .tree, .logs, .worst: break
     }
     while let flag = rest.popFirst() {
       switch flag {
@@ -174,6 +181,8 @@ struct Options: Sendable {
     case "--files": fileCount = try number(2000...5_000_000)
     // Each round changes seven files of the small tree, each file once.
     case "--rounds": roundCount = try number(1...100)
+    // Rounds and warm-up append at most 31,500 of them.
+    case "--messages": messageCount = try number(40_000...1_000_000)
     case "--batches": batchCount = try number(4...2000)
     case "--postgres": postgresURL = value
     case "--engine":

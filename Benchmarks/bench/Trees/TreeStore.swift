@@ -116,9 +116,7 @@ final class TreeStore {
 
   /// Requires that `coffer usage recount` counts every account and finds nothing wrong.
   func requireRightUsage() throws(BenchError) {
-    let text = try Command.output(
-      [workspace.program("coffer"), "usage", "recount", "--all", "--dry-run", "--json"],
-      environment: settings, scratch: workspace.file("recount"))
+    let text = try coffer(["usage", "recount", "--all", "--dry-run", "--json"])
     guard text.contains("\"wrong\":0,") else {
       throw .server("usage and recount differ: \(text)")
     }
@@ -136,6 +134,13 @@ final class TreeStore {
     } catch {
       throw .command("reading the accounts: \(error)")
     }
+  }
+
+  /// The output of an operator's command.
+  func coffer(_ arguments: [String]) throws(BenchError) -> String {
+    try Command.output(
+      [workspace.program("coffer")] + arguments, environment: settings,
+      scratch: workspace.file("coffer"))
   }
 
   /// The only number that a query returns.
