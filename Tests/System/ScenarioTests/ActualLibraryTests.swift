@@ -1,4 +1,5 @@
 import Base
+import Configuration
 import JSON
 import LocalServer
 import TestDevices
@@ -11,9 +12,7 @@ import Testing
 /// What each story does and demands stands in `ops/interop/actual_clients.py`.
 @Suite(.enabled(if: Shell.python != nil, "COFFER_PYTHON is not set"))
 struct ActualLibraryTests {
-  private static let encryption: [String?] = [nil, "correct horse"]
-
-  @Test(arguments: TestEngine.available, encryption)
+  @Test(arguments: TestEngine.available, [nil, "correct horse"] as [String?])
   func `devices share a budget from the first log-in to its deletion, apart and together`(
     engine: TestEngine, encryption: String?
   ) throws {
@@ -22,7 +21,7 @@ struct ActualLibraryTests {
     try scene.end()
   }
 
-  @Test(arguments: TestEngine.available, encryption)
+  @Test(arguments: TestEngine.available, [nil, "correct horse"] as [String?])
   func `an operator takes back a reset, and the device that missed it goes on`(
     engine: TestEngine, encryption: String?
   ) throws {

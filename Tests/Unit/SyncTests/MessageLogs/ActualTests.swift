@@ -427,7 +427,7 @@ import Tiers
       uniqueKeysWithValues: objects.map { ($0.file, Random.identifier()) })
     try target.database.write(for: nil) { transaction in
       try logs.insert(
-        of: account, pages: pages, objects: keys, at: Instant(seconds: 0), in: transaction)
+        of: account, pages: { _, _ in }, objects: keys, at: Instant(seconds: 0), in: transaction)
       try budgets.insert(of: account, in: transaction)
     }
     let there = try ActualClient(target, of: owner)
