@@ -3,7 +3,8 @@ import Glibc
 /// The options of the command line.
 struct Options: Sendable {
   enum Subject: String, CaseIterable {
-    case webhooks, backlog, reconcile, kept, sync, streams, content, fold, tree, logs, worst, questions
+    case webhooks, backlog, reconcile, kept, sync, streams, content, fold, tree, logs, worst
+    case questions
   }
 
   enum Form { case text, json, markdown }
