@@ -132,7 +132,7 @@ package final class WakeUps: Sendable {
 
   /// Waits until a wake-up is due. Returns false once the program stops.
   private func isCalled() -> Bool {
-    state.wait { state in
+    state.wait { state -> Bool? in
       guard !state.isStopped else { return false }
       guard state.isDue else { return nil }
       state.isDue = false
