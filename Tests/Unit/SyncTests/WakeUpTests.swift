@@ -13,7 +13,7 @@ import WakeUps
 /// Which devices a push gateway is asked to wake, when, and how often. The gateway checks each signature.
 @Suite struct WakeUpTests {
   /// Devices are woken at once, and all accounts are looked at only at the start.
-  private static func limits(
+  fileprivate static func limits(
     pause: Instant.Span = .seconds(0), lookSpan: Instant.Span = .hours(1)
   ) -> WakeUpLimits {
     var limits = WakeUpLimits()
@@ -31,7 +31,7 @@ import WakeUps
     let laptop: TestDevice
     let phone: TestDevice
 
-    init(_ engine: TestEngine = .sqlite, _ limits: WakeUpLimits = limits()) throws {
+    init(_ engine: TestEngine = .sqlite, _ limits: WakeUpLimits = WakeUpTests.limits()) throws {
       let time = Locked<TestClock?>(nil)
       gateway = PushGateway { time.withLock { $0?.now } ?? Instant(seconds: 0) }
       server = try TestServer(engine, waking: gateway, wakeUps: limits)
@@ -40,8 +40,10 @@ import WakeUps
       self.clock = clock
       laptop = try server.register()
       phone = server.device(root: laptop.root)
-      #expect(try laptop.admit(phone).status == 201)
-      #expect(try phone.register(push: "phone").status == 204)
+      let admitted = try laptop.admit(phone)
+      guard admitted.status == 201 else { throw UnexpectedAnswer(admitted) }
+      let registered = try phone.register(push: "phone")
+      guard registered.status == 204 else { throw UnexpectedAnswer(registered) }
     }
 
     /// The push ids that were woken, in order, once there are `count`.
@@ -49,17 +51,18 @@ import WakeUps
 
     /// Waits until every registered device knows its account as it is, and no wake-up waits.
     func settle() throws {
-      try #require(
-        try soon {
-          try server.database.read { reader in
-            try reader.first(
-              """
-              SELECT 1 FROM sync.push_ids AS p JOIN sync.accounts AS a ON a.id = p.account_id
-              WHERE p.due_ms IS NOT NULL OR p.seq <> a.seq
-              """
-            ) { _ in true }
-          } == nil
-        })
+      let isSettled = try soon {
+        let unsettled = try server.database.read { reader in
+          try reader.first(
+            """
+            SELECT 1 FROM sync.push_ids AS p JOIN sync.accounts AS a ON a.id = p.account_id
+            WHERE p.due_ms IS NOT NULL OR p.seq <> a.seq
+            """
+          ) { _ in true }
+        }
+        return unsettled == nil
+      }
+      try #require(isSettled)
     }
 
     /// When the phone's wake-up is due; nil if none waits.
@@ -319,7 +322,7 @@ import WakeUps
   @Test(
     arguments: [
       ["id": ""], ["id": "a b"], ["id": "ä"], ["id": .string(String(repeating: "x", count: 513))],
-      ["id": 7], [:], ["id": "x", "account": "y"],
+      ["id": .integer(7)], [:], ["id": "x", "account": "y"],
     ] as [JSONValue])
   func `what is no push id is refused`(body: JSONValue) throws {
     let home = try Home()
