@@ -43,7 +43,7 @@ import Tiers
           ORDER BY log_id, account_id
           """
         ) { row in
-          "\(try row.id(0)) \(try row.id(1)) \(try row.blob(2)) \(try row.text(3))"
+          try "\(row.id(0)) \(row.id(1)) \(row.blob(2)) \(row.text(3))"
         }
       }
       return try server.state() + "\n\(rows)\n\(alice.messages(of: log))"
@@ -76,7 +76,7 @@ import Tiers
     #expect(list["logs"][0]["key"].base64 == [7])
     #expect(try bob.messages(of: log) == [scene.message])
     #expect(try bob.messages(of: log, since: LogTests.zero).messages == [scene.message])
-    #expect(try bob.get("\(log.path)/trie").json == alice.get("\(log.path)/trie").json)
+    #expect(try bob.get("\(log.path)/trie").holds(alice.get("\(log.path)/trie").body))
     #expect(try bob.get(log.path).json["root"].integer == alice.get(log.path).json["root"].integer)
     #expect(try bob.endLogShare(log, with: bob.account).status == 204)
     #expect(try bob.get(log.path).problem == "log_not_found")
