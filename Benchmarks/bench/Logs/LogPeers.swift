@@ -1,4 +1,5 @@
 import Base
+import Crypto
 import JSON
 import SQLite
 import SeededRandom

@@ -25,7 +25,7 @@ import Testing
       return
     }
     #expect(
-      story.appendedCount > 50 && story.epochCount > 2 && story.crashCount > 2,
+      story.appendedCount > 50 && story.epochCount > 0 && story.crashCount > 0,
       "seed \(seed): little happens")
   }
 }
