@@ -4,9 +4,11 @@ package import JSON
 /// Typed members of a request body. A refusal names the member and the rule it breaks.
 extension JSON {
   /// Parses a body, and refuses anything other than one JSON object.
-  package static func body(_ bytes: [UInt8]) throws(RequestRefusal) -> JSON {
+  package static func body(
+    _ bytes: [UInt8], limits: JSONLimits = .standard
+  ) throws(RequestRefusal) -> JSON {
     let json: JSON
-    do { json = try JSON.parse(bytes) } catch {
+    do { json = try JSON.parse(bytes, limits: limits) } catch {
       throw .bodyInvalid(path: error.path, rule: error.message)
     }
     guard json.isObject else { throw .bodyInvalid(path: "$", rule: "must be an object") }

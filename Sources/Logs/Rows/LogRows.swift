@@ -50,33 +50,6 @@ struct LogRows {
   }
 }
 
-extension Transaction {
-  /// Rows of one INSERT; what is left is split into powers of two, so that few statements are prepared.
-  private static let insertedCountMax = 64
-
-  /// Inserts rows whose first value is an epoch. `conflict` is what follows the values.
-  func insert(
-    _ rows: [[SQLValue]], of epoch: Identifier, into columns: String, conflict: String = ""
-  ) throws {
-    var rest = rows[...]
-    while !rest.isEmpty {
-      var count = Self.insertedCountMax
-      while count > rest.count { count /= 2 }
-      var values: [SQLValue] = [.id(epoch)]
-      var tuples: [String] = []
-      for row in rest.prefix(count) {
-        let names = row.indices.map { "$\(values.count + 1 + $0)" }
-        tuples.append("($1, \(names.joined(separator: ", ")))")
-        values += row
-      }
-      rest = rest.dropFirst(count)
-      try execute(
-        "INSERT INTO sync.\(columns) VALUES \(tuples.joined(separator: ", ")) \(conflict)",
-        values: values)
-    }
-  }
-}
-
 extension Row {
   func timestamp(_ column: Int) throws(DatabaseError) -> LogTimestamp {
     guard let timestamp = LogTimestamp(bytes: try blob(column)) else {

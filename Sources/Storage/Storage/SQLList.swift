@@ -1,3 +1,5 @@
+package import Base
+
 /// Values for an `IN (…)` of a statement.
 ///
 /// The last value is repeated up to a power of two, so that a statement has few texts. Each is
@@ -27,6 +29,33 @@ package struct SQLList: Sendable {
   ) -> [SQLList] {
     stride(from: 0, to: values.count, by: count).map { start in
       SQLList(values[start..<min(start + count, values.count)], after: parameterCount)
+    }
+  }
+}
+
+extension Transaction {
+  /// Rows of one INSERT; what is left is split into powers of two, so that few statements are prepared.
+  private static let insertedCountMax = 64
+
+  /// Inserts rows into `sync.<columns>` whose first value is `owner`. `conflict` is what follows the values.
+  package func insert(
+    _ rows: [[SQLValue]], of owner: Identifier, into columns: String, conflict: String = ""
+  ) throws {
+    var rest = rows[...]
+    while !rest.isEmpty {
+      var count = Self.insertedCountMax
+      while count > rest.count { count /= 2 }
+      var values: [SQLValue] = [.id(owner)]
+      var tuples: [String] = []
+      for row in rest.prefix(count) {
+        let names = row.indices.map { "$\(values.count + 1 + $0)" }
+        tuples.append("($1, \(names.joined(separator: ", ")))")
+        values += row
+      }
+      rest = rest.dropFirst(count)
+      try execute(
+        "INSERT INTO sync.\(columns) VALUES \(tuples.joined(separator: ", ")) \(conflict)",
+        values: values)
     }
   }
 }
