@@ -228,7 +228,13 @@ let package = Package(
         "HTTPServer", "HTTPSignatures", "JSON",
         "Objects", "Requests", "Storage", "Tiers",
       ]),
-    module("KnownProtocols", ["Accounts", "Logs", "Sync"]),
+    module(
+      "Documents",
+      [
+        "Accounts", "Archive", "Base", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer", "JSON",
+        "Requests", "Storage", "Tiers",
+      ]),
+    module("KnownProtocols", ["Accounts", "Documents", "Logs", "Sync"]),
 
     module("CommandLine", ["Base", "Configuration", "JSON"]),
     module(

@@ -1,4 +1,5 @@
 package import Accounts
+import Documents
 import Logs
 import Sync
 
@@ -6,6 +7,6 @@ import Sync
 package enum KnownProtocols {
   /// The only list of protocols. A protocol is added by its line here.
   package static let all: [any ProtocolRoom.Type] = [
-    FileTrees.self, MessageLogs.self, ActualDoor.self,
+    FileTrees.self, MessageLogs.self, ActualDoor.self, VersionedDocuments.self,
   ]
 }

@@ -198,3 +198,77 @@ CREATE INDEX push_ids_due ON push_ids (due_ms) WHERE due_ms IS NOT NULL;
 
 -- Who sees an owner's tree.
 CREATE INDEX views_by_owner ON views (owner_id, account_id);
+
+-- Documents of versions: what the devices of an account say of a document, encrypted, and merged on the devices. They
+-- have nothing in common with the documents of trees.
+
+-- What one device says of a document, as it signed it. `counter` is the device's own, over all its documents. `clock`
+-- has 40 bytes for each device of whose versions it was made: the key, and the counter. A version without a `body` is
+-- a deletion. `seq` is the number of the account's sequence under which it was stored, at `stored_ms`. `bytes` is what
+-- it is charged with besides the fee of a record. It is current while `replaced_ms` is NULL. Then its row stays for as
+-- long as the owner's plan keeps history, uncharged but for its `bytes`. A deletion is not replaced; its row goes
+-- after the retention of deleted records. It has a rowid, because long rows in the inner pages of their own key would
+-- make the tree deep.
+CREATE TABLE document_versions (
+  account_id BLOB NOT NULL REFERENCES accounts (id),
+  seq INTEGER NOT NULL,
+  document_id BLOB NOT NULL CHECK (length(document_id) = 16),
+  author_key BLOB NOT NULL CHECK (length(author_key) = 32),
+  counter INTEGER NOT NULL CHECK (counter > 0),
+  deleted INTEGER NOT NULL CHECK (deleted = 0 OR deleted = 1),
+  bytes INTEGER NOT NULL CHECK (bytes >= 0),
+  stored_ms INTEGER NOT NULL,
+  replaced_ms INTEGER,
+  created_s INTEGER NOT NULL,
+  signature BLOB NOT NULL CHECK (length(signature) = 64),
+  secret BLOB,
+  clock BLOB NOT NULL,
+  body BLOB,
+  UNIQUE (account_id, seq),
+  CHECK ((deleted = 1) = (body IS NULL)),
+  CHECK ((deleted = 1) = (secret IS NULL))
+) STRICT;
+
+-- A document has one current version of each device.
+CREATE UNIQUE INDEX document_versions_current
+  ON document_versions (account_id, document_id, author_key) WHERE replaced_ms IS NULL;
+
+-- What a clock lacks, without a look at what was replaced.
+CREATE UNIQUE INDEX document_versions_by_counter
+  ON document_versions (account_id, author_key, counter) WHERE replaced_ms IS NULL;
+
+-- Whether a version that is pushed again was replaced meanwhile.
+CREATE UNIQUE INDEX document_versions_replaced
+  ON document_versions (account_id, author_key, counter) WHERE replaced_ms IS NOT NULL;
+
+CREATE INDEX document_versions_by_document ON document_versions (account_id, document_id, seq)
+  WHERE replaced_ms IS NOT NULL;
+
+CREATE INDEX document_versions_by_age ON document_versions (account_id, replaced_ms, seq)
+  WHERE replaced_ms IS NOT NULL;
+
+CREATE INDEX document_deletions_by_age ON document_versions (account_id, stored_ms, seq)
+  WHERE deleted = 1 AND replaced_ms IS NULL;
+
+-- The highest counter of a device's versions, and that of its deletions whose rows have gone. The row stays while the
+-- account does, because a counter is not used twice.
+CREATE TABLE document_devices (
+  account_id BLOB NOT NULL REFERENCES accounts (id),
+  author_key BLOB NOT NULL CHECK (length(author_key) = 32),
+  counter INTEGER NOT NULL CHECK (counter > 0),
+  collected INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (account_id, author_key)
+) STRICT, WITHOUT ROWID;
+
+-- What an account's versions add up to: `record_count` is the number of the current ones, and `bytes` the sum of all.
+-- `seq` is the number of the latest change. `due_ms` is when to look next for rows to delete; NULL: nothing waits.
+CREATE TABLE document_totals (
+  account_id BLOB NOT NULL PRIMARY KEY REFERENCES accounts (id),
+  seq INTEGER NOT NULL,
+  record_count INTEGER NOT NULL CHECK (record_count >= 0),
+  bytes INTEGER NOT NULL CHECK (bytes >= 0),
+  due_ms INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX document_totals_by_due ON document_totals (due_ms, account_id)
+  WHERE due_ms IS NOT NULL;

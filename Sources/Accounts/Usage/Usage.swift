@@ -13,6 +13,10 @@ package enum UsageReason: String, CaseIterable, Sendable {
   case messagesAppended = "messages_appended"
   /// A log began an epoch, without the messages that its snapshot stands for.
   case epochBegun = "epoch_begun"
+  /// Versions of documents of versions were stored.
+  case documentsPushed = "documents_pushed"
+  /// Replaced versions and deletions of documents of versions were kept long enough.
+  case documentsCollected = "documents_collected"
   /// Deleted files were purged from the trash.
   case trashPurged = "trash_purged"
   /// A correction by `coffer usage recount`.

@@ -1,0 +1,40 @@
+import Base
+import Endpoints
+import HTTPMessages
+import JSON
+
+/// The refusals of documents of versions besides those of any request and of any protocol, each for one reason that a
+/// client can act on.
+enum DocumentRefusal: AnswerableError, Equatable {
+  case documentNotFound
+  case versionsRefused([VersionFailure], highest: Int64)
+  case clockExpired
+  case cursorInvalid
+  case limitInvalid(max: Int)
+
+  var problem: Problem {
+    switch self {
+    case .documentNotFound:
+      Problem(404, "document_not_found", "Document not found", "There is no such document.")
+    case .versionsRefused(let failures, let highest):
+      Problem(
+        422, "versions_refused", "Versions refused",
+        "Versions of this batch break rules. Nothing was stored: correct these, and send all again.",
+        members: [
+          .init("counter", .integer(highest)),
+          .init("failures", .array(failures.map(\.json))),
+        ])
+    case .clockExpired:
+      Problem(
+        410, "clock_expired", "Start over",
+        "Deletions beyond this clock are no longer kept. Pull everything again, with an empty clock, "
+          + "and delete what does not come.")
+    case .cursorInvalid:
+      Problem(
+        400, "cursor_invalid", "Cursor invalid",
+        "The cursor is not one of a pull. Start again without `cursor`.")
+    case .limitInvalid(let max):
+      Problem(400, "limit_invalid", "Limit invalid", "limit must be a number from 1 to \(max).")
+    }
+  }
+}

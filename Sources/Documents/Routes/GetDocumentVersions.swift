@@ -1,0 +1,44 @@
+import Accounts
+import Base
+import Endpoints
+import HTTPMessages
+import Requests
+import Storage
+
+/// `GET /v1/documents/{id}/versions?after=<number>&limit=<n>`: which versions of a document are current, and what was
+/// replaced and is kept, in the order in which it was stored.
+struct GetDocumentVersions: SyncRead {
+  let host: ProtocolHost
+  let pattern = "/v1/documents/{id}/versions"
+  let isLong = true
+
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> DocumentAnswer {
+    let caller = try Caller(reader, request.credentials, now: now)
+    guard let document = Identifier(request.captures[0]) else {
+      throw DocumentRefusal.documentNotFound
+    }
+    var (number, limit) = (Int64(0), 100)
+    for (name, value) in queryFields(request.head.query) {
+      switch name {
+      case "after":
+        guard let after = Int64(value), after >= 0 else { throw DocumentRefusal.cursorInvalid }
+        number = after
+      case "limit":
+        guard let count = Int(value), 1...VersionPage.limitMax ~= count else {
+          throw DocumentRefusal.limitInvalid(max: VersionPage.limitMax)
+        }
+        limit = count
+      default: break
+      }
+    }
+    return DocumentAnswer(
+      account: caller.account,
+      try DocumentHistory.read(
+        reader, document, of: caller.account, after: number, limit: limit,
+        catalogue: host.catalogue, now: now))
+  }
+
+  func respond(_ answer: DocumentAnswer, to request: AccountRequest) -> Response {
+    answer.response(to: request, host)
+  }
+}

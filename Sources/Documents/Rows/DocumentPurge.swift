@@ -1,0 +1,104 @@
+import Accounts
+import Base
+import Storage
+import Tiers
+
+/// Deletes replaced versions after the retention of their owner's plan, and deletions after that of deleted records.
+///
+/// An account with any is looked at when its oldest is due, and at least once a day if it keeps replaced versions,
+/// because its plan may have changed.
+enum DocumentPurge {
+  static let queue = FailingItems.Queue("documents")
+  private static let isDue = FailingItems.isDue(queue, "document_totals.account_id", at: "$1")
+  /// The most rows of each kind that one slice deletes.
+  private static let sliceCountMax = 250
+  static let pauseMax = Instant.Span.days(1)
+
+  /// The account to look at first; nil if none is due.
+  static func next(_ transaction: Transaction, now: Instant) throws -> Identifier? {
+    try transaction.first(
+      """
+      SELECT account_id FROM sync.document_totals WHERE due_ms IS NOT NULL AND due_ms <= $1
+        AND \(isDue)
+      ORDER BY due_ms, account_id LIMIT 1
+      """, .instant(now)
+    ) { row in try row.id(0) }
+  }
+
+  /// Deletes one slice of an account's rows, and plans when to look again.
+  static func sweep(
+    _ transaction: Transaction, _ account: Identifier, host: ProtocolHost, now: Instant
+  ) throws {
+    var owners = try LockedOwners(transaction, [account])
+    guard owners.accounts.contains(account) else { return }
+    var slice = Slice()
+    let rows = VersionRows(transaction, of: account)
+    let retention = try Retention(transaction, account, catalogue: host.catalogue, now: now)
+    for era in retention.eras {
+      let oldest = try rows.oldest(replacedIn: era, limit: sliceCountMax - slice.leaving.count)
+      slice.take(oldest, at: now) { retention.end(ofReplaced: $0) }
+    }
+    if let next = slice.next { slice.look(at: min(next, now + pauseMax)) }
+    let replacedCount = slice.leaving.count
+    slice.take(try rows.oldestDeletions(limit: sliceCountMax), at: now) {
+      $0 + host.limits.deletionHorizon
+    }
+    let deletions = slice.leaving.dropFirst(replacedCount)
+    for deletion in deletions {
+      try DocumentDevice.collect(
+        transaction, deletion.author, of: account, through: deletion.counter)
+    }
+    try rows.delete(slice.leaving.map(\.number))
+    var totals = try DocumentTotals(transaction, of: account)
+    totals.due =
+      replacedCount == sliceCountMax || deletions.count == sliceCountMax ? now : slice.next
+    if let first = slice.leaving.first {
+      let byteCount = slice.leaving.reduce(0) { $0 + $1.byteCount }
+      totals.recordCount -= Int64(deletions.count)
+      totals.byteCount -= byteCount
+      totals.number = try owners.change(account) { owner in
+        let number = owner.nextSequence(for: .documents)
+        owner.charge(
+          -byteCount - Int64(deletions.count) * host.catalogue.metadataFeeByteCount,
+          records: -Int64(deletions.count), reason: .documentsCollected, file: first.document,
+          sequence: number)
+        return number
+      }
+      try owners.save(transaction, now: now)
+    }
+    try totals.save(transaction, of: account)
+  }
+
+  /// What leaves in a slice, and when the first of the rest is due.
+  private struct Slice {
+    private(set) var leaving: [LeavingVersion] = []
+    private(set) var next: Instant?
+
+    /// Takes what is due of versions, the oldest first.
+    mutating func take(
+      _ oldest: [LeavingVersion], at now: Instant, end: (Instant) -> Instant
+    ) {
+      for version in oldest {
+        let end = end(version.moment)
+        guard end <= now else { return look(at: end) }
+        leaving.append(version)
+      }
+    }
+
+    mutating func look(at moment: Instant) { next = min(next ?? moment, moment) }
+  }
+
+  /// Erases one slice of an account's documents. Returns false if nothing was left.
+  static func erase(_ transaction: Transaction, _ account: Identifier) throws -> Bool {
+    let numbers = try transaction.rows(
+      "SELECT seq FROM sync.document_versions WHERE account_id = $1 ORDER BY seq LIMIT $2",
+      .id(account), .integer(Transaction.erasedCountMax)
+    ) { row in try row.integer(0) }
+    try VersionRows(transaction, of: account).delete(numbers)
+    return try !numbers.isEmpty
+      || transaction.eraseSlice(
+        of: "document_devices", by: "account_id, author_key", where: "account_id", is: account)
+      || transaction.eraseSlice(
+        of: "document_totals", by: "account_id", where: "account_id", is: account)
+  }
+}

@@ -1,0 +1,44 @@
+import Accounts
+import Base
+import Storage
+
+/// What an account's versions add up to. The account's row must be locked by who changes it.
+struct DocumentTotals: Equatable, Sendable {
+  /// The number of the account's latest change of versions.
+  var number: Int64 = 0
+  /// The current versions. Each is charged as a record.
+  var recordCount: Int64 = 0
+  /// The charge of all versions besides that.
+  var byteCount: Int64 = 0
+  /// When to look next for rows to delete; nil if nothing waits.
+  var due: Instant?
+
+  init(_ queryable: some Queryable, of account: Identifier) throws {
+    let found = try queryable.first(
+      "SELECT seq, record_count, bytes, due_ms FROM sync.document_totals WHERE account_id = $1",
+      .id(account)
+    ) { row in
+      (
+        try row.integer(0), try row.integer(1), try row.integer(2), try row.optionalInstant(3)
+      )
+    }
+    if let found { (number, recordCount, byteCount, due) = found }
+  }
+
+  var weight: UsageWeight {
+    UsageWeight(recordCount: recordCount, contentByteCount: byteCount)
+  }
+
+  mutating func look(at moment: Instant) { due = min(due ?? moment, moment) }
+
+  func save(_ transaction: Transaction, of account: Identifier) throws {
+    try transaction.execute(
+      """
+      INSERT INTO sync.document_totals (account_id, seq, record_count, bytes, due_ms)
+      VALUES ($1, $2, $3, $4, $5)
+      ON CONFLICT (account_id) DO UPDATE SET seq = excluded.seq,
+        record_count = excluded.record_count, bytes = excluded.bytes, due_ms = excluded.due_ms
+      """, .id(account), .integer(number), .integer(recordCount), .integer(byteCount),
+      .instant(due))
+  }
+}

@@ -1,0 +1,193 @@
+import Accounts
+import Base
+import Storage
+import Tiers
+
+/// A version as it is stored.
+struct StoredVersion: Sendable {
+  let version: DocumentVersion
+  /// The number of the account's sequence under which it was stored.
+  let number: Int64
+  /// When another took its place; nil while it is current.
+  let replaced: Instant?
+
+  static let columns = """
+    document_id, author_key, counter, clock, created_s, secret, body, signature, seq, replaced_ms
+    """
+
+  init(row: borrowing Row) throws {
+    guard let clock = VersionClock(bytes: try row.blob(3)) else {
+      throw DatabaseError.statement("column 3 holds no clock")
+    }
+    let secret = try row.optionalBlob(5)
+    let body = try row.optionalBlob(6)
+    version = DocumentVersion(
+      document: try row.id(0), author: try row.blob(1), counter: try row.integer(2), clock: clock,
+      created: try row.integer(4),
+      content: secret.flatMap { secret in
+        body.map { DocumentVersion.Content(secret: secret, body: $0) }
+      },
+      signature: try row.blob(7))
+    number = try row.integer(8)
+    replaced = try row.optionalInstant(9)
+  }
+
+  /// When a replaced version is deleted; nil for a current one.
+  func end(under retention: Retention) -> Instant? {
+    replaced.map { retention.end(ofReplaced: $0) }
+  }
+}
+
+/// A row that leaves.
+struct LeavingVersion: Sendable {
+  let number: Int64
+  let document: Identifier
+  let byteCount: Int64
+  /// When it was replaced, or a deletion was stored.
+  let moment: Instant
+  let author: [UInt8]
+  let counter: Int64
+
+  static func columns(_ moment: String) -> String {
+    "seq, document_id, bytes, \(moment), author_key, counter"
+  }
+
+  init(row: borrowing Row) throws {
+    number = try row.integer(0)
+    document = try row.id(1)
+    byteCount = try row.integer(2)
+    moment = try row.instant(3)
+    author = try row.blob(4)
+    counter = try row.integer(5)
+  }
+}
+
+/// The rows of an account's versions.
+struct VersionRows<Source: Queryable> {
+  let source: Source
+  let account: Identifier
+
+  init(_ source: Source, of account: Identifier) {
+    self.source = source
+    self.account = account
+  }
+
+  /// The current versions of documents.
+  func current(of documents: Set<Identifier>) throws -> [Identifier: [CurrentVersion]] {
+    var current: [Identifier: [CurrentVersion]] = [:]
+    for list in SQLList.slices(of: documents.sorted().map { .id($0) }, after: 1) {
+      try source.query(
+        """
+        SELECT document_id, author_key, counter, deleted, bytes, seq FROM sync.document_versions
+        WHERE account_id = $1 AND document_id IN (\(list.parameters)) AND replaced_ms IS NULL
+        """, [.id(account)] + list.values
+      ) { row in
+        current[try row.id(0), default: []].append(
+          CurrentVersion(
+            author: try row.blob(1), counter: try row.integer(2),
+            isDeletion: try row.integer(3) == 1, byteCount: try row.integer(4),
+            number: try row.integer(5)))
+        return true
+      }
+    }
+    return current
+  }
+
+  /// The signatures of a device's versions with these counters, current and replaced.
+  func signatures(of author: [UInt8], _ counters: [Int64]) throws -> [Int64: [UInt8]] {
+    var signatures: [Int64: [UInt8]] = [:]
+    for list in SQLList.slices(of: counters.map { .integer($0) }, after: 2) {
+      for condition in ["IS NULL", "IS NOT NULL"] {
+        try source.query(
+          """
+          SELECT counter, signature FROM sync.document_versions
+          WHERE account_id = $1 AND author_key = $2 AND counter IN (\(list.parameters))
+            AND replaced_ms \(condition)
+          """, [.id(account), .blob(author)] + list.values
+        ) { row in
+          signatures[try row.integer(0)] = try row.blob(1)
+          return true
+        }
+      }
+    }
+    return signatures
+  }
+
+  /// The replaced versions of a document, newest first, without the first `count`.
+  func replaced(
+    of document: Identifier, without count: Int64, limit: Int
+  ) throws -> [LeavingVersion] {
+    try source.rows(
+      """
+      SELECT \(LeavingVersion.columns("replaced_ms")) FROM sync.document_versions
+      WHERE account_id = $1 AND document_id = $2 AND replaced_ms IS NOT NULL
+      ORDER BY seq DESC LIMIT $3 OFFSET $4
+      """, .id(account), .id(document), .integer(Int64(limit)), .integer(count)
+    ) { row in try LeavingVersion(row: row) }
+  }
+
+  /// The versions that were replaced first in a span of time.
+  func oldest(replacedIn span: Range<Instant>, limit: Int) throws -> [LeavingVersion] {
+    try source.rows(
+      """
+      SELECT \(LeavingVersion.columns("replaced_ms")) FROM sync.document_versions
+      WHERE account_id = $1 AND replaced_ms IS NOT NULL AND replaced_ms >= $2 AND replaced_ms < $3
+      ORDER BY replaced_ms, seq LIMIT $4
+      """, .id(account), .instant(span.lowerBound), .instant(span.upperBound),
+      .integer(Int64(limit))
+    ) { row in try LeavingVersion(row: row) }
+  }
+
+  /// The oldest deletions.
+  func oldestDeletions(limit: Int) throws -> [LeavingVersion] {
+    try source.rows(
+      """
+      SELECT \(LeavingVersion.columns("stored_ms")) FROM sync.document_versions
+      WHERE account_id = $1 AND deleted = 1 AND replaced_ms IS NULL
+      ORDER BY stored_ms, seq LIMIT $2
+      """, .id(account), .integer(Int64(limit))
+    ) { row in try LeavingVersion(row: row) }
+  }
+}
+
+extension VersionRows<Transaction> {
+  /// Stores versions under the numbers from the one after `number` on.
+  func insert(_ versions: [PushPlan.Fresh], after number: Int64, now: Instant) throws {
+    try source.insert(
+      zip(versions, (number + 1)...).map { fresh, number in
+        let version = fresh.version
+        return [
+          .integer(number), .id(version.document), .blob(version.author),
+          .integer(version.counter), .integer(version.isDeletion ? 1 : 0),
+          .integer(version.chargedByteCount), .instant(now),
+          fresh.isCurrent ? .null : .instant(now), .integer(version.created),
+          .blob(version.signature), .blob(version.content?.secret), .blob(version.clock.bytes),
+          .blob(version.content?.body),
+        ]
+      }, of: account,
+      into: """
+        document_versions (account_id, seq, document_id, author_key, counter, deleted, bytes,
+          stored_ms, replaced_ms, created_s, signature, secret, clock, body)
+        """)
+  }
+
+  /// Marks versions as replaced.
+  func keep(_ numbers: [Int64], now: Instant) throws {
+    for list in SQLList.slices(of: numbers.map { .integer($0) }, after: 2) {
+      try source.execute(
+        """
+        UPDATE sync.document_versions SET replaced_ms = $2
+        WHERE account_id = $1 AND seq IN (\(list.parameters))
+        """, values: [.id(account), .instant(now)] + list.values)
+    }
+  }
+
+  func delete(_ numbers: [Int64]) throws {
+    for list in SQLList.slices(of: numbers.map { .integer($0) }, after: 1) {
+      try source.execute(
+        """
+        DELETE FROM sync.document_versions WHERE account_id = $1 AND seq IN (\(list.parameters))
+        """, values: [.id(account)] + list.values)
+    }
+  }
+}

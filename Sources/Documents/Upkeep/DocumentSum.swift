@@ -1,0 +1,78 @@
+import Accounts
+import Base
+import Storage
+
+/// What an account's versions add up to, read in slices while writers continue.
+///
+/// If a version was stored or left meanwhile, the totals have another number, and everything is read again.
+struct DocumentSum {
+  private(set) var recordCount: Int64 = 0
+  private(set) var byteCount: Int64 = 0
+  private var last: Int64 = 0
+
+  private static let sliceRowCount: Int64 = 1000
+  /// How often the rows are read again because they changed.
+  private static let attemptCountMax = 5
+
+  /// The totals as they are stored, and the sum of the rows at the same moment.
+  static func read(
+    of account: Identifier, in database: Database
+  ) throws -> (recorded: DocumentTotals, sum: DocumentSum) {
+    for _ in 0..<attemptCountMax {
+      let before = try database.read { try DocumentTotals($0, of: account) }
+      var sum = DocumentSum()
+      while try database.read({ try sum.addSlice(of: account, $0) }) {}
+      let after = try database.read { try DocumentTotals($0, of: account) }
+      if before.number == after.number { return (after, sum) }
+    }
+    throw DatabaseError.busy(retryAfterSeconds: 1)
+  }
+
+  /// What of the totals does not fit; nil if everything does.
+  func fault(of recorded: DocumentTotals) -> String? {
+    if recorded.recordCount != recordCount {
+      return "\(recordCount) versions are current, and the totals count \(recorded.recordCount)"
+    }
+    if recorded.byteCount != byteCount {
+      return "the versions have \(byteCount) bytes, and the totals count \(recorded.byteCount)"
+    }
+    return nil
+  }
+
+  private mutating func addSlice(
+    of account: Identifier, _ queryable: some Queryable
+  ) throws -> Bool {
+    let before = last
+    try queryable.query(
+      """
+      SELECT seq, bytes, replaced_ms FROM sync.document_versions
+      WHERE account_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
+      """, [.id(account), .integer(last), .integer(Self.sliceRowCount)]
+    ) { row in
+      last = try row.integer(0)
+      byteCount += try row.integer(1)
+      if try row.optionalInteger(2) == nil { recordCount += 1 }
+      return true
+    }
+    return last > before
+  }
+}
+
+/// Puts an account's totals right by its versions.
+enum DocumentRepair {
+  /// Returns how many totals were wrong: 0 or 1.
+  static func perform(on account: Identifier, in database: Database) throws -> Int {
+    let (recorded, sum) = try DocumentSum.read(of: account, in: database)
+    guard sum.fault(of: recorded) != nil else { return 0 }
+    try database.write(for: account) { transaction in
+      _ = try LockedOwners(transaction, [account])
+      var totals = try DocumentTotals(transaction, of: account)
+      guard totals.number == recorded.number else {
+        throw DatabaseError.busy(retryAfterSeconds: 1)
+      }
+      (totals.recordCount, totals.byteCount) = (sum.recordCount, sum.byteCount)
+      try totals.save(transaction, of: account)
+    }
+    return 1
+  }
+}

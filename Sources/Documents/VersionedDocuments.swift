@@ -1,0 +1,73 @@
+package import Accounts
+package import Archive
+package import Base
+import Endpoints
+package import HTTPServer
+package import Storage
+
+/// The protocol of documents of versions: what each device of an account says of a document, merged on the devices.
+package struct VersionedDocuments: ProtocolRoom {
+  package static let name = "documents"
+  package static let remedy = "coffer usage recount --all"
+
+  private let host: ProtocolHost
+
+  package init(_ host: ProtocolHost) { self.host = host }
+
+  package var routes: [Route] {
+    let endpoints: [any Endpoint] = [
+      PostDocuments(host: host), PostPull(host: host), GetDocumentVersions(host: host),
+    ]
+    return endpoints.map { $0.route(on: host.database) }
+  }
+
+  package var upkeep: [Upkeep] {
+    let (host, queues) = (host, QueueWork(host.database, clock: host.clock))
+    return [
+      Upkeep("documents", isUrgent: false) {
+        let now = queues.clock.now()
+        return try queues.takeNext(DocumentPurge.queue) { transaction in
+          try DocumentPurge.next(transaction, now: now)
+        } work: { transaction, account in
+          try DocumentPurge.sweep(transaction, account, host: host, now: now)
+        }
+      }
+    ]
+  }
+
+  package static func erase(
+    _ account: Identifier, in transaction: Transaction, now: Instant
+  ) throws -> Bool {
+    try DocumentPurge.erase(transaction, account)
+  }
+
+  /// No other account sees the end of a document.
+  package static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool {
+    false
+  }
+
+  /// Writes nothing: an archive has no place for versions yet. It says how many are left behind.
+  package static func export(
+    _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
+    progress: (Int64) -> Void
+  ) throws -> ProtocolExport {
+    ProtocolExport(
+      counts: [("versions_left", try DocumentTotals(reader, of: account).recordCount)])
+  }
+
+  package static func weights(
+    of account: Identifier, reading queryable: some Queryable
+  ) throws -> [String: UsageWeight] {
+    let totals = try DocumentTotals(queryable, of: account)
+    return totals.number == 0 ? [:] : ["version": totals.weight]
+  }
+
+  package static func faults(of account: Identifier, in database: Database) throws -> [String] {
+    let (recorded, sum) = try DocumentSum.read(of: account, in: database)
+    return sum.fault(of: recorded).map { ["of documents of versions, \($0)"] } ?? []
+  }
+
+  package static func repairTotals(of account: Identifier, in database: Database) throws -> Int {
+    try DocumentRepair.perform(on: account, in: database)
+  }
+}

@@ -1,0 +1,79 @@
+package import Base
+
+/// A current version, as far as a later one must know it.
+package struct CurrentVersion: Hashable, Sendable {
+  package let author: [UInt8]
+  package let counter: Int64
+  package let isDeletion: Bool
+  /// Its charge besides the fee of a record.
+  let byteCount: Int64
+  /// The number of the account's sequence under which it was stored; 0 if it is not yet.
+  let number: Int64
+
+  package init(
+    author: [UInt8], counter: Int64, isDeletion: Bool, byteCount: Int64, number: Int64 = 0
+  ) {
+    self.author = author
+    self.counter = counter
+    self.isDeletion = isDeletion
+    self.byteCount = byteCount
+    self.number = number
+  }
+}
+
+/// The documents of a batch, and what versions of one device do to them.
+///
+/// A version replaces exactly what its clock covers, device by device. So versions that do not know of each other
+/// stay side by side. A deletion replaces all that is there, and nothing replaces a deletion: what a device writes
+/// without knowing of it, or in spite of it, is never current.
+package struct DocumentStates: Sendable {
+  /// The current versions by their documents.
+  package private(set) var current: [Identifier: [CurrentVersion]]
+  /// The highest counter of the device; 0 if there is no version of it.
+  package private(set) var highest: Int64
+  private let author: [UInt8]
+
+  /// The most current versions of a document. Each device has one, so they are seldom more than a few.
+  static let currentCountMax = 32
+
+  package init(
+    _ current: [Identifier: [CurrentVersion]], author: [UInt8], highest: Int64
+  ) {
+    self.current = current
+    self.author = author
+    self.highest = highest
+  }
+
+  /// What a version does.
+  package struct Effect: Sendable {
+    /// The versions that it replaces.
+    package let replaced: [CurrentVersion]
+    /// False if its document was deleted before.
+    package let isCurrent: Bool
+  }
+
+  /// Applies a version of the device.
+  package mutating func apply(
+    _ version: DocumentVersion
+  ) throws(VersionRule) -> Effect {
+    guard version.author == author else { throw .authorDiffers }
+    guard version.counter > highest else { throw .counterUsed }
+    let before = current[version.document] ?? []
+    if before.contains(where: \.isDeletion) {
+      highest = version.counter
+      return Effect(replaced: [], isCurrent: false)
+    }
+    let kept = before.filter { $0.counter > version.clock[$0.author] }
+    guard !kept.contains(where: { $0.author == author }) else { throw .ownVersionUncovered }
+    let left = version.isDeletion ? [] : kept
+    guard left.count < Self.currentCountMax else { throw .tooManyVersions }
+    highest = version.counter
+    current[version.document] =
+      left + [
+        CurrentVersion(
+          author: author, counter: version.counter, isDeletion: version.isDeletion,
+          byteCount: version.chargedByteCount)
+      ]
+    return Effect(replaced: before.filter { !left.contains($0) }, isCurrent: true)
+  }
+}

@@ -1,0 +1,112 @@
+package import Base
+import Crypto
+import JSON
+import Requests
+
+/// What one device says of a document, as it signed it.
+package struct DocumentVersion: Sendable {
+  /// What the device's app made of the document. Only devices read it.
+  struct Content: Sendable {
+    /// Names the secret by which the body is encrypted.
+    let secret: [UInt8]
+    let body: [UInt8]
+
+    static let secretByteCountMax = 64
+    static let bodyByteCountMax = 1 << 20
+  }
+
+  package let document: Identifier
+  package let author: [UInt8]
+  /// The device's own number, which grows over all its documents.
+  package let counter: Int64
+  /// The versions of which it was made.
+  package let clock: VersionClock
+  /// Seconds since 1970, by the clock of the device.
+  let created: Int64
+  /// Nil for a deletion.
+  let content: Content?
+  let signature: [UInt8]
+
+  /// The charge besides the fee of a record, content and clock: the row and its part of the indexes.
+  static let overheadByteCount: Int64 = 128
+  /// The end of the year 9999.
+  private static let createdMax: Int64 = 253_402_300_799
+
+  init(
+    document: Identifier, author: [UInt8], counter: Int64, clock: VersionClock, created: Int64,
+    content: Content?, signature: [UInt8]
+  ) {
+    self.document = document
+    self.author = author
+    self.counter = counter
+    self.clock = clock
+    self.created = created
+    self.content = content
+    self.signature = signature
+  }
+
+  /// Reads `{"version": …, "signature": …}`. The signature is only read.
+  init(_ json: JSON) throws(RequestRefusal) {
+    try json.requireMembers(["signature", "version"])
+    let version = json["version"]
+    let isDeletion = try version["deleted"].boolean()
+    try version.requireMembers(
+      ["author", "clock", "counter", "created", "deleted", "document"]
+        + (isDeletion ? [] : ["body", "secret"]))
+    let keyByteCount = Ed25519PublicKey.byteCount
+    let counter = try version["counter"].counter()
+    let author = try version["author"].base64(byteCount: keyByteCount...keyByteCount)
+    let clock = try VersionClock(version["clock"])
+    guard clock[author] < counter else {
+      throw .bodyInvalid(
+        path: version["clock"].path, rule: "must have a counter of the author below the version's")
+    }
+    guard let created = version["created"].integer, 0...Self.createdMax ~= created else {
+      throw .bodyInvalid(path: version["created"].path, rule: "must be whole seconds since 1970")
+    }
+    let signatureByteCount = Ed25519PublicKey.signatureByteCount
+    self.init(
+      document: try version["document"].identifier(), author: author, counter: counter,
+      clock: clock, created: created, content: isDeletion ? nil : try Content(version),
+      signature: try json["signature"].base64(byteCount: signatureByteCount...signatureByteCount))
+  }
+
+  package var isDeletion: Bool { content == nil }
+
+  /// The charge besides the fee of a record.
+  var chargedByteCount: Int64 {
+    Int64(content?.body.count ?? 0) + Int64(clock.count * VersionClock.entryByteCount)
+      + Self.overheadByteCount
+  }
+
+  private var statement: JSONValue {
+    var members: [JSONValue.Member] = [
+      .init("author", .base64(author)), .init("clock", clock.json),
+      .init("counter", .integer(counter)), .init("created", .integer(created)),
+      .init("deleted", .bool(isDeletion)), .init("document", .string(document.description)),
+    ]
+    if let content {
+      members += [.init("body", .base64(content.body)), .init("secret", .base64(content.secret))]
+    }
+    return .object(members)
+  }
+
+  /// Whether the author signed the version: RFC 8785 (JCS) of `{"version": …}`.
+  var isSigned: Bool {
+    Ed25519PublicKey(bytes: author)?.isValid(
+      signature: signature, for: JSONValue.object([.init("version", statement)]).canonical())
+      ?? false
+  }
+
+  /// `version` and `signature`, as they were sent.
+  var members: [JSONValue.Member] {
+    [.init("version", statement), .init("signature", .base64(signature))]
+  }
+}
+
+extension DocumentVersion.Content {
+  fileprivate init(_ version: JSON) throws(RequestRefusal) {
+    secret = try version["secret"].base64(byteCount: 1...Self.secretByteCountMax)
+    body = try version["body"].base64(byteCount: 1...Self.bodyByteCountMax)
+  }
+}
