@@ -276,7 +276,7 @@ let package = Package(
       [
         "Objects", "S3",
         "Accounts", "Acts", "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine",
-        "Configuration", "Crypto", "Doctor", "Flows", "HTTPClient", "HTTPMessages",
+        "Configuration", "Crypto", "Doctor", "Documents", "Flows", "HTTPClient", "HTTPMessages",
         "HTTPSignatures", "Importing", "JSON", "JWS", "Jobs", "KnownProtocols", "KnownStores",
         "Ledger", "Logs", "Moving",
         "Orders", "ProviderAPI", "Repair", "Report", "Requests", "Storage", "Stores", "Stripe",
@@ -493,8 +493,8 @@ let package = Package(
       [
         "Objects",
         "Accounts", "Archive", "Backup", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
-        "HTTPServer", "HTTPClient", "Endpoints", "Ledger", "Logs", "Storage", "Streams", "Tiers",
-        "Configuration",
+        "Documents", "HTTPServer", "HTTPClient", "Endpoints", "Ledger", "Logs", "Storage",
+        "Streams", "Tiers", "Configuration",
         "Requests", "Sync", "TestDevices", "TestEngines", "TestFiles", "Goldens", "LocalServer",
         "SeededRandom",
         "RawClient", "KnownStores", "BucketFaults", "S3", "TestBuckets", "ProviderAPI",

@@ -51,8 +51,7 @@ package struct VersionedDocuments: ProtocolRoom {
     _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
     progress: (Int64) -> Void
   ) throws -> ProtocolExport {
-    ProtocolExport(
-      counts: [("versions_left", try DocumentTotals(reader, of: account).recordCount)])
+    ProtocolExport(versionsLeft: try DocumentTotals(reader, of: account).recordCount)
   }
 
   package static func weights(

@@ -29,6 +29,7 @@ package struct AccountExport {
   private var deliveryCount = 0
   private var erasedCount = 0
   private var left: (shares: Int64, links: Int64) = (0, 0)
+  private var versionsLeft: Int64 = 0
   private var objects: [ProtocolExport.Object] = []
 
   private init(
@@ -87,6 +88,7 @@ package struct AccountExport {
         let export = try room.export(account.id, from: reader, to: writer) { progress.done += $0 }
         counts += export.counts
         objects += export.objects
+        versionsLeft += export.versionsLeft
       }
       try writeBilling(of: account.id, reader)
       return account
@@ -119,6 +121,9 @@ package struct AccountExport {
       text +=
         "left        \(left.links) links and \(left.shares) shares, that involve other accounts\n"
     }
+    if versionsLeft > 0 {
+      text += "left        \(versionsLeft) versions of documents, which no archive holds yet\n"
+    }
     return text
   }
 
@@ -127,6 +132,7 @@ package struct AccountExport {
       .init("deliveries", .integer(Int64(deliveryCount))),
       .init("erased_deliveries", .integer(Int64(erasedCount))),
       .init("links_left", .integer(left.links)), .init("shares_left", .integer(left.shares)),
+      .init("versions_left", .integer(versionsLeft)),
     ]
   }
 

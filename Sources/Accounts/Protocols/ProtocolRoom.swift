@@ -94,10 +94,15 @@ package struct ProtocolExport: Sendable {
   /// By the names of the members that report them.
   package var counts: [(name: String, count: Int64)]
   package var objects: [Object]
+  /// How many versions of documents the archive does not hold.
+  package var versionsLeft: Int64
 
-  package init(counts: [(name: String, count: Int64)] = [], objects: [Object] = []) {
+  package init(
+    counts: [(name: String, count: Int64)] = [], objects: [Object] = [], versionsLeft: Int64 = 0
+  ) {
     self.counts = counts
     self.objects = objects
+    self.versionsLeft = versionsLeft
   }
 }
 

@@ -1,16 +1,16 @@
-package import Base
+import Base
 
 /// A current version, as far as a later one must know it.
-package struct CurrentVersion: Hashable, Sendable {
-  package let author: [UInt8]
-  package let counter: Int64
-  package let isDeletion: Bool
+struct CurrentVersion: Hashable, Sendable {
+  let author: [UInt8]
+  let counter: Int64
+  let isDeletion: Bool
   /// Its charge besides the fee of a record.
   let byteCount: Int64
   /// The number of the account's sequence under which it was stored; 0 if it is not yet.
   let number: Int64
 
-  package init(
+  init(
     author: [UInt8], counter: Int64, isDeletion: Bool, byteCount: Int64, number: Int64 = 0
   ) {
     self.author = author
@@ -26,17 +26,17 @@ package struct CurrentVersion: Hashable, Sendable {
 /// A version replaces exactly what its clock covers, device by device. So versions that do not know of each other
 /// stay side by side. A deletion replaces all that is there, and nothing replaces a deletion: what a device writes
 /// without knowing of it, or in spite of it, is never current.
-package struct DocumentStates: Sendable {
+struct DocumentStates: Sendable {
   /// The current versions by their documents.
-  package private(set) var current: [Identifier: [CurrentVersion]]
+  private(set) var current: [Identifier: [CurrentVersion]]
   /// The highest counter of the device; 0 if there is no version of it.
-  package private(set) var highest: Int64
+  private(set) var highest: Int64
   private let author: [UInt8]
 
   /// The most current versions of a document. Each device has one, so they are seldom more than a few.
   static let currentCountMax = 32
 
-  package init(
+  init(
     _ current: [Identifier: [CurrentVersion]], author: [UInt8], highest: Int64
   ) {
     self.current = current
@@ -45,15 +45,15 @@ package struct DocumentStates: Sendable {
   }
 
   /// What a version does.
-  package struct Effect: Sendable {
+  struct Effect: Sendable {
     /// The versions that it replaces.
-    package let replaced: [CurrentVersion]
+    let replaced: [CurrentVersion]
     /// False if its document was deleted before.
-    package let isCurrent: Bool
+    let isCurrent: Bool
   }
 
   /// Applies a version of the device.
-  package mutating func apply(
+  mutating func apply(
     _ version: DocumentVersion
   ) throws(VersionRule) -> Effect {
     guard version.author == author else { throw .authorDiffers }

@@ -1,10 +1,10 @@
-package import Base
+import Base
 import Crypto
 import JSON
 import Requests
 
 /// What one device says of a document, as it signed it.
-package struct DocumentVersion: Sendable {
+struct DocumentVersion: Sendable {
   /// What the device's app made of the document. Only devices read it.
   struct Content: Sendable {
     /// Names the secret by which the body is encrypted.
@@ -15,12 +15,12 @@ package struct DocumentVersion: Sendable {
     static let bodyByteCountMax = 1 << 20
   }
 
-  package let document: Identifier
-  package let author: [UInt8]
+  let document: Identifier
+  let author: [UInt8]
   /// The device's own number, which grows over all its documents.
-  package let counter: Int64
+  let counter: Int64
   /// The versions of which it was made.
-  package let clock: VersionClock
+  let clock: VersionClock
   /// Seconds since 1970, by the clock of the device.
   let created: Int64
   /// Nil for a deletion.
@@ -71,7 +71,7 @@ package struct DocumentVersion: Sendable {
       signature: try json["signature"].base64(byteCount: signatureByteCount...signatureByteCount))
   }
 
-  package var isDeletion: Bool { content == nil }
+  var isDeletion: Bool { content == nil }
 
   /// The charge besides the fee of a record.
   var chargedByteCount: Int64 {

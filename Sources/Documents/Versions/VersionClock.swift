@@ -4,7 +4,7 @@ import JSON
 import Requests
 
 /// Up to which counter the versions of each device are known. A device that it does not name has 0.
-package struct VersionClock: Equatable, Sendable {
+struct VersionClock: Equatable, Sendable {
   private var counters: [[UInt8]: Int64] = [:]
 
   /// As many as the keys that an account can have in its life.
@@ -12,7 +12,7 @@ package struct VersionClock: Equatable, Sendable {
   /// A key and its counter.
   static let entryByteCount = Ed25519PublicKey.byteCount + 8
 
-  package init() {}
+  init() {}
 
   init(_ json: JSON) throws(RequestRefusal) {
     guard let members = json.members, members.count <= Self.entryCountMax else {
@@ -51,7 +51,7 @@ package struct VersionClock: Equatable, Sendable {
   var isEmpty: Bool { counters.isEmpty }
   var count: Int { counters.count }
 
-  package subscript(_ device: [UInt8]) -> Int64 {
+  subscript(_ device: [UInt8]) -> Int64 {
     get { counters[device] ?? 0 }
     set { counters[device] = newValue }
   }

@@ -2,7 +2,7 @@ import Base
 import JSON
 
 /// The rules that a version of a batch can break, by the names that clients read.
-package enum VersionRule: String, Error, CaseIterable, Sendable {
+enum VersionRule: String, Error, CaseIterable, Sendable {
   case signatureInvalid = "signature_invalid"
   case authorDiffers = "author_differs"
   case counterUsed = "counter_used"

@@ -35,6 +35,7 @@ struct APIStories {
     try pull()
     try keepLogs()
     try shareLogs()
+    try versionDocuments()
   }
 
   /// A server whose accounts have `requests` requests each, and get none back.

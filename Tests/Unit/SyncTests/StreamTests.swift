@@ -53,6 +53,17 @@ import Tiers
   }
 
   @Test(arguments: TestEngine.available)
+  func `a pushed version is told as documents, and nothing of the tree`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, streams: Self.silent)
+    let ada = try server.register()
+    let stream = try RawStream.open(ada, server)
+    try ada.push(ada.version(Random.identifier(), 1)).requireSuccess()
+    #expect(stream.next() == "{\"documents\":true}")
+  }
+
+  @Test(arguments: TestEngine.available)
   func `an owner's changes are told to whoever sees the tree, from the share's acceptance on`(
     engine: TestEngine
   ) throws {

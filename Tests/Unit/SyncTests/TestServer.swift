@@ -2,6 +2,7 @@ import Accounts
 import Base
 import Configuration
 import Crypto
+import Documents
 import Endpoints
 import HTTPServer
 import HTTPSignatures
@@ -52,7 +53,7 @@ final class TestServer: Sendable {
     paid: [Plan] = [Plan(id: "premium", title: "Premium", byteCount: 30_000_000_000)],
     formerPlanDays: Int64 = Catalogue.formerPlanDaysUsual,
     protocols: [any ProtocolRoom.Type] = [
-      FileTrees.self, MessageLogs.self, ActualDoor.self,
+      FileTrees.self, MessageLogs.self, ActualDoor.self, VersionedDocuments.self,
     ],
     actualAuthorities: Set<String> = [], objects: (any ObjectStore)? = nil,
     streams streamLimits: StreamLimits? = nil,

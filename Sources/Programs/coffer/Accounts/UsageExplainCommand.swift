@@ -3,6 +3,7 @@ import Acts
 import Base
 import CommandLine
 import Configuration
+import Documents
 import JSON
 import Logs
 import Storage
@@ -19,8 +20,8 @@ extension Command {
       Reads all records of the account in one snapshot while the servers run. FOLDER is a folder at the top of \
       the tree, or the root for files in no folder. ACCOUNT is whose key wrote a content last, or made the \
       record if it has none. Names are ciphertext. LOGS are message logs with their snapshots; coffer log list \
-      shows each. UPLOADS are reserved by uploads under way, and COLLECTABLE \
-      bytes wait for their deletion: neither is charged.
+      shows each. DOCUMENTS are those that devices merge, not those of the tree. UPLOADS are reserved by \
+      uploads under way, and COLLECTABLE bytes wait for their deletion: neither is charged.
       """,
     examples: ["coffer usage explain ada"],
     arguments: [CommonArguments.account],
@@ -37,14 +38,23 @@ extension Command {
             explanation: try UsageExplanation(
               reader, account.id, root: account.root, fee: catalogue.metadataFeeByteCount,
               limit: invocation[limit], now: now),
-            logByteCount: try MessageLogs.weights(of: account.id, reading: reader).values.reduce(0)
-            {
-              $0 + $1.contentByteCount + $1.recordCount * catalogue.metadataFeeByteCount
-            })
+            logByteCount: try MessageLogs.weights(of: account.id, reading: reader)
+              .byteCount(catalogue),
+            documentByteCount: try VersionedDocuments.weights(of: account.id, reading: reader)
+              .byteCount(catalogue))
           return Answer(text: usage.text(at: now), json: .object(usage.members))
         }
       }
     })
+}
+
+extension [String: UsageWeight] {
+  /// The charge for all of them.
+  fileprivate func byteCount(_ catalogue: Catalogue) -> Int64 {
+    values.reduce(0) {
+      $0 + $1.contentByteCount + $1.recordCount * catalogue.metadataFeeByteCount
+    }
+  }
 }
 
 private struct ExplainedUsage {
@@ -52,14 +62,15 @@ private struct ExplainedUsage {
   let cap: Cap
   let explanation: UsageExplanation
   let logByteCount: Int64
+  let documentByteCount: Int64
 
   static var shape: JSONShape {
     .object([
       .init("account", .text), .init("usage", .integer), .init("cap", .integer),
       .init("plan", .text), .init("reason", .text), .init("over", .integer),
       .init("when_full", .text), .init("live", .integer), .init("history", .integer),
-      .init("trash", .integer), .init("logs", .integer), .init("uploads", .integer),
-      .init("collectable", .integer),
+      .init("trash", .integer), .init("logs", .integer), .init("documents", .integer),
+      .init("uploads", .integer), .init("collectable", .integer),
       folders.memberShape, writers.memberShape,
     ])
   }
@@ -77,7 +88,7 @@ private struct ExplainedUsage {
       .init("live", .integer(total.liveByteCount)),
       .init("history", .integer(total.historyByteCount)),
       .init("trash", .integer(total.trashByteCount)),
-      .init("logs", .integer(logByteCount)),
+      .init("logs", .integer(logByteCount)), .init("documents", .integer(documentByteCount)),
       .init("uploads", .integer(explanation.uploadByteCount)),
       .init("collectable", .integer(explanation.collectableByteCount)),
       Self.folders.member(explanation.folders), Self.writers.member(explanation.writers),
@@ -97,6 +108,7 @@ private struct ExplainedUsage {
       history      \(size(total.historyByteCount))
       trash        \(size(total.trashByteCount))
       logs         \(size(logByteCount))
+      documents    \(size(documentByteCount))
       uploads      \(size(explanation.uploadByteCount))
       collectable  \(size(explanation.collectableByteCount))
 
