@@ -1,6 +1,7 @@
 import Base
 import Crypto
 import JSON
+import Requests
 import TestDevices
 
 /// A version as a device makes it, before it signs it.
