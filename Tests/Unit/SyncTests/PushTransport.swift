@@ -1,3 +1,4 @@
+import Base
 import HTTPMessages
 import ProviderAPI
 import PushGateway

@@ -1,6 +1,7 @@
 import Accounts
 import Base
 import JSON
+import Requests
 import TestDevices
 
 extension APIStories {

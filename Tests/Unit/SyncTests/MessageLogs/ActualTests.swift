@@ -1,6 +1,7 @@
 import Accounts
 import Archive
 import Base
+import Crypto
 import JSON
 import Logs
 import Storage

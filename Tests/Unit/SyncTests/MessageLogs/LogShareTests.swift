@@ -4,6 +4,7 @@ import Crypto
 import JSON
 import Logs
 import RawClient
+import Requests
 import Storage
 import Streams
 import Sync

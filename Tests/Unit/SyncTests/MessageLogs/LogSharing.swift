@@ -1,5 +1,7 @@
 import Base
+import Crypto
 import JSON
+import Requests
 import TestDevices
 
 /// What devices do with the shares of logs.
