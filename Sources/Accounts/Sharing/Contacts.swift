@@ -19,8 +19,9 @@ package enum Contacts {
   static func areContacts(
     _ queryable: some Queryable, _ one: Identifier, _ other: Identifier
   ) throws -> Bool {
-    try queryable.first(
-      "SELECT id FROM sync.accounts WHERE id = $1 AND (\(areContacts("$1", "$2")))",
+    let areContacts = areContacts("$1", "$2")
+    return try queryable.first(
+      "SELECT id FROM sync.accounts WHERE id = $1 AND (\(areContacts))",
       .id(one), .id(other)
     ) { _ in true } ?? false
   }

@@ -120,6 +120,7 @@ package enum Invitations {
       SELECT s.\(other) FROM sync.\(table) AS s
       WHERE s.\(own) = $1 AND s.state = 'pending'
       """
+    let areContacts = Contacts.areContacts("o.id", "$1")
     let open = try queryable.rows(
       """
       WITH RECURSIVE others (id) AS (
@@ -129,7 +130,7 @@ package enum Invitations {
         FROM others AS o WHERE o.id IS NOT NULL)
       SELECT p.\(other) FROM others AS o CROSS JOIN sync.\(table) AS p \(join)
       WHERE p.\(own) = $1 AND p.state = 'pending' AND p.\(other) = o.id \(condition)
-        AND NOT (\(Contacts.areContacts("o.id", "$1")))
+        AND NOT (\(areContacts))
       LIMIT $2
       """, .id(account), .integer(max)
     ) { row in try row.id(0) }

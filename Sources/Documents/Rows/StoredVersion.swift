@@ -48,7 +48,10 @@ struct LeavingVersion: Sendable {
   let author: [UInt8]
   let counter: Int64
 
-  static func columns(_ moment: String) -> String {
+  static let columnsOfReplaced = columns("replaced_ms")
+  static let columnsOfDeletions = columns("stored_ms")
+
+  private static func columns(_ moment: String) -> String {
     "seq, document_id, bytes, \(moment), author_key, counter"
   }
 
@@ -119,7 +122,7 @@ struct VersionRows<Source: Queryable> {
   ) throws -> [LeavingVersion] {
     try source.rows(
       """
-      SELECT \(LeavingVersion.columns("replaced_ms")) FROM sync.document_versions
+      SELECT \(LeavingVersion.columnsOfReplaced) FROM sync.document_versions
       WHERE account_id = $1 AND document_id = $2 AND replaced_ms IS NOT NULL
       ORDER BY seq DESC LIMIT $3 OFFSET $4
       """, .id(account), .id(document), .integer(Int64(limit)), .integer(count)
@@ -130,7 +133,7 @@ struct VersionRows<Source: Queryable> {
   func oldest(replacedIn span: Range<Instant>, limit: Int) throws -> [LeavingVersion] {
     try source.rows(
       """
-      SELECT \(LeavingVersion.columns("replaced_ms")) FROM sync.document_versions
+      SELECT \(LeavingVersion.columnsOfReplaced) FROM sync.document_versions
       WHERE account_id = $1 AND replaced_ms IS NOT NULL AND replaced_ms >= $2 AND replaced_ms < $3
       ORDER BY replaced_ms, seq LIMIT $4
       """, .id(account), .instant(span.lowerBound), .instant(span.upperBound),
@@ -142,7 +145,7 @@ struct VersionRows<Source: Queryable> {
   func oldestDeletions(limit: Int) throws -> [LeavingVersion] {
     try source.rows(
       """
-      SELECT \(LeavingVersion.columns("stored_ms")) FROM sync.document_versions
+      SELECT \(LeavingVersion.columnsOfDeletions) FROM sync.document_versions
       WHERE account_id = $1 AND deleted = 1 AND replaced_ms IS NULL
       ORDER BY stored_ms, seq LIMIT $2
       """, .id(account), .integer(Int64(limit))

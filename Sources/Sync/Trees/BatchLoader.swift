@@ -191,11 +191,12 @@ struct BatchLoader {
       snapshot.sharesBetween[account] = try sharesBetween(account)
       try budget.check()
     }
+    let areContacts = Contacts.areContacts("a.id", "$1")
     snapshot.contacts = Set(
       try rows(of: invited, [.id(caller)]) { list in
         """
         SELECT a.id FROM sync.accounts AS a
-        WHERE a.id IN (\(list)) AND (\(Contacts.areContacts("a.id", "$1")))
+        WHERE a.id IN (\(list)) AND (\(areContacts))
         """
       } row: { row in
         try row.id(0)

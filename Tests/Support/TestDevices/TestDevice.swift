@@ -120,7 +120,9 @@ package struct Answer: Sendable {
     self.body = body
   }
 
-  package var json: JSON { get throws { try JSON.parse(body) } }
+  package var json: JSON { get throws { try JSON.parse(body, limits: Self.limits) } }
+
+  private static let limits = JSONLimits(byteCountMax: 1 << 24, valueCountMax: 1 << 20)
 
   /// Whether the body equals the bytes. `#expect` would spend the whole test on the shortest difference of
   /// two long arrays.
