@@ -19,9 +19,9 @@ package enum Contacts {
   static func areContacts(
     _ queryable: some Queryable, _ one: Identifier, _ other: Identifier
   ) throws -> Bool {
-    let areContacts = areContacts("$1", "$2")
+    let condition = areContacts("$1", "$2")
     return try queryable.first(
-      "SELECT id FROM sync.accounts WHERE id = $1 AND (\(areContacts))",
+      "SELECT id FROM sync.accounts WHERE id = $1 AND (\(condition))",
       .id(one), .id(other)
     ) { _ in true } ?? false
   }

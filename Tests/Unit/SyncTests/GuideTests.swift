@@ -55,11 +55,15 @@ import Testing
     let page: JSON
     let versions: JSON
     let trash: JSON
+    let push: JSON
+    let pushed: JSON
+    let pulled: JSON
 
     init(_ all: [JSON]) throws {
-      try #require(all.count == 6)
+      try #require(all.count == 9)
       (batch, outcome, problem, page) = (all[0], all[1], all[2], all[3])
       (versions, trash) = (all[4], all[5])
+      (push, pushed, pulled) = (all[6], all[7], all[8])
     }
   }
 
@@ -115,6 +119,13 @@ import Testing
     exchanges.record(
       device.sign("GET", "/v1/files/\(device.root)/versions"), try shown(200, examples.versions))
     exchanges.record(device.sign("GET", "/v1/trash"), try shown(200, examples.trash))
+    let push = device.sign(
+      "POST", "/v1/documents", body: try #require(JSONValue(examples.push)).encoded())
+    exchanges.record(push, try shown(200, examples.pushed))
+    let clock: JSONValue = ["clock": [:]]
+    exchanges.record(
+      device.sign("POST", "/v1/documents/pull", body: clock.encoded()),
+      try shown(200, examples.pulled))
     let complaints = try exchanges.complaints(
       about: server.fetchDescription().body, python: #require(Shell.python))
     #expect(complaints == [])

@@ -60,7 +60,7 @@ import Testing
   @Test func `timestamps of the year 9999 are refused before anything is stored`() throws {
     let scene = try Scene()
     let messages = (0..<5000).map {
-      SentMessage("9999-12-31T23:59:59.999Z-FFFF-\(String(10_000_000_000_000_000 + $0))")
+      SentMessage("9999-12-31T23:59:59.999Z-FFFF-\(String(1_000_000_000_000_000 + $0))")
     }
     let before = scene.server.database.writeWork
     #expect(try scene.sync([SentMessage(scene.server.stamp())] + messages).text == "clock-drift")
