@@ -6,12 +6,24 @@ import Storage
 /// News of one account come by several ways. So they are looked into a while after the first of them, together.
 struct Overheard {
   struct Entry {
-    /// The account's latest number; 0 if none was heard.
-    fileprivate(set) var number: Int64
-    /// The device that took all these numbers; nil if none did, or not one alone.
-    fileprivate(set) var author: [UInt8]?
-    fileprivate(set) var topics: Set<News.Topic>
+    /// The latest of the account's numbers that each device took; nil: that no device took, or not one alone.
+    fileprivate var numbers: [[UInt8]?: Int64] = [:]
+    fileprivate(set) var topics: Set<News.Topic> = []
     fileprivate let since: MonotonicTime
+
+    /// Beyond this number of devices, all are taken for no one.
+    fileprivate static let authorCountMax = 16
+
+    /// Whether one device took all numbers beyond `known`, up to `latest`. News may come twice and late.
+    func isAll(by author: [UInt8], after known: Int64, upTo latest: Int64) -> Bool {
+      numbers[author] == latest && numbers.allSatisfy { $0.key == author || $0.value <= known }
+    }
+
+    fileprivate mutating func note(_ number: Int64, by author: [UInt8]?) {
+      let isKnown = numbers[author] != nil || numbers.count < Self.authorCountMax
+      let author = isKnown ? author : nil
+      numbers[author] = max(numbers[author] ?? 0, number)
+    }
   }
 
   /// Beyond this number, all accounts are looked at instead.
@@ -23,12 +35,8 @@ struct Overheard {
 
   mutating func add(_ news: [News], at now: MonotonicTime) {
     for one in news {
-      var entry =
-        entries[one.account] ?? Entry(number: 0, author: nil, topics: [], since: now)
-      if one.number > 0 {
-        entry.author = entry.number == 0 || entry.author == one.author ? one.author : nil
-        entry.number = max(entry.number, one.number)
-      }
+      var entry = entries[one.account] ?? Entry(since: now)
+      if one.number > 0 { entry.note(one.number, by: one.author) }
       entry.topics.insert(one.topic)
       entries[one.account] = entry
     }

@@ -33,8 +33,8 @@ struct Watcher: Sendable {
       let accounts = try Set(heard.keys).union(followers(of: heard, reader))
       return try decided(for: accounts, reader, now: now) { row, seen -> Step in
         // Its own changes wake no device. Those of others, which may have come in between, do.
-        if let entry = heard[row.account], entry.author == row.publicKey,
-          entry.number == seen.number, row.digest == seen.digest
+        if row.digest == seen.digest, let entry = heard[row.account],
+          entry.isAll(by: row.publicKey, after: row.number, upTo: seen.number)
         {
           return .note(row, number: seen.number)
         }

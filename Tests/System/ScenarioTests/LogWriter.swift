@@ -20,6 +20,8 @@ final class LogWriter: Sendable {
     var snapshotVersion: Int64 = 0
     /// The cursor of the snapshot that the next epoch may begin with.
     var covered: String?
+    /// Whether the epoch has messages of its own. Without them no other can begin.
+    var hasMessages = false
     var edits: [Int64] = []
     var lastEdit: Int64 = 0
     var lastMilliseconds: Int64 = 0
@@ -82,8 +84,7 @@ final class LogWriter: Sendable {
       let body = JSONValue.object([.init("covers", .string(covered))]).encoded()
       return (device.sign("POST", "\(path)/epochs", body: body), .beginEpoch)
     }
-    if state.covered == nil, !state.edits.isEmpty, Int.random(in: 0..<6, using: &state.random) == 0
-    {
+    if state.covered == nil, state.hasMessages, Int.random(in: 0..<6, using: &state.random) == 0 {
       try readOn(&state)
       if let cursor = state.cursor { return putSnapshot(cursor, state) }
     }
@@ -136,6 +137,7 @@ final class LogWriter: Sendable {
         added == 0 || added == Int64(edits.count), json["different"].array?.isEmpty == true
       else { throw UnexpectedAnswer(answer) }
       state.edits += edits
+      state.hasMessages = true
     case .putSnapshot(let covers):
       let tag = answer.header("etag")?.filter { $0 != "\"" }
       guard answer.status == 200, let version = tag.flatMap({ Int64($0) }) else {
@@ -146,7 +148,7 @@ final class LogWriter: Sendable {
       guard answer.status == 201, let epoch = json["epoch"].string, epoch != state.epoch,
         let cursor = json["snapshot"]["covers"].string
       else { throw UnexpectedAnswer(answer) }
-      (state.epoch, state.cursor, state.covered) = (epoch, cursor, nil)
+      (state.epoch, state.cursor, state.covered, state.hasMessages) = (epoch, cursor, nil, false)
       state.epochCount += 1
     }
   }

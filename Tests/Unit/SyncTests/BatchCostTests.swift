@@ -63,7 +63,7 @@ import Testing
         "1 rename: 7 statements, 10 rows",
         "10 moves: 7 statements, 23 rows",
         "1 folder's move: 7 statements, 14 rows",
-        "5 grants: 28 statements, 20 rows",
+        "5 grants: 34 statements, 20 rows",
         "1 link: 10 statements, 12 rows",
         "10 deletions: 6 statements, 20 rows",
       ])
