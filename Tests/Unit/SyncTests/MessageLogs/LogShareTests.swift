@@ -389,19 +389,25 @@ import Tiers
     let server = try TestServer(engine, streams: silent)
     let (alice, bob) = (try server.register(), try server.register())
     let (log, hidden) = (try alice.createLog(), try alice.createLog())
-    let told = "{\"logs\":[\"\(log.id)\"]}"
     let stream = try RawStream.open(bob, server)
+    // The look that finds the new share tells of more than has changed.
+    func isTold() -> Bool {
+      while let data = stream.next(), !data.contains("\(hidden.id)") {
+        if data.contains("\(log.id)") { return true }
+      }
+      return false
+    }
     try alice.grantLog(log, to: bob.account).requireSuccess()
-    #expect(stream.next() == told)
+    #expect(isTold())
     try bob.acceptLog(log).requireSuccess()
-    #expect(stream.next() == told)
-    // The look that finds the new share tells of it again.
-    #expect(stream.next() == told)
+    #expect(isTold())
     try alice.append([SentMessage(server.stamp())], to: hidden).requireSuccess()
-    try alice.append([SentMessage(server.stamp())], to: log).requireSuccess()
-    #expect(stream.next() == told)
+    for _ in 0..<2 {
+      try alice.append([SentMessage(server.stamp())], to: log).requireSuccess()
+      #expect(isTold())
+    }
     try alice.endLogShare(log, with: bob.account).requireSuccess()
-    #expect(stream.next() == told)
+    #expect(isTold())
   }
 
   // MARK: Key
