@@ -44,13 +44,24 @@ package struct AccountInput<Body: Sendable>: Sendable {
   package let body: Body
 }
 
-/// An endpoint that changes something. The owner of the key or session is looked up before the body
-/// is read, and again in the transaction.
-package protocol AccountWrite: WriteEndpoint
-where Request == AccountRequest, Input == AccountInput<Body> {
-  associatedtype Body: Sendable
-
+/// An endpoint with a body. The owner of the key or session is looked up before the body is read.
+package protocol AccountEndpoint: Endpoint where Request == AccountRequest {
   var gate: RequestGate { get }
+}
+
+extension AccountEndpoint {
+  package func admit(_ head: RequestHead, _ captures: [Substring]) throws -> AccountRequest {
+    try AccountRequest(head, captures, gate)
+  }
+
+  package func inquire(_ request: AccountRequest) -> Inquiry? { gate.inquiry(request.credentials) }
+
+  package func lane(_ request: AccountRequest) -> Identifier? { request.credentials.lane }
+}
+
+/// An endpoint that changes something. The owner of the key or session is looked up again in the transaction.
+package protocol AccountWrite: AccountEndpoint, WriteEndpoint where Input == AccountInput<Body> {
+  associatedtype Body: Sendable
 
   /// Parses the body, once it is known to be the one that was signed.
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body
@@ -62,14 +73,6 @@ where Request == AccountRequest, Input == AccountInput<Body> {
 extension AccountWrite {
   /// The longest JSON body that an endpoint accepts, unless it declares another length.
   package var bodyByteCountMax: Int { 16 * 1024 }
-
-  package func admit(_ head: RequestHead, _ captures: [Substring]) throws -> AccountRequest {
-    try AccountRequest(head, captures, gate)
-  }
-
-  package func inquire(_ request: AccountRequest) -> Inquiry? { gate.inquiry(request.credentials) }
-
-  package func lane(_ request: AccountRequest) -> Identifier? { request.credentials.lane }
 
   package func prepare(
     _ request: AccountRequest, _ body: [UInt8]

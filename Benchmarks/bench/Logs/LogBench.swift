@@ -27,13 +27,7 @@ struct LogBench {
           + "messages of \(BenchLog.contentByteCount) bytes; \(options.roundCount) rounds of "
           + "\(Self.batchCount) more to both"
       ))
-    for engine in options.engines {
-      guard engine == .sqlite || options.postgresURL != nil else {
-        report.notes.append("PostgreSQL was not measured: there is no --postgres URL")
-        continue
-      }
-      try measure(engine, &report)
-    }
+    try report.measureEngines(options, measure)
     report.notes.append(
       "raw inserts and Actual's algorithm begin with \(FoldBench.grouped(Self.smallCount)) "
         + "messages, without HTTP, signatures and charges, and commit with synchronous = FULL")

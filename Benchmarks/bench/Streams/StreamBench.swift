@@ -43,13 +43,7 @@ struct StreamBench {
         "a process may open too few files for \(grouped(options.streamCount)) streams, so there "
           + "were \(grouped(count))")
     }
-    for engine in options.engines {
-      guard engine == .sqlite || options.postgresURL != nil else {
-        report.notes.append("PostgreSQL was not measured: there is no --postgres URL")
-        continue
-      }
-      try measure(engine, &report)
-    }
+    try report.measureEngines(options, measure)
     return report
   }
 

@@ -18,13 +18,7 @@ struct TreeBench {
         "\(FoldBench.grouped(Self.smallCount)) and \(FoldBench.grouped(options.fileCount)) "
           + "files, a hundred in a folder; \(options.roundCount) rounds of ten changes to both"
       ))
-    for engine in options.engines {
-      guard engine == .sqlite || options.postgresURL != nil else {
-        report.notes.append("PostgreSQL was not measured: there is no --postgres URL")
-        continue
-      }
-      try measure(engine, &report)
-    }
+    try report.measureEngines(options, measure)
     return report
   }
 

@@ -155,3 +155,19 @@ final class TreeStore {
     }
   }
 }
+
+extension Report {
+  /// Measures each engine that the options name and that there is.
+  mutating func measureEngines(
+    _ options: Options,
+    _ measure: (TreeStore.Engine, inout Report) throws(BenchError) -> Void
+  ) throws(BenchError) {
+    for engine in options.engines {
+      guard engine == .sqlite || options.postgresURL != nil else {
+        notes.append("PostgreSQL was not measured: there is no --postgres URL")
+        continue
+      }
+      try measure(engine, &self)
+    }
+  }
+}

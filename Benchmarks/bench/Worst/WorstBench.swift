@@ -17,13 +17,7 @@ struct WorstBench {
     var report = Report(subject: .worst, facts: try Machine(workspace, options).facts)
     report.facts.append(
       ("attacks", "\(Attacker.connectionCount) connections of one other address, closed loop"))
-    for engine in options.engines {
-      guard engine == .sqlite || options.postgresURL != nil else {
-        report.notes.append("PostgreSQL was not measured: there is no --postgres URL")
-        continue
-      }
-      try measure(engine, &report)
-    }
+    try report.measureEngines(options, measure)
     return report
   }
 

@@ -17,8 +17,9 @@ struct Pushed: Sendable {
 /// `POST /v1/documents`: stores versions of documents, all or none.
 ///
 /// The batch is judged in a snapshot, so a refused one locks no rows.
-struct PostDocuments: PlannedEndpoint {
+struct PostDocuments: AccountEndpoint, PlannedEndpoint {
   let host: ProtocolHost
+  var gate: RequestGate { host.gate }
   let method = "POST"
   let pattern = "/v1/documents"
   let bodyByteCountMax = DocumentBatch.bodyByteCountMax
@@ -29,14 +30,6 @@ struct PostDocuments: PlannedEndpoint {
 
     var credentials: Credentials { request.credentials }
   }
-
-  func admit(_ head: RequestHead, _ captures: [Substring]) throws -> AccountRequest {
-    try AccountRequest(head, captures, host.gate)
-  }
-
-  func inquire(_ request: AccountRequest) -> Inquiry? { host.gate.inquiry(request.credentials) }
-
-  func lane(_ request: AccountRequest) -> Identifier? { request.credentials.lane }
 
   func prepare(_ request: AccountRequest, _ body: [UInt8]) throws -> Input {
     let body = try request.checked(body)

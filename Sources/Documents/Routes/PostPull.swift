@@ -9,8 +9,9 @@ import Storage
 
 /// `POST /v1/documents/pull`: the current versions that a clock lacks. Writes nothing, however often a client asks; it
 /// has a body because a clock is longer than a query may be.
-struct PostPull: ReadEndpoint {
+struct PostPull: AccountEndpoint, ReadEndpoint {
   let host: ProtocolHost
+  var gate: RequestGate { host.gate }
   let method = "POST"
   let pattern = "/v1/documents/pull"
   let bodyByteCountMax = Pull.bodyByteCountMax
@@ -20,14 +21,6 @@ struct PostPull: ReadEndpoint {
     let request: AccountRequest
     let pull: Pull
   }
-
-  func admit(_ head: RequestHead, _ captures: [Substring]) throws -> AccountRequest {
-    try AccountRequest(head, captures, host.gate)
-  }
-
-  func inquire(_ request: AccountRequest) -> Inquiry? { host.gate.inquiry(request.credentials) }
-
-  func lane(_ request: AccountRequest) -> Identifier? { request.credentials.lane }
 
   func prepare(_ request: AccountRequest, _ body: [UInt8]) throws -> Input {
     let body = try request.checked(body)

@@ -10,8 +10,9 @@ import Storage
 /// `POST /v1/files`: changes files and shares, all or none.
 ///
 /// The batch is judged in a snapshot, so a refused one locks no rows. `WorkBudget` bounds its cost.
-struct PostFiles: PlannedEndpoint {
+struct PostFiles: AccountEndpoint, PlannedEndpoint {
   let host: ProtocolHost
+  var gate: RequestGate { host.gate }
   let method = "POST"
   let pattern = "/v1/files"
   let bodyByteCountMax = Batch.bodyByteCountMax
@@ -22,14 +23,6 @@ struct PostFiles: PlannedEndpoint {
 
     var meter: RequestMeter { request.credentials.meter }
   }
-
-  func admit(_ head: RequestHead, _ captures: [Substring]) throws -> AccountRequest {
-    try AccountRequest(head, captures, host.gate)
-  }
-
-  func inquire(_ request: AccountRequest) -> Inquiry? { host.gate.inquiry(request.credentials) }
-
-  func lane(_ request: AccountRequest) -> Identifier? { request.credentials.lane }
 
   func prepare(_ request: AccountRequest, _ body: [UInt8]) throws -> Input {
     let body = try request.checked(body)
