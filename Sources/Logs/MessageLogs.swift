@@ -11,11 +11,11 @@ package struct MessageLogs: ProtocolRoom {
   package static let remedy = "coffer usage recount --all"
 
   private let host: ProtocolHost
-  private let snapshots: PutSnapshot
+  private let snapshot: PutSnapshot
 
   package init(_ host: ProtocolHost) {
     self.host = host
-    snapshots = PutSnapshot(host: host)
+    snapshot = PutSnapshot(host: host)
   }
 
   package var routes: [Route] {
@@ -25,8 +25,10 @@ package struct MessageLogs: ProtocolRoom {
       GetTrie(host: host), GetSnapshot(host: host), PutLogKey(host: host),
       GetLogShares(host: host), PutLogShare(host: host), DeleteLogShare(host: host),
     ]
-    return endpoints.map { $0.route(on: host.database) } + [snapshots.route]
+    return endpoints.map { $0.route(on: host.database) }
   }
+
+  package var contents: [any ContentPut] { [snapshot] }
 
   package var upkeep: [Upkeep] {
     let queues = QueueWork(host.database, clock: host.clock)

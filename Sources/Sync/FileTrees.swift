@@ -12,12 +12,10 @@ package struct FileTrees: ProtocolRoom {
 
   private let host: ProtocolHost
   private let content: PutContent
-  private let uploads: ResumableUploads
 
   package init(_ host: ProtocolHost) {
     self.host = host
-    uploads = ResumableUploads(host: host)
-    content = PutContent(host: host, resumable: uploads)
+    content = PutContent(host: host)
   }
 
   package var routes: [Route] {
@@ -27,10 +25,12 @@ package struct FileTrees: ProtocolRoom {
       GetFolderCap(host: host), PutFolderCap(host: host),
       GetTrash(host: host), RestoreTrash(host: host), PurgeTrash(host: host),
     ]
-    return endpoints.map { $0.route(on: host.database) } + [content.route] + uploads.routes
+    return endpoints.map { $0.route(on: host.database) }
   }
 
-  package var upkeep: [Upkeep] { TreeUpkeep(host).upkeep + uploads.upkeep }
+  package var contents: [any ContentPut] { [content] }
+
+  package var upkeep: [Upkeep] { TreeUpkeep(host).upkeep }
 
   package static func erase(
     _ account: Identifier, in transaction: Transaction, now: Instant

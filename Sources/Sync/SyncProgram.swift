@@ -78,7 +78,7 @@ package enum SyncProgram {
     // Stopped after the pool, because its last uploads still count.
     defer { api.host.transfers.stop() }
     defer { pool.stop() }
-    let sweeper = Sweeper(api.host, api.protocols)
+    let sweeper = Sweeper(api.host, api.protocols, upkeep: api.upkeep)
     // Runs before the first request, so that no reservation of an earlier process takes up room.
     try sweeper.settleUploads()
     sweeper.start(every: sweepSeconds)

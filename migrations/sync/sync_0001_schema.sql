@@ -370,18 +370,22 @@ CREATE INDEX reservations_by_expiry ON reservations (expires_ms);
 
 CREATE INDEX reservations_by_request ON reservations (actor_key, nonce);
 
--- A resumable upload: what its creating request asked for, and what is durable of its content. The secret in
--- its URL is stored as a hash. `hash_state` is SHA-256 after `durable_bytes`; `store_state` belongs to the
--- object store. Each request takes the next `epoch`, and an older one writes no more. While it is open
--- (`status` is NULL), a reservation protects its object. `status`, `headers` and `body` are its final answer.
+-- A resumable upload: what its creating request asked for, and what is durable of its content. `kind` is `file` for a
+-- document's content or `snapshot` for a log's; `subject_id` is the document or the log. `query` is the request's: it
+-- says which messages a snapshot covers. The secret in its URL is stored as a hash. `hash_state` is SHA-256 after
+-- `durable_bytes`; `store_state` belongs to the object store. Each request takes the next `epoch`, and an older one
+-- writes no more. While it is open (`status` is NULL), a reservation protects its object. `status`, `headers` and
+-- `body` are its final answer.
 CREATE TABLE uploads (
   secret_hash BLOB NOT NULL PRIMARY KEY CHECK (length(secret_hash) = 32),
   object_id BLOB NOT NULL UNIQUE,
   owner_id BLOB NOT NULL REFERENCES accounts (id),
-  file_id BLOB NOT NULL,
+  kind TEXT NOT NULL,
+  subject_id BLOB NOT NULL,
   actor_key BLOB NOT NULL,
   session_hash BLOB,
   if_match TEXT NOT NULL,
+  query TEXT,
   digest BLOB NOT NULL,
   bytes INTEGER NOT NULL,
   durable_bytes INTEGER NOT NULL CHECK (durable_bytes BETWEEN 0 AND bytes),

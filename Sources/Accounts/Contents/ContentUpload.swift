@@ -10,15 +10,11 @@ package struct ContentUpload: Sendable {
   /// The request, as far as its headers show it.
   package struct Asked: Sendable {
     package let write: ContentWrite
-    package let query: Substring?
     package let byteCount: Int64
     package let attempt: Attempt
 
-    package init(
-      _ write: ContentWrite, query: Substring?, byteCount: Int64, _ attempt: Attempt
-    ) {
+    package init(_ write: ContentWrite, byteCount: Int64, _ attempt: Attempt) {
       self.write = write
-      self.query = query
       self.byteCount = byteCount
       self.attempt = attempt
     }

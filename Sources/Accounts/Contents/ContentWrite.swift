@@ -9,6 +9,8 @@ package struct ContentWrite: Sendable {
   package let credentials: Credentials
   /// What the content is of.
   package let id: Identifier
+  /// The request's query, which may say more of the content.
+  package let query: Substring?
   /// Identifies an upload and its repeats among all uploads of the key. It is a signed request's nonce. A
   /// session's request has none; if it announces a digest, the effect of the request is used.
   package let identity: [UInt8]?
@@ -16,10 +18,12 @@ package struct ContentWrite: Sendable {
 
   /// Without If-Match a client could overwrite a version that it never saw.
   package init(
-    _ credentials: Credentials, _ id: Identifier, _ headers: Headers, digest: ContentDigest?
+    _ credentials: Credentials, _ id: Identifier, query: Substring?, _ headers: Headers,
+    digest: ContentDigest?
   ) throws {
     self.credentials = credentials
     self.id = id
+    self.query = query
     preconditions = try Preconditions(headers)
     guard preconditions.ifMatch != nil else { throw ContentRefusal.preconditionRequired }
     switch credentials.proof {

@@ -19,7 +19,7 @@ package enum Reservations {
   /// earlier attempt makes progress, the repeat waits (nil), because it must return the same recorded
   /// response. If the earlier attempt is dead, stands still, or `isLast` is set, the repeat replaces it. The
   /// owner's room is reserved once for both.
-  package static func reception(
+  static func reception(
     _ transaction: Transaction, _ asked: ContentUpload.Asked, of caller: Caller, isLast: Bool,
     isMoving: (_ object: Identifier, _ instance: Identifier?) -> Bool
   ) throws -> ContentUpload.Reception? {
@@ -38,9 +38,9 @@ package enum Reservations {
   /// Reserves room for an upload before its first byte, and protects its object until it is visible. `requireRoom`
   /// refuses it for want of room beside what is reserved already, in bytes.
   package static func reserve(
-    _ transaction: Transaction, _ object: Identifier, byteCount: Int64, for owner: LockedOwner,
-    by actorKey: [UInt8], identity: [UInt8]?, instance: Identifier?, until expires: Instant,
-    catalogue: Catalogue, now: Instant, requireRoom: (_ reserved: Int64) throws -> Void
+    _ transaction: Transaction, _ object: ReservedObject, for owner: LockedOwner,
+    by actorKey: [UInt8], identity: [UInt8]?, catalogue: Catalogue, now: Instant,
+    requireRoom: (_ reserved: Int64) throws -> Void
   ) throws {
     let live = try transaction.rows(
       "SELECT bytes FROM sync.reservations WHERE owner_id = $1 AND expires_ms > $2",
@@ -50,19 +50,19 @@ package enum Reservations {
     let reserved = live.reduce(0, +)
     try requireRoom(reserved)
     try Allowance.require(
-      byteCount, reserved: reserved, of: owner, transaction, catalogue: catalogue, now: now)
+      object.byteCount, reserved: reserved, of: owner, transaction, catalogue: catalogue, now: now)
     try transaction.execute(
       """
       INSERT INTO sync.reservations
         (object_id, owner_id, actor_key, bytes, expires_ms, instance_id, nonce)
       VALUES ($1, $2, $3, $4, $5, $6, $7)
       """,
-      .id(object), .id(owner.account), .blob(actorKey), .integer(byteCount), .instant(expires),
-      .id(instance), .blob(identity))
+      .id(object.id), .id(owner.account), .blob(actorKey), .integer(object.byteCount),
+      .instant(object.expires), .id(object.instance), .blob(identity))
   }
 
   /// The attempt at the same upload that holds a reservation.
-  package static func earlier(
+  static func earlier(
     _ transaction: Transaction, _ caller: Caller, _ identity: [UInt8]?
   ) throws -> (object: Identifier, instance: Identifier?)? {
     guard let identity else { return nil }

@@ -1,33 +1,66 @@
 package import Base
 package import Endpoints
 package import HTTPMessages
+package import HTTPServer
 import Objects
 package import Requests
+package import Storage
 
-/// A `PUT` of content that is reserved, streamed to an object and committed: the stages that are the same for every
-/// protocol.
+/// Content of one kind that clients `PUT`, whole or in parts: it is reserved, streamed to an object and committed.
+///
+/// The stages are the same for every protocol. A protocol decides who may write and whose room it takes, and makes the
+/// object its content. Both are judged anew at the end, which may be a day after the beginning if it comes in parts.
 package protocol ContentPut: Upload
 where
   Request == ContentUpload.Asked, Reservation == ContentUpload.Reception,
-  Sink == ContentUpload.Attempt
+  Sink == ContentUpload.Attempt, Answer == WrittenContent
 {
   var host: ProtocolHost { get }
   var uploads: UploadsUnderWay<ContentUpload.Attempt> { get }
+  /// Retries requests that wait for an earlier attempt of their own.
+  var later: Later { get }
+
+  /// Names the kind in rows of uploads in parts.
+  var kind: String { get }
+  var pattern: String { get }
 
   /// What the content is of.
   func id(_ request: AccountRequest) throws -> Identifier
+
+  /// Takes the whole content.
+  func whole(_ head: RequestHead, _ captures: [Substring]) throws -> Step<Admission>
+
+  /// Locks the rows that a write concerns.
+  func lock(
+    _ transaction: Transaction, _ write: ContentWrite, now: Instant
+  ) throws -> LockedWrite
+
+  /// Consumes an object's reservation and makes it the content, if the caller may write it now.
+  func commit(
+    _ transaction: Transaction, _ write: ContentWrite, _ object: Identifier, byteCount: Int64,
+    now: Instant
+  ) throws -> WrittenContent
+
+  /// Ends an upload of one request that failed, unless it was committed after all.
+  func abandon(
+    _ transaction: Transaction, _ object: Identifier, byteCount: Int64, of id: Identifier
+  ) throws
 }
 
 extension ContentPut {
   /// One request carries at most 1 GiB.
   package var byteCountMax: Int64 { min(1 << 30, host.limits.contentByteCountMax) }
 
+  package func whole(_ head: RequestHead, _ captures: [Substring]) throws -> Step<Admission> {
+    try admission(head, captures, on: host.database, pool: host.pool, later: later)
+  }
+
   package func admit(
     _ head: RequestHead, _ captures: [Substring]
   ) throws -> ContentUpload.Asked {
     let request = try AccountRequest(head, captures, host.gate)
     return ContentUpload.Asked(
-      try ContentWrite(request, id(request)), query: head.query, byteCount: head.contentLength ?? 0,
+      try ContentWrite(request, id(request)), byteCount: head.contentLength ?? 0,
       ContentUpload.Attempt(digest: request.digest, uploads))
   }
 
@@ -37,9 +70,25 @@ extension ContentPut {
 
   package func lane(_ asked: ContentUpload.Asked) -> Identifier? { asked.write.credentials.lane }
 
+  package func reserve(
+    _ transaction: Transaction, _ asked: ContentUpload.Asked, isLast: Bool
+  ) throws -> ContentUpload.Reception? {
+    let now = host.clock.now()
+    let locked = try lock(transaction, asked.write, now: now)
+    let reception = try Reservations.reception(
+      transaction, asked, of: locked.caller, isLast: isLast, isMoving: isMoving)
+    if case .receive = reception {
+      _ = try locked.reserve(
+        ReservedObject(
+          asked.attempt.object, byteCount: asked.byteCount, instance: host.objects.instance,
+          until: now + Reservations.lifetime))
+    }
+    return reception
+  }
+
   /// Whether an upload makes progress. Of another process's upload it is only known whether that
   /// process runs.
-  package func isMoving(_ object: Identifier, _ instance: Identifier?) -> Bool {
+  private func isMoving(_ object: Identifier, _ instance: Identifier?) -> Bool {
     guard let instance, instance != host.objects.instance else {
       return uploads.attempt(object)?.isMoving ?? false
     }
@@ -67,10 +116,42 @@ extension ContentPut {
     }
     try attempt.settle()
   }
+
+  package func transact(
+    _ transaction: Transaction, _ reception: ContentUpload.Reception
+  ) throws -> WrittenContent {
+    switch reception {
+    case .receive(let asked, _):
+      try commit(
+        transaction, asked.write, asked.attempt.object, byteCount: asked.byteCount,
+        now: host.clock.now())
+    case .repeated(_, let outcome): WrittenContent(outcome: outcome, owner: nil, byteCount: 0)
+    }
+  }
+
+  package func release(
+    _ transaction: Transaction, _ reception: ContentUpload.Reception
+  ) throws {
+    guard case .receive(let asked, _) = reception else { return }
+    try abandon(
+      transaction, asked.attempt.object, byteCount: asked.byteCount, of: asked.write.id)
+  }
+
+  package func respond(_ written: WrittenContent) -> Response { host.count(written).response }
 }
 
 extension ContentWrite {
   package init(_ request: AccountRequest, _ id: Identifier) throws {
-    try self.init(request.credentials, id, request.head.headers, digest: request.digest)
+    try self.init(
+      request.credentials, id, query: request.head.query, request.head.headers,
+      digest: request.digest)
+  }
+}
+
+extension ProtocolHost {
+  /// Counted once the write is durable, because a transaction may run more than once.
+  package func count(_ written: WrittenContent) -> Outcome {
+    if let owner = written.owner { transfers.received(written.byteCount, of: owner) }
+    return written.outcome
   }
 }

@@ -16,8 +16,11 @@ package protocol ProtocolRoom: Sendable {
 
   init(_ host: ProtocolHost)
 
-  /// The endpoints, besides those of accounts.
+  /// The endpoints, besides those of accounts and the `PUT` of contents.
   var routes: [Route] { get }
+
+  /// The contents that clients `PUT`.
+  var contents: [any ContentPut] { get }
 
   /// The work that coffer-sync repeats for the protocol.
   var upkeep: [Upkeep] { get }
@@ -65,6 +68,9 @@ package protocol ProtocolRoom: Sendable {
 }
 
 extension ProtocolRoom {
+  /// A protocol that keeps everything in the database.
+  package var contents: [any ContentPut] { [] }
+
   /// A protocol that shares nothing with other accounts.
   package static func followed(
     by account: Identifier, atMost count: Int, reading queryable: some Queryable

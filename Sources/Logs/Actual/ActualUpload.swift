@@ -119,16 +119,16 @@ private struct ActualUploadOf: Upload {
     let locked = try LockedCaller(transaction, credentials, now: now)
     let account = locked.caller.account
     let write = LogWrite(host, transaction, by: account, now: now)
+    let object = ReservedObject(
+      attempt.object, byteCount: asked.byteCount, instance: host.objects.instance,
+      until: now + Reservations.lifetime)
     if let target = try target(asked, transaction, locked) {
-      try write.reserveSnapshot(
-        attempt.object, byteCount: asked.byteCount, of: target.log, by: credentials.proof.key,
-        locked.owners)
+      try write.reserveSnapshot(object, of: target.log, by: credentials.proof.key, locked.owners)
     } else {
       let owner = try locked.owners.require(account)
       try Reservations.reserve(
-        transaction, attempt.object, byteCount: asked.byteCount, for: owner,
-        by: credentials.proof.key, identity: nil, instance: host.objects.instance,
-        until: now + Reservations.lifetime, catalogue: host.catalogue, now: now
+        transaction, object, for: owner, by: credentials.proof.key, identity: nil,
+        catalogue: host.catalogue, now: now
       ) { reserved in
         try owner.requireRoom(
           for: asked.byteCount + host.catalogue.metadataFeeByteCount, reserved: reserved,

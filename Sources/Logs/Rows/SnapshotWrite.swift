@@ -10,16 +10,15 @@ extension LogWrite {
   /// Reserves an object and the room for it. `actorKey` and `identity` name the upload among those of one device, and
   /// `number` is the last message that the snapshot has, if a device may begin an epoch with it.
   package func reserveSnapshot(
-    _ object: Identifier, byteCount: Int64, covering number: Int64? = nil, of log: MessageLog,
+    _ object: ReservedObject, covering number: Int64? = nil, of log: MessageLog,
     by actorKey: [UInt8], identity: [UInt8]? = nil, _ owners: LockedOwners
   ) throws {
     let owner = try owners.require(log.owner)
     try Reservations.reserve(
-      transaction, object, byteCount: byteCount, for: owner, by: actorKey, identity: identity,
-      instance: host.objects.instance, until: now + Reservations.lifetime,
+      transaction, object, for: owner, by: actorKey, identity: identity,
       catalogue: host.catalogue, now: now
     ) { reserved in
-      try requireRoom(for: byteCount, covering: number, of: log, owner, reserved: reserved)
+      try requireRoom(for: object.byteCount, covering: number, of: log, owner, reserved: reserved)
     }
   }
 

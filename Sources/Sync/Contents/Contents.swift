@@ -32,18 +32,10 @@ enum Contents {
     }
   }
 
-  /// The result of a write.
-  struct Replaced: Sendable {
-    let outcome: Outcome
-    /// The account charged for the content; nil if an earlier, equal request had written it.
-    let owner: Identifier?
-    let byteCount: Int64
-  }
-
   static func replace(
     _ transaction: Transaction, _ write: ContentWrite, with source: Source, catalogue: Catalogue,
     now: Instant
-  ) throws -> Replaced {
+  ) throws -> WrittenContent {
     var locked = try LockedDocument(transaction, write, now: now)
     var charged: Identifier?
     let outcome = try Nonces.once(transaction, write.credentials) {
@@ -59,7 +51,7 @@ enum Contents {
       // Another attempt at the same upload was faster.
       try Reservations.release(transaction, object)
     }
-    return Replaced(outcome: outcome, owner: charged, byteCount: source.byteCount)
+    return WrittenContent(outcome: outcome, owner: charged, byteCount: source.byteCount)
   }
 
   /// Makes an earlier version of a document its content again. No bytes are copied.

@@ -4,29 +4,27 @@ import Requests
 import Storage
 import Tiers
 
-/// Reservations of uploads that become the content of a document.
-extension Reservations {
-  /// Returns the owner whose room it is.
-  @discardableResult
-  static func reserve(
-    _ transaction: Transaction, _ locked: LockedDocument, _ write: ContentWrite,
-    _ object: Identifier, byteCount: Int64, instance: Identifier?, until expires: Instant,
-    catalogue: Catalogue, now: Instant
+extension LockedDocument {
+  /// Reserves room for an object that becomes the document's content. Returns the owner, whose room it is.
+  func reserve(
+    _ transaction: Transaction, _ object: ReservedObject, catalogue: Catalogue, now: Instant
   ) throws -> Identifier {
-    let file = try locked.document(transaction)
-    let owner = try locked.owners.require(file.owner)
-    try reserve(
-      transaction, object, byteCount: byteCount, for: owner, by: locked.caller.publicKey,
-      identity: write.identity, instance: instance, until: expires, catalogue: catalogue, now: now
+    let file = try document(transaction)
+    let owner = try owners.require(file.owner)
+    try Reservations.reserve(
+      transaction, object, for: owner, by: caller.publicKey, identity: write.identity,
+      catalogue: catalogue, now: now
     ) { reserved in
       _ = try Replacement(
-        of: file, by: byteCount, for: owner, reserved: reserved, askedBy: locked.caller.account,
+        of: file, by: object.byteCount, for: owner, reserved: reserved, askedBy: caller.account,
         transaction, catalogue: catalogue, now: now)
     }
     return file.owner
   }
+}
 
-  /// Ends an upload that failed.
+extension Reservations {
+  /// Ends an upload of a document's content that failed.
   static func abandon(
     _ transaction: Transaction, _ id: Identifier, of file: Identifier, byteCount: Int64
   ) throws {

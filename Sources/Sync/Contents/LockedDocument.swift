@@ -8,7 +8,7 @@ import Storage
 struct LockedDocument {
   let caller: Caller
   var owners: LockedOwners
-  private let write: ContentWrite
+  let write: ContentWrite
 
   init(_ transaction: Transaction, _ write: ContentWrite, now: Instant) throws {
     self.write = write

@@ -21,18 +21,6 @@ package enum Refusal: AnswerableError, Equatable {
   case notAFolder
   case folderFull(FolderFull)
   case tooManyFolderCaps(max: Int64)
-  case uploadNotFound
-  case uploadLost
-  case uploadBusy
-  case uploadVersionUnsupported
-  case tusVersionUnsupported
-  case uploadFieldInvalid(_ name: String, _ rule: String)
-  case uploadMediaTypeInvalid(String)
-  case uploadTooLarge(max: Int64)
-  case uploadOffsetWrong(current: Int64)
-  case uploadTooLong(max: Int64)
-  case uploadTooShort(byteCount: Int64)
-  case uploadDigestWrong
   case cursorInvalid
   case historyChanged
   case cursorExpired
@@ -90,10 +78,6 @@ package enum Refusal: AnswerableError, Equatable {
       Problem(
         409, "too_many_folder_caps", "Too many capped folders",
         "An account sets caps for at most \(max) folders.", members: [.init("max", .integer(max))])
-    case .uploadNotFound, .uploadLost, .uploadBusy, .uploadVersionUnsupported,
-      .tusVersionUnsupported, .uploadFieldInvalid, .uploadMediaTypeInvalid, .uploadTooLarge,
-      .uploadOffsetWrong, .uploadTooLong, .uploadTooShort, .uploadDigestWrong:
-      uploadProblem
     case .cursorInvalid:
       Problem(
         400, "cursor_invalid", "Cursor invalid",

@@ -8,30 +8,47 @@ import Storage
 
 /// `PUT /v1/files/{id}/content`: replaces a document's content if it is at the version in If-Match.
 /// Small content stays in memory; large content goes through an object.
-struct PutContent: Sendable {
+struct PutContent: ContentPut {
   let host: ProtocolHost
-  let resumable: ResumableUploads
   let uploads = UploadsUnderWay<ContentUpload.Attempt>()
-  /// Retries requests that wait for an earlier attempt of their own.
-  let later = Later(after: .milliseconds(100), capacity: Self.waitingCountMax)
+  let later = Later(after: .milliseconds(100), capacity: 64)
+  let kind = "file"
+  let pattern = Contents.pattern
 
-  /// The most requests that may wait for an earlier attempt at one time.
-  private static let waitingCountMax = 64
+  init(host: ProtocolHost) { self.host = host }
 
-  var route: Route {
-    let small = PutSmallContent(host: host)
-    let large = PutLargeContent(host: host, uploads: uploads)
-    return Route("PUT", Contents.pattern) { head, captures in
-      if let dialect = try UploadDialect.creating(head) {
-        return try resumable.create(AccountRequest(head, captures, host.gate), dialect)
-      }
-      // Without a length the server refuses the body itself (411), so either path works.
-      let isSmall = (head.contentLength ?? 0) <= Int64(Contents.inlineByteCountMax)
-      return isSmall
-        ? try small.admission(head, captures, on: host.database)
-        : try large.admission(
-          head, captures, on: host.database, pool: host.pool, later: later)
+  func id(_ request: AccountRequest) throws -> Identifier { try request.identifier(0) }
+
+  func whole(_ head: RequestHead, _ captures: [Substring]) throws -> Step<Admission> {
+    // Without a length the server refuses the body itself (411), so either path works.
+    let isSmall = (head.contentLength ?? 0) <= Int64(Contents.inlineByteCountMax)
+    return isSmall
+      ? try PutSmallContent(host: host).admission(head, captures, on: host.database)
+      : try admission(head, captures, on: host.database, pool: host.pool, later: later)
+  }
+
+  func lock(
+    _ transaction: Transaction, _ write: ContentWrite, now: Instant
+  ) throws -> LockedWrite {
+    let locked = try LockedDocument(transaction, write, now: now)
+    return LockedWrite(by: locked.caller) { object in
+      try locked.reserve(transaction, object, catalogue: host.catalogue, now: now)
     }
+  }
+
+  func commit(
+    _ transaction: Transaction, _ write: ContentWrite, _ object: Identifier, byteCount: Int64,
+    now: Instant
+  ) throws -> WrittenContent {
+    try Contents.replace(
+      transaction, write, with: .object(object, byteCount: byteCount), catalogue: host.catalogue,
+      now: now)
+  }
+
+  func abandon(
+    _ transaction: Transaction, _ object: Identifier, byteCount: Int64, of id: Identifier
+  ) throws {
+    try Reservations.abandon(transaction, object, of: id, byteCount: byteCount)
   }
 }
 
@@ -53,20 +70,12 @@ struct PutSmallContent: SyncWrite {
 
   func write(
     _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
-  ) throws -> Contents.Replaced {
+  ) throws -> WrittenContent {
     try Contents.replace(
       transaction, body.write, with: .inline(body.bytes), catalogue: host.catalogue, now: now)
   }
 
-  func respond(_ replaced: Contents.Replaced, to input: AccountInput<Body>) -> Response {
-    host.count(replaced).response
-  }
-}
-
-extension ProtocolHost {
-  /// Counted once the write is durable, because a transaction may run more than once.
-  func count(_ replaced: Contents.Replaced) -> Outcome {
-    if let owner = replaced.owner { transfers.received(replaced.byteCount, of: owner) }
-    return replaced.outcome
+  func respond(_ written: WrittenContent, to input: AccountInput<Body>) -> Response {
+    host.count(written).response
   }
 }

@@ -14,6 +14,7 @@ package import Tiers
 package struct SyncAPI: Sendable {
   package let host: ProtocolHost
   package let protocols: [any ProtocolRoom]
+  private let uploads: ResumableUploads
   let registration: SyncConfiguration.Registration
   private let registrations: AddressBudget
 
@@ -37,6 +38,7 @@ package struct SyncAPI: Sendable {
       failedLogins: FailedLogins(trustsProxies: trustsProxies, now: uptime))
     self.host = host
     self.protocols = protocols.map { $0.init(host) }
+    uploads = ResumableUploads(host, of: self.protocols.flatMap(\.contents))
     self.registration = registration
     registrations = AddressBudget(
       limits.accountsPerAddress, within: .days(1), addressCountMax: 100_000,
@@ -57,11 +59,15 @@ package struct SyncAPI: Sendable {
       PutHistory(host: host), DeleteAccount(host: host), GetDeletion(host: host),
       CancelDeletion(host: host),
     ]
-    return endpoints.map { $0.route(on: host.database) } + protocols.flatMap(\.routes) + [
-      PublicDocument.route("/openapi.json", OpenAPI.sync, freshSeconds: 3600), Health.alive,
-      Health.ready(host.database, host.objects),
-    ]
+    return endpoints.map { $0.route(on: host.database) } + protocols.flatMap(\.routes)
+      + uploads.routes + [
+        PublicDocument.route("/openapi.json", OpenAPI.sync, freshSeconds: 3600), Health.alive,
+        Health.ready(host.database, host.objects),
+      ]
   }
+
+  /// The work that coffer-sync repeats for its protocols.
+  package var upkeep: [Upkeep] { protocols.flatMap(\.upkeep) + uploads.upkeep }
 
   /// Refuses a request to open an account before computing anything, if no signer could open it.
   func refuseRegistration(_ head: RequestHead) throws(AccountRefusal) {

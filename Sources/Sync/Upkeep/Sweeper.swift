@@ -27,18 +27,20 @@ package final class Sweeper: Sendable {
   private let clock: Clock
   private let queues: QueueWork
   private let protocols: [any ProtocolRoom]
+  private let upkeep: [Upkeep]
   private let isStopping = Locked(false)
   /// Where in the store orphans are looked for next. Instances and starts begin at different places.
   private let nextByte = Locked(UInt8.random(in: .min ... .max))
   private let periods = Locked<[Periodic]>([])
 
-  package init(_ host: ProtocolHost, _ protocols: [any ProtocolRoom]) {
+  package init(_ host: ProtocolHost, _ protocols: [any ProtocolRoom], upkeep: [Upkeep]) {
     database = host.database
     objects = host.objects
     limits = host.limits
     clock = host.clock
     queues = QueueWork(host.database, clock: host.clock)
     self.protocols = protocols
+    self.upkeep = upkeep
   }
 
   /// Sweeps at the given interval. What users wait for, and what frees space, is looked for more often.
@@ -50,7 +52,7 @@ package final class Sweeper: Sendable {
         Periodic("erasures", every: 5) { [self] in try sweepErasures() },
         Periodic("orphans", every: Self.orphanSeconds) { [self] in try sweepOrphans() },
       ]
-      + upkeep(isUrgent: true).map { work in
+      + upkeep.filter(\.isUrgent).map { work in
         Periodic(work.name, every: 1) { [self] in try untilDone(work.slice) }
       }
     periods.withLock { $0 = started }
@@ -60,10 +62,6 @@ package final class Sweeper: Sendable {
   package func stop() {
     isStopping.signal { $0 = true }
     for period in periods.withLock({ $0 }) { period.stop() }
-  }
-
-  private func upkeep(isUrgent: Bool) -> [Upkeep] {
-    protocols.flatMap(\.upkeep).filter { $0.isUrgent == isUrgent }
   }
 
   /// Erases the accounts that are due. Returns when none is left.
@@ -166,7 +164,7 @@ package final class Sweeper: Sendable {
             .leftovers(before: Clock.system.now() - Reservations.lifetime)
           for id in left { try deleteLeftover(id) }
         },
-      ] + upkeep(isUrgent: false).map { work in { [self] in try untilDone(work.slice) } })
+      ] + upkeep.filter { !$0.isUrgent }.map { work in { [self] in try untilDone(work.slice) } })
   }
 
   private func deleteLeftover(_ id: Identifier) throws {

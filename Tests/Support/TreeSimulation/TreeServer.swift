@@ -99,7 +99,7 @@ package final class TreeServer: Sendable {
       protocols: setup.protocols)
     return Running(
       database: database, billing: try Database.open(setup.scratch.location, owning: .billing),
-      api: api, sweeper: Sweeper(api.host, api.protocols), trees: TreeUpkeep(api.host), pool: pool,
+      api: api, sweeper: Sweeper(api.host, api.protocols, upkeep: api.upkeep), trees: TreeUpkeep(api.host), pool: pool,
       server: DirectServer(api.routes, authority: authority) { error, head in
         Endpoints.problem(for: error, head)
       })
@@ -114,7 +114,7 @@ package final class TreeServer: Sendable {
   package var sweeper: Sweeper { running.withLock { $0.sweeper } }
   package var trees: TreeUpkeep { running.withLock { $0.trees } }
   /// The work that the program repeats for its protocols.
-  package var upkeep: [Upkeep] { running.withLock { $0.api.protocols.flatMap(\.upkeep) } }
+  package var upkeep: [Upkeep] { running.withLock { $0.api.upkeep } }
 
   /// Crashes the process: committed data stays, everything else is gone. `meanwhile` runs before the next start.
   package func crash(_ meanwhile: () throws -> Void = {}) throws {

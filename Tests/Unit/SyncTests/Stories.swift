@@ -114,6 +114,6 @@ extension TestServer {
 
   /// Marks everything below deleted folders.
   func sweepDeletions() throws {
-    for work in api.protocols.flatMap(\.upkeep) where work.isUrgent { while try work.slice() {} }
+    for work in api.upkeep where work.isUrgent { while try work.slice() {} }
   }
 }

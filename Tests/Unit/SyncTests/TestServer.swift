@@ -127,7 +127,7 @@ final class TestServer: Sendable {
   var objectsDirectory: String { scratch.directory.path + "/objects" }
 
   /// A sweeper that runs only when called.
-  func sweeper() -> Sweeper { Sweeper(api.host, api.protocols) }
+  func sweeper() -> Sweeper { Sweeper(api.host, api.protocols, upkeep: api.upkeep) }
 
   /// Marks one slice of at most `count` files below deleted folders. Returns false if nothing waits.
   func markDeleted(count: Int) throws -> Bool {

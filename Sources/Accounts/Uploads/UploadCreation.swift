@@ -1,4 +1,3 @@
-import Accounts
 import Base
 import Crypto
 import Endpoints
@@ -8,17 +7,20 @@ import HTTPSignatures
 import Objects
 import Requests
 import Storage
-import Tiers
 
 /// What a request that creates an upload announces of the whole content.
 private struct AnnouncedContent: Sendable {
+  let content: any ContentPut
   let write: ContentWrite
   let ifMatch: String
   let digest: [UInt8]
   let byteCount: Int64
 
   /// A signature must cover all of it, because the appends are not signed.
-  init(_ request: AccountRequest, byteCountMax: Int64) throws {
+  init(
+    of content: any ContentPut, _ request: AccountRequest, byteCountMax: Int64
+  ) throws {
+    self.content = content
     let headers = request.head.headers
     if case .signed(let signature) = request.credentials.proof {
       do { try signature.require(["if-match", "repr-digest", "upload-length"]) } catch {
@@ -26,20 +28,20 @@ private struct AnnouncedContent: Sendable {
       }
     }
     guard headers.combined("if-none-match") == nil else {
-      throw Refusal.uploadFieldInvalid("If-None-Match", "cannot be combined with an upload")
+      throw UploadRefusal.fieldInvalid("If-None-Match", "cannot be combined with an upload")
     }
     guard let field = headers.combined("repr-digest"), let parsed = try? ContentDigest.parse(field),
       let digest = parsed.values.first(where: { $0.algorithm == .sha256 })
     else {
-      throw Refusal.uploadFieldInvalid("Repr-Digest", "must be sha-256 of the whole content")
+      throw UploadRefusal.fieldInvalid("Repr-Digest", "must be sha-256 of the whole content")
     }
     byteCount = try headers.uploadNumber("Upload-Length")
     guard byteCount > 0 else {
-      throw Refusal.uploadFieldInvalid("Upload-Length", "must be above 0: send no bytes by PUT")
+      throw UploadRefusal.fieldInvalid("Upload-Length", "must be above 0: send no bytes by PUT")
     }
-    guard byteCount <= byteCountMax else { throw Refusal.uploadTooLarge(max: byteCountMax) }
+    guard byteCount <= byteCountMax else { throw UploadRefusal.tooLarge(max: byteCountMax) }
     write = try ContentWrite(
-      request.credentials, request.identifier(0), headers, digest: parsed)
+      request.credentials, content.id(request), query: request.head.query, headers, digest: parsed)
     ifMatch = headers.text("if-match") ?? ""
     self.digest = digest.bytes
   }
@@ -47,10 +49,10 @@ private struct AnnouncedContent: Sendable {
 
 extension Headers {
   /// The number of a field that an upload needs.
-  func uploadNumber(_ name: String) throws(Refusal) -> Int64 {
+  func uploadNumber(_ name: String) throws(UploadRefusal) -> Int64 {
     guard let text = text(name.lowercased()), text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }),
       text.utf8.count <= 15, let number = Int64(text)
-    else { throw .uploadFieldInvalid(name, "must be a number of bytes") }
+    else { throw .fieldInvalid(name, "must be a number of bytes") }
     return number
   }
 }
@@ -62,12 +64,13 @@ extension ResumableUploads {
   ///
   /// A stranger is refused before anything else, like at any endpoint; then `dialect` may refuse.
   func create(
-    _ request: AccountRequest,
+    _ content: any ContentPut, _ request: AccountRequest,
     _ dialect: @autoclosure @escaping @Sendable () throws -> UploadDialect
   ) throws -> Step<Admission> {
     try host.database.step(after: host.gate.inquiry(request.credentials)) {
       let dialect = try dialect()
-      let announced = try AnnouncedContent(request, byteCountMax: host.limits.contentByteCountMax)
+      let announced = try AnnouncedContent(
+        of: content, request, byteCountMax: host.limits.contentByteCountMax)
       let hasBody = (request.head.contentLength ?? 0) > 0
       if !hasBody { _ = try request.checked([]) }
       let secret = Base64.url.encode(Random.bytes(32))
@@ -101,19 +104,30 @@ extension ResumableUploads {
     }
   }
 
+  /// Reserves room for an upload, which survives its program. The same request again replaces the upload that it made
+  /// before, because the URL was only in the answer.
   private func insert(
     _ transaction: Transaction, _ announced: AnnouncedContent, secret: String, _ object: Identifier
   ) throws -> ResumableUpload {
     let now = host.clock.now()
-    let (owner, caller) = try Reservations.reserve(
-      transaction, resumable: announced.write, object, byteCount: announced.byteCount,
-      catalogue: host.catalogue, now: now)
+    let write = announced.write
+    let locked = try announced.content.lock(transaction, write, now: now)
+    guard try Nonces.recorded(transaction, write.credentials) == nil else {
+      throw RequestRefusal.replayed
+    }
+    if let earlier = try Reservations.earlier(transaction, locked.caller, write.identity) {
+      try Reservations.release(transaction, earlier.object)
+      try ResumableUpload.delete(transaction, of: earlier.object)
+    }
+    let expires = now + ResumableUpload.lifetime
+    let owner = try locked.reserve(
+      ReservedObject(object, byteCount: announced.byteCount, instance: nil, until: expires))
     let upload = ResumableUpload(
       secretHash: ResumableUpload.hash(secret: secret), object: object, owner: owner,
-      file: announced.write.id, actorKey: caller.publicKey,
-      sessionHash: announced.write.credentials.proof.tokenHash, ifMatch: announced.ifMatch,
-      digest: announced.digest, byteCount: announced.byteCount, progress: .none, epoch: 1,
-      expires: now + ResumableUpload.lifetime, outcome: nil)
+      kind: announced.content.kind, subject: write.id, actorKey: locked.caller.publicKey,
+      sessionHash: write.credentials.proof.tokenHash, ifMatch: announced.ifMatch,
+      query: write.query.map(String.init), digest: announced.digest,
+      byteCount: announced.byteCount, progress: .none, epoch: 1, expires: expires, outcome: nil)
     try upload.insert(transaction)
     return upload
   }
@@ -166,27 +180,5 @@ extension ResumableUploads {
       status: 201,
       headers: [("Location", "/v1/uploads/\(secret)")]
         + fields(upload, offset: offset, in: dialect), body: .bytes([]))
-  }
-}
-
-extension Reservations {
-  /// Reserves room for a resumable upload, which survives its program. The same request again replaces the
-  /// upload that it made before, because the URL was only in the answer. Returns the owner and the caller.
-  static func reserve(
-    _ transaction: Transaction, resumable write: ContentWrite, _ object: Identifier,
-    byteCount: Int64, catalogue: Catalogue, now: Instant
-  ) throws -> (owner: Identifier, caller: Caller) {
-    let locked = try LockedDocument(transaction, write, now: now)
-    guard try Nonces.recorded(transaction, write.credentials) == nil else {
-      throw RequestRefusal.replayed
-    }
-    if let earlier = try earlier(transaction, locked.caller, write.identity) {
-      try release(transaction, earlier.object)
-      try ResumableUpload.delete(transaction, of: earlier.object)
-    }
-    let owner = try reserve(
-      transaction, locked, write, object, byteCount: byteCount, instance: nil,
-      until: now + ResumableUpload.lifetime, catalogue: catalogue, now: now)
-    return (owner, locked.caller)
   }
 }

@@ -1,4 +1,3 @@
-import Accounts
 import Base
 import Crypto
 import HTTPServer
@@ -156,7 +155,7 @@ extension Append.State {
     guard !isSuperseded else { return ContentRefusal.uploadSuperseded }
     guard error == .incomplete else { return error }
     isLost = true
-    return Refusal.uploadLost
+    return UploadRefusal.lost
   }
 
   /// Adds bytes to the digest, and notes it at the end of each part.

@@ -22,12 +22,12 @@ struct UploadDialect: Sendable, Equatable {
     static let incomplete = Completion(name: "Upload-Incomplete", isInverted: true)
 
     /// Whether the request ends the upload; nil if it lacks the field.
-    func value(_ headers: Headers) throws(Refusal) -> Bool? {
+    func value(_ headers: Headers) throws(UploadRefusal) -> Bool? {
       guard let field = headers.combined(name.lowercased()) else { return nil }
       switch String(decoding: field, as: UTF8.self) {
       case "?1": return !isInverted
       case "?0": return isInverted
-      default: throw .uploadFieldInvalid(name, "must be ?0 or ?1")
+      default: throw .fieldInvalid(name, "must be ?0 or ?1")
       }
     }
 
@@ -53,7 +53,7 @@ struct UploadDialect: Sendable, Equatable {
   private static let interopField = "upload-draft-interop-version"
 
   /// The dialect of a request; nil if it names none. The response names it, too.
-  static func spoken(_ head: RequestHead) throws(Refusal) -> UploadDialect? {
+  static func spoken(_ head: RequestHead) throws(UploadRefusal) -> UploadDialect? {
     if let version = head.headers.text("tus-resumable") {
       head.answerFields.set("Tus-Resumable", tusVersion)
       guard version == tusVersion else { throw .tusVersionUnsupported }
@@ -61,27 +61,27 @@ struct UploadDialect: Sendable, Equatable {
     }
     guard let version = head.headers.text(interopField) else { return nil }
     guard let draft = drafts.first(where: { String($0.interop!) == version }) else {
-      throw .uploadVersionUnsupported
+      throw .versionUnsupported
     }
     head.answerFields.set("Upload-Draft-Interop-Version", version)
     return draft
   }
 
   /// Refuses a request that does not speak tus.
-  static func tus(spokenIn head: RequestHead) throws(Refusal) -> UploadDialect {
-    guard try spoken(head) == tus else { throw .uploadVersionUnsupported }
+  static func tus(spokenIn head: RequestHead) throws(UploadRefusal) -> UploadDialect {
+    guard try spoken(head) == tus else { throw .versionUnsupported }
     return tus
   }
 
   /// The dialect in which a PUT creates an upload; nil for a PUT that carries the whole content.
-  static func creating(_ head: RequestHead) throws(Refusal) -> UploadDialect? {
+  static func creating(_ head: RequestHead) throws(UploadRefusal) -> UploadDialect? {
     var isComplete = try Completion.complete.value(head.headers)
     if isComplete == nil { isComplete = try Completion.incomplete.value(head.headers) }
     guard isComplete == false else { return nil }
     // A part that is taken for the whole content would destroy the document.
     guard let dialect = try spoken(head), let completion = dialect.completion,
       try completion.value(head.headers) == false
-    else { throw .uploadVersionUnsupported }
+    else { throw .versionUnsupported }
     return dialect
   }
 

@@ -1,4 +1,3 @@
-import Accounts
 import Base
 import Endpoints
 import HTTPMessages
@@ -29,7 +28,7 @@ struct UploadRequest: Sendable {
     secretHash = ResumableUpload.hash(secret: String(captures[0]))
     meter = try gate.meter(ofSecret: secretHash, head)
     guard let dialect = try UploadDialect.spoken(head) else {
-      throw Refusal.uploadVersionUnsupported
+      throw UploadRefusal.versionUnsupported
     }
     self.dialect = dialect
     guard head.method == "PATCH" else {
@@ -37,11 +36,11 @@ struct UploadRequest: Sendable {
       return
     }
     guard dialect.accepts(head.headers) else {
-      throw Refusal.uploadMediaTypeInvalid(dialect.mediaType ?? "")
+      throw UploadRefusal.mediaTypeInvalid(dialect.mediaType ?? "")
     }
     let completes = try dialect.completion?.value(head.headers)
     if let completion = dialect.completion, completes == nil {
-      throw Refusal.uploadFieldInvalid(completion.name, "is missing")
+      throw UploadRefusal.fieldInvalid(completion.name, "is missing")
     }
     append = Place(
       offset: try head.headers.uploadNumber("Upload-Offset"), byteCount: head.contentLength ?? 0,
@@ -54,7 +53,7 @@ extension ResumableUploads {
   private enum Taken: Sendable {
     case proceed(ResumableUpload, completes: Bool)
     case answer(ResumableUpload, Response)
-    case refuse(ResumableUpload, Refusal)
+    case refuse(ResumableUpload, UploadRefusal)
   }
 
   /// Appends to an upload, or reports how far it is.
@@ -80,7 +79,7 @@ extension ResumableUploads {
     return { reader in
       guard try ResumableUpload.exists(reader, request.secretHash, now: host.clock.now()) else {
         request.meter.reject()
-        throw Refusal.uploadNotFound
+        throw UploadRefusal.notFound
       }
     }
   }
@@ -115,7 +114,7 @@ extension ResumableUploads {
     let now = host.clock.now()
     guard let upload = try ResumableUpload.take(transaction, request.secretHash, now: now) else {
       request.meter.reject()
-      throw Refusal.uploadNotFound
+      throw UploadRefusal.notFound
     }
     _ = try Caller(transaction, upload.write(request.meter).credentials, now: now)
     if let outcome = upload.outcome {
@@ -133,17 +132,17 @@ extension ResumableUploads {
           headers: fields(upload, offset: upload.offset, in: request.dialect), body: .bytes([])))
     }
     guard append.offset == upload.offset else {
-      return .refuse(upload, .uploadOffsetWrong(current: upload.offset))
+      return .refuse(upload, .offsetWrong(current: upload.offset))
     }
     let end = append.offset + append.byteCount
     guard end <= upload.byteCount else {
       try refuse(
-        transaction, upload, Refusal.uploadTooLong(max: upload.byteCount).problem, request.head)
-      return .refuse(upload, .uploadTooLong(max: upload.byteCount))
+        transaction, upload, UploadRefusal.tooLong(max: upload.byteCount).problem, request.head)
+      return .refuse(upload, .tooLong(max: upload.byteCount))
     }
     let completes = append.completes ?? (end == upload.byteCount)
     guard end == upload.byteCount || !completes else {
-      return .refuse(upload, .uploadTooShort(byteCount: upload.byteCount))
+      return .refuse(upload, .tooShort(byteCount: upload.byteCount))
     }
     return .proceed(upload, completes: completes)
   }
@@ -185,7 +184,7 @@ extension ResumableUploads {
             let upload = try ResumableUpload.take(transaction, request.secretHash, now: now)
           else {
             request.meter.reject()
-            throw Refusal.uploadNotFound
+            throw UploadRefusal.notFound
           }
           if upload.outcome == nil { try Reservations.release(transaction, upload.object) }
           try ResumableUpload.delete(transaction, of: upload.object)

@@ -1,39 +1,55 @@
-import Accounts
 import Base
 import Endpoints
 import HTTPMessages
-import HTTPServer
+package import HTTPServer
 import HTTPSignatures
 import Objects
 import Requests
 import Storage
 
-/// Uploads of content that survive a broken connection, and the program.
+/// The requests for contents of every protocol, and uploads of them that survive a broken connection, and the program.
 ///
 /// A request of the account creates an upload and gets an unguessable URL. That URL alone allows appending, asking
 /// and cancelling. The last append commits the content as a PUT would, judged as of that moment.
-struct ResumableUploads: Sendable {
+package struct ResumableUploads: Sendable {
   static let pattern = "/v1/uploads/{secret}"
 
   let host: ProtocolHost
+  let contents: [any ContentPut]
   let underWay = UploadsUnderWay<Append>()
   /// Repeats the opening of an upload that an older request has not let go of.
   let later = Later(after: .milliseconds(100), capacity: 64)
 
-  var routes: [Route] {
-    [
-      Route("POST", Contents.pattern) { head, captures in
-        let request = try AccountRequest(head, captures, host.gate)
-        return try create(request, UploadDialect.tus(spokenIn: head))
-      },
-      Route("OPTIONS", Contents.pattern) { _, _ in .ready(answer(options)) },
+  package init(_ host: ProtocolHost, of contents: [any ContentPut]) {
+    self.host = host
+    self.contents = contents
+  }
+
+  package var routes: [Route] {
+    contents.flatMap { routes(of: $0) } + [
       Route("PATCH", Self.pattern) { head, captures in try proceed(head, captures) },
       Route("HEAD", Self.pattern) { head, captures in try proceed(head, captures) },
       Route("DELETE", Self.pattern) { head, captures in try cancel(head, captures) },
     ]
   }
 
-  var upkeep: [Upkeep] {
+  private func routes(of content: any ContentPut) -> [Route] {
+    [
+      Route("PUT", content.pattern) { head, captures in
+        guard let dialect = try UploadDialect.creating(head) else {
+          return try content.whole(head, captures)
+        }
+        return try create(content, AccountRequest(head, captures, host.gate), dialect)
+      },
+      Route("POST", content.pattern) { head, captures in
+        let request = try AccountRequest(head, captures, host.gate)
+        return try create(content, request, UploadDialect.tus(spokenIn: head))
+      },
+      Route("OPTIONS", content.pattern) { _, _ in .ready(answer(options)) },
+    ]
+  }
+
+  package var upkeep: [Upkeep] {
     [
       Upkeep("uploads", isUrgent: true) {
         try endOlder()
@@ -130,10 +146,10 @@ struct ResumableUploads: Sendable {
         let accepted =
           MonotonicTime.now() < end
           && later.submit { open(upload, digest: digest, until: end, done) }
-        if !accepted { done(.failure(Refusal.uploadBusy)) }
+        if !accepted { done(.failure(UploadRefusal.busy)) }
       } catch .incomplete {
         lose(upload)
-        done(.failure(Refusal.uploadLost))
+        done(.failure(UploadRefusal.lost))
       } catch {
         done(.failure(error))
       }

@@ -1,4 +1,3 @@
-import Accounts
 import Base
 import Crypto
 import HTTPMessages
@@ -16,11 +15,14 @@ struct ResumableUpload: Sendable {
   let secretHash: [UInt8]
   let object: Identifier
   let owner: Identifier
-  let file: Identifier
+  /// The kind of its content, and what the content is of.
+  let kind: String
+  let subject: Identifier
   let actorKey: [UInt8]
   /// The session of the creating request; nil if it was signed.
   let sessionHash: [UInt8]?
   let ifMatch: String
+  let query: String?
   /// SHA-256 of the whole content.
   let digest: [UInt8]
   let byteCount: Int64
@@ -55,7 +57,8 @@ struct ResumableUpload: Sendable {
     let proof: Credentials.Proof =
       if let sessionHash { .session(tokenHash: sessionHash) } else { .key(actorKey) }
     return try ContentWrite(
-      Credentials(proof: proof, meter: meter), file, Headers([("if-match", ifMatch)]), digest: nil)
+      Credentials(proof: proof, meter: meter), subject, query: query.map { $0[...] },
+      Headers([("if-match", ifMatch)]), digest: nil)
   }
 }
 
@@ -63,27 +66,29 @@ struct ResumableUpload: Sendable {
 
 extension ResumableUpload {
   private static let columns = """
-    secret_hash, object_id, owner_id, file_id, actor_key, session_hash, if_match, digest, bytes,
-    durable_bytes, hash_state, store_state, epoch, expires_ms, status, headers, body
+    secret_hash, object_id, owner_id, kind, subject_id, actor_key, session_hash, if_match, query,
+    digest, bytes, durable_bytes, hash_state, store_state, epoch, expires_ms, status, headers, body
     """
 
   private init(_ row: borrowing Row) throws {
     secretHash = try row.blob(0)
     object = try row.id(1)
     owner = try row.id(2)
-    file = try row.id(3)
-    actorKey = try row.blob(4)
-    sessionHash = try row.optionalBlob(5)
-    ifMatch = try row.text(6)
-    digest = try row.blob(7)
-    byteCount = try row.integer(8)
-    let checkpoint = ObjectCheckpoint(byteCount: try row.integer(9), state: try row.blob(11))
-    guard let hash = ResumableSHA256(try row.blob(10)) else { throw Refusal.uploadLost }
+    kind = try row.text(3)
+    subject = try row.id(4)
+    actorKey = try row.blob(5)
+    sessionHash = try row.optionalBlob(6)
+    ifMatch = try row.text(7)
+    query = try row.optionalText(8)
+    digest = try row.blob(9)
+    byteCount = try row.integer(10)
+    let checkpoint = ObjectCheckpoint(byteCount: try row.integer(11), state: try row.blob(13))
+    guard let hash = ResumableSHA256(try row.blob(12)) else { throw UploadRefusal.lost }
     progress = Progress(checkpoint: checkpoint, hash: hash)
-    epoch = try row.integer(12)
-    expires = try row.instant(13)
-    if let status = try row.optionalInteger(14), let headers = try row.optionalText(15),
-      let body = try row.optionalBlob(16)
+    epoch = try row.integer(14)
+    expires = try row.instant(15)
+    if let status = try row.optionalInteger(16), let headers = try row.optionalText(17),
+      let body = try row.optionalBlob(18)
     {
       outcome = Outcome(status: status, headerText: headers, body: body)
     } else {
@@ -95,12 +100,13 @@ extension ResumableUpload {
     try transaction.execute(
       """
       INSERT INTO sync.uploads (\(Self.columns))
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, NULL, NULL, NULL)
+      VALUES (
+        $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, NULL, NULL, NULL)
       """,
-      .blob(secretHash), .id(object), .id(owner), .id(file), .blob(actorKey), .blob(sessionHash),
-      .text(ifMatch), .blob(digest), .integer(byteCount), .integer(offset),
-      .blob(progress.hash.state), .blob(progress.checkpoint.state), .integer(epoch),
-      .instant(expires))
+      .blob(secretHash), .id(object), .id(owner), .text(kind), .id(subject), .blob(actorKey),
+      .blob(sessionHash), .text(ifMatch), .text(query), .blob(digest), .integer(byteCount),
+      .integer(offset), .blob(progress.hash.state), .blob(progress.checkpoint.state),
+      .integer(epoch), .instant(expires))
   }
 
   /// Whether there is such an upload. A stranger's guess costs no more than this.

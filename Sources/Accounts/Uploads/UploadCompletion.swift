@@ -1,4 +1,3 @@
-import Accounts
 import Base
 import Endpoints
 import HTTPMessages
@@ -25,7 +24,7 @@ extension ResumableUploads {
         body: .bytes([]))
     }
     do {
-      guard append.digest == upload.digest else { throw Refusal.uploadDigestWrong }
+      guard append.digest == upload.digest else { throw UploadRefusal.digestWrong }
       try append.finish()
       return try commit(upload, request)
     } catch {
@@ -42,16 +41,18 @@ extension ResumableUploads {
 
   /// Judges the write as of now, by the code of a PUT, and records its answer in the same transaction.
   private func commit(_ upload: ResumableUpload, _ request: UploadRequest) throws -> Response {
-    let write = try upload.write(request.meter)
-    let (replaced, outcome) = try host.database.write(for: upload.key) { transaction in
-      let replaced = try Contents.replace(
-        transaction, write, with: .object(upload.object, byteCount: upload.byteCount),
-        catalogue: host.catalogue, now: host.clock.now())
-      let outcome = Outcome(replaced.outcome.response)
-      try upload.end(transaction, with: outcome)
-      return (replaced, outcome)
+    guard let content = contents.first(where: { $0.kind == upload.kind }) else {
+      throw UploadRefusal.notFound
     }
-    _ = host.count(replaced)
+    let write = try upload.write(request.meter)
+    let (written, outcome) = try host.database.write(for: upload.key) { transaction in
+      let written = try content.commit(
+        transaction, write, upload.object, byteCount: upload.byteCount, now: host.clock.now())
+      let outcome = Outcome(written.outcome.response)
+      try upload.end(transaction, with: outcome)
+      return (written, outcome)
+    }
+    _ = host.count(written)
     return final(upload, outcome, for: request)
   }
 
