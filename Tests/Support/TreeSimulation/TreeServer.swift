@@ -99,7 +99,8 @@ package final class TreeServer: Sendable {
       protocols: setup.protocols)
     return Running(
       database: database, billing: try Database.open(setup.scratch.location, owning: .billing),
-      api: api, sweeper: Sweeper(api.host, api.protocols, upkeep: api.upkeep), trees: TreeUpkeep(api.host), pool: pool,
+      api: api, sweeper: Sweeper(api.host, api.protocols, upkeep: api.upkeep),
+      trees: TreeUpkeep(api.host), pool: pool,
       server: DirectServer(api.routes, authority: authority) { error, head in
         Endpoints.problem(for: error, head)
       })

@@ -12,28 +12,41 @@ import Testing
 
 /// Resumable uploads through the real program: it is killed and replaced, and clients of others send to it.
 @Suite struct UploadTests {
-  /// A document of an account with room, and content for it in a file.
+  /// A document or a log of an account with room, and its content or snapshot in a file.
   private struct Scene {
     static let partByteCount = 8 << 20
 
     let installation: Installation
     let device: TestDevice
-    let document: Identifier
+    let target: String
     let content: [UInt8]
     let path: String
 
-    init(_ engine: TestEngine, _ installation: Installation, _ sync: Server, byteCount: Int) throws
-    {
+    init(
+      _ engine: TestEngine, _ installation: Installation, _ sync: Server, byteCount: Int,
+      isSnapshot: Bool = false
+    ) throws {
       self.installation = installation
       device = try installation.device(of: sync)
-      (document, _) = try device.create()
+      target =
+        try isSnapshot
+        ? Self.snapshot(device) : "/v1/files/\(try device.create().id)/content"
       content = Random.bytes(byteCount)
       path = installation.directory + "/content"
       try Files.write(content, to: path)
     }
 
     var digest: String { "sha-256=:\(Base64.standard.encode(SHA256.hash(content))):" }
-    var target: String { "/v1/files/\(document)/content" }
+
+    /// Where the snapshot of a new log goes.
+    private static func snapshot(_ device: TestDevice) throws -> String {
+      let id = Random.identifier()
+      let created = try device.post(
+        "/v1/logs", ["id": .string(id.description), "name": .base64([1])])
+      guard created.status == 201 else { throw UnexpectedAnswer(created) }
+      let cursor = try device.get("/v1/logs/\(id)/messages").json["cursor"].string
+      return "/v1/logs/\(id)/snapshot?covers=\(try #require(cursor))"
+    }
 
     /// Creates an upload of the draft, signed. Returns its URL.
     func create() throws -> String {
@@ -85,6 +98,19 @@ import Testing
   func `an upload survives the death of its program, and sends at most one part again`(
     engine: TestEngine, store: TestStore
   ) throws {
+    try expectSurvival(engine, store)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `the upload of a log's snapshot survives the death of its program, too`(
+    engine: TestEngine
+  ) throws {
+    try expectSurvival(engine, .directory, isSnapshot: true)
+  }
+
+  private func expectSurvival(
+    _ engine: TestEngine, _ store: TestStore, isSnapshot: Bool = false
+  ) throws {
     let plans = try ScratchDirectory()
     let catalogue = plans.path + "/plans.json"
     let plan = """
@@ -94,7 +120,8 @@ import Testing
     let installation = try Installation(
       engine, settings: store.settings.merging(["COFFER_PLANS": catalogue]) { $1 })
     let sync = try installation.start(.sync)
-    let scene = try Scene(engine, installation, sync, byteCount: 3 * Scene.partByteCount)
+    let scene = try Scene(
+      engine, installation, sync, byteCount: 3 * Scene.partByteCount, isSnapshot: isSnapshot)
     let url = try scene.create()
     let client = try #require(RawClient(connectingTo: sync.port))
     client.send(

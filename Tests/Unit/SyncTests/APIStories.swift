@@ -32,6 +32,7 @@ struct APIStories {
     try loseContent()
     try uploadInParts()
     try failToUpload()
+    try uploadSnapshots()
     try pull()
     try keepLogs()
     try shareLogs()

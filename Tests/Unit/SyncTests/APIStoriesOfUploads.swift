@@ -22,6 +22,39 @@ extension APIStories {
     }
   }
 
+  /// Snapshots in parts: what comes of them differs from documents.
+  func uploadSnapshots() throws {
+    for dialect in UploadScene.Dialect.all {
+      let scene = try UploadScene(snapshotOn: self.server(), dialect)
+      let device = scene.device
+      try scene.create()
+      _ = try scene.append(0..<20_000)
+      _ = try scene.append(20_000..<50_000)
+      _ = try scene.ask()
+      let query = scene.query
+      for (query, ifMatch) in [("?covers=x", "*"), (query, "\"0\"")] {
+        scene.query = query
+        _ = try device.send(scene.creation(ifMatch: ifMatch))
+      }
+      _ = try device.send(scene.creation(length: "2000000", ifMatch: "*"))
+      _ = try device.send(
+        .init(
+          method: "OPTIONS", target: scene.path, headers: [("Host", TestServer.authority)], body: []
+        ))
+    }
+    let begun = try UploadScene(snapshotOn: self.server())
+    try begun.create()
+    _ = try begun.device.beginEpoch(of: begun.log, covering: begun.cursor)
+    _ = try begun.append(0..<50_000)
+    _ = try begun.ask()
+    let deleted = try UploadScene(snapshotOn: self.server())
+    try deleted.create()
+    _ = try deleted.device.remove(deleted.log.path)
+    _ = try deleted.append(0..<50_000)
+    _ = try deleted.ask()
+    _ = try deleted.device.send(deleted.creation())
+  }
+
   func failToUpload() throws {
     let scene = try UploadScene(self.server())
     let path = "/v1/files/\(scene.document)/content"

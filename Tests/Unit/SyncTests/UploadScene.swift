@@ -5,7 +5,7 @@ import TestDevices
 import TestEngines
 import Testing
 
-/// A document, the content that it is to get, and one upload of it.
+/// A document or a log, the content or the snapshot that it is to get, and one upload of it.
 final class UploadScene {
   /// How a client names things.
   enum Dialect: Sendable, CustomTestStringConvertible {
@@ -44,7 +44,12 @@ final class UploadScene {
 
   let server: TestServer
   let device: TestDevice
+  /// The document, or the log.
   let document: Identifier
+  /// Where its content is.
+  let path: String
+  /// What the creating request says of a snapshot.
+  var query = ""
   let content: [UInt8]
   let dialect: Dialect
   private(set) var url = ""
@@ -56,8 +61,35 @@ final class UploadScene {
     self.dialect = dialect
     device = try server.register()
     document = try device.add()
+    path = "/v1/files/\(document)/content"
     content = Random.bytes(byteCount)
   }
+
+  /// A log with one message, and a snapshot that it is to get.
+  init(
+    snapshotOn server: TestServer, _ dialect: Dialect = .draft(8), byteCount: Int = 50_000
+  ) throws {
+    self.server = server
+    self.dialect = dialect
+    device = try server.register()
+    let log = try device.createLog()
+    try device.append([SentMessage(server.stamp())], to: log).requireSuccess()
+    document = log.id
+    path = "\(log.path)/snapshot"
+    content = Random.bytes(byteCount)
+    query = "?covers=\(try #require(try device.page(of: log, "").json["cursor"].string))"
+  }
+
+  /// The log of a snapshot, in the epoch that takes messages now.
+  var log: KnownLog {
+    get throws {
+      let epoch = try device.get("/v1/logs/\(document)").json["epoch"].string
+      return KnownLog(id: document, epoch: try #require(epoch.flatMap(Identifier.init)))
+    }
+  }
+
+  /// The cursor up to which a snapshot has the log's messages.
+  var cursor: String { String(query.dropFirst("?covers=".count)) }
 
   static func digest(_ content: [UInt8]) -> String {
     "sha-256=:\(Base64.standard.encode(SHA256.hash(content))):"
@@ -65,11 +97,11 @@ final class UploadScene {
 
   func creation(
     first: Int = 0, length: String? = nil, digest: String? = nil, ifMatch: String = "\"0\"",
-    nonce: [UInt8] = Array(Hex.encode(Random.bytes(16)).utf8)
+    nonce: [UInt8] = Array(Hex.encode(Random.bytes(16)).utf8), by signer: TestDevice? = nil
   ) -> TestDevice.Signed {
     let isTus = dialect.testDescription == "tus"
-    return device.sign(
-      isTus ? "POST" : "PUT", "/v1/files/\(document)/content",
+    return (signer ?? device).sign(
+      isTus ? "POST" : "PUT", path + query,
       body: first == 0 ? nil : Array(content[..<first]),
       headers: [dialect.version] + dialect.completion(false),
       covering: [
@@ -128,6 +160,6 @@ final class UploadScene {
   }
 
   func isStored() throws -> Bool {
-    try device.get("/v1/files/\(document)/content").holds(content)
+    try device.get(path).holds(content)
   }
 }

@@ -1,0 +1,275 @@
+import Accounts
+import Base
+import Crypto
+import Glibc
+import JSON
+import Logs
+import Objects
+import RawClient
+import Storage
+import Sync
+import TestDevices
+import TestEngines
+import TestFiles
+import Testing
+
+/// A log's snapshot in parts: the uploads of documents (`ResumableUploadTests`), judged as a log judges.
+@Suite struct SnapshotUploadTests {
+  @Test(arguments: UploadScene.Dialect.all, TestEngine.available)
+  func `a snapshot in parts is what the others begin with, at once and whole`(
+    dialect: UploadScene.Dialect, engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(snapshotOn: TestServer(engine), dialect)
+    let usage = try scene.device.usage()
+    try scene.create()
+    #expect(try scene.append(0..<20_000).status == 204)
+    #expect(try scene.offset() == 20_000)
+    #expect(try scene.device.get(scene.path).problem == "snapshot_not_found")
+    let later = SentMessage(scene.server.stamp(counter: 1))
+    try scene.device.append([later], to: scene.log).requireSuccess()
+    let last = try scene.append(20_000..<50_000)
+    #expect(last.status == (dialect.testDescription == "tus" ? 204 : 200))
+    #expect(try scene.isStored())
+    let shown = try scene.device.get(scene.log.path).json["snapshot"]
+    #expect(shown["version"].integer.map { "\"\($0)\"" } == last.header("ETag"))
+    #expect(shown["bytes"].integer == 50_000)
+    let cursor = try #require(shown["covers"].string)
+    #expect(cursor == scene.cursor)
+    #expect(try scene.device.page(of: scene.log, "cursor=\(cursor)").messages == [later])
+    #expect(try scene.device.usage() == usage + 50_000 + later.charge)
+    #expect(try scene.server.reservedObjects() == [])
+    #expect(try scene.finding()?.isRight == true)
+    // A final answer that was lost can be had again.
+    let again = try scene.append(20_000..<50_000)
+    #expect(again.status == last.status && again.holds(last.body))
+    #expect(again.header("ETag") == last.header("ETag"))
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `what arrived before a connection broke is kept, and the rest follows`(
+    engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(snapshotOn: TestServer(engine))
+    try scene.create(first: 10_000)
+    let client = try scene.appendPart(10_000..<30_000, of: 10_000..<50_000)
+    usleep(200_000)
+    client.reset()
+    let offset = try #require(wait { try? scene.offset().flatMap { $0 > 10_000 ? $0 : nil } })
+    #expect(offset <= 30_000)
+    #expect(try scene.append(offset..<50_000).status == 200)
+    #expect(try scene.isStored())
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `another instance takes over, and ends the older request within a second or two`(
+    engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(snapshotOn: TestServer(engine))
+    let other = try TestServer(beside: scene.server)
+    let sweeper = scene.server.sweeper()
+    sweeper.start(every: 3600)
+    defer { sweeper.stop() }
+    try scene.create()
+    let older = try scene.appendPart(0..<30_000, of: 0..<50_000)
+    usleep(200_000)
+    let client = other.device(key: scene.device.key, root: scene.device.root)
+    #expect(try client.send(scene.appending(0..<50_000)).status == 200)
+    older.send(Array(scene.content[30_000...]))
+    #expect(older.receiveResponse()?.status == 409)
+    #expect(try scene.isStored())
+  }
+
+  // MARK: Creation
+
+  @Test func `a part in a version that the server does not speak is not taken for the whole`()
+    throws
+  {
+    let scene = try UploadScene(snapshotOn: TestServer())
+    let answer = try scene.device.send(
+      scene.device.sign(
+        "PUT", scene.path + scene.query, body: scene.content,
+        headers: [
+          ("Upload-Draft-Interop-Version", "7"), ("Upload-Complete", "?0"), ("If-Match", "\"0\""),
+        ]))
+    #expect(try answer.problem == "upload_version_unsupported")
+    #expect(try scene.device.get(scene.path).problem == "snapshot_not_found")
+  }
+
+  @Test(arguments: [UploadScene.Dialect.draft(8), .tus])
+  func `what a PUT refuses, the creating request refuses before the first byte`(
+    dialect: UploadScene.Dialect
+  ) throws {
+    let scene = try UploadScene(
+      snapshotOn: TestServer(freeByteCount: 60_000), dialect, byteCount: 50_000)
+    let (device, query) = (scene.device, scene.query)
+    func problem(_ request: TestDevice.Signed) throws -> String? {
+      try device.send(request).problem
+    }
+    let other = try device.createLog()
+    let foreign = try #require(try device.page(of: other, "").json["cursor"].string)
+    for (cursor, expected) in [(foreign, "epoch_changed"), ("", "cursor_invalid")] {
+      scene.query = "?covers=\(cursor)"
+      #expect(try problem(scene.creation()) == expected)
+    }
+    scene.query = ""
+    #expect(try problem(scene.creation()) == "cursor_invalid")
+    scene.query = query
+    #expect(try problem(scene.creation(ifMatch: "\"7\"")) == "version_changed")
+    #expect(try problem(scene.creation(length: "70000")) == "over_cap")
+    let stranger = try scene.server.register()
+    #expect(try stranger.send(scene.creation(by: stranger)).problem == "log_not_found")
+    try device.shareLog(scene.log, with: stranger, mode: "write")
+    #expect(try stranger.send(scene.creation(by: stranger)).problem == "not_permitted")
+    #expect(try scene.server.reservedObjects() == [])
+    try scene.create()
+    // The upload holds its room.
+    #expect(try problem(scene.creation()) == "over_cap")
+  }
+
+  // MARK: Ends
+
+  @Test(arguments: TestEngine.available)
+  func `an epoch that began meanwhile ends the upload, and keeps its own snapshot`(
+    engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(snapshotOn: TestServer(engine))
+    try scene.create()
+    _ = try scene.append(0..<20_000)
+    let epoch = try scene.log.next(
+      scene.device.beginEpoch(of: scene.log, covering: scene.cursor, snapshot: [1, 2]))
+    let refused = try scene.append(20_000..<50_000)
+    #expect(refused.status == 409)
+    #expect(try refused.problem == "epoch_changed")
+    #expect(try refused.json["epoch"].string == epoch.epoch.description)
+    #expect(try scene.append(20_000..<50_000).problem == "epoch_changed")
+    #expect(try scene.device.get(scene.path).holds([1, 2]))
+    try scene.expectNothingLeft()
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a snapshot that another device stored meanwhile ends the upload`(
+    engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(snapshotOn: TestServer(engine))
+    try scene.create()
+    _ = try scene.append(0..<20_000)
+    try scene.device.putSnapshot([3], of: scene.log, covering: scene.cursor).requireSuccess()
+    #expect(try scene.append(20_000..<50_000).problem == "version_changed")
+    #expect(try scene.device.get(scene.path).holds([3]))
+    try scene.expectNothingLeft()
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a log that was deleted meanwhile ends the upload`(engine: TestEngine) throws {
+    let scene = try UploadScene(snapshotOn: TestServer(engine))
+    try scene.create()
+    _ = try scene.append(0..<20_000)
+    #expect(try scene.device.remove(scene.log.path).status == 204)
+    #expect(try scene.append(20_000..<50_000).problem == "log_not_found")
+    try scene.expectNothingLeft()
+  }
+
+  @Test(arguments: [UploadScene.Dialect.draft(8), .tus], TestEngine.available)
+  func `a cap that fell meanwhile leaves the upload open until it holds it again`(
+    dialect: UploadScene.Dialect, engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(snapshotOn: TestServer(engine), dialect)
+    let account = try scene.device.account
+    try scene.create()
+    try scene.server.setCap(account, 10_000, plan: "free", reason: "lapsed")
+    #expect(try scene.append(0..<50_000).problem == "over_cap")
+    try scene.server.setCap(account, 1_000_000, plan: "premium", reason: "subscribed")
+    let answer = try scene.append(50_000..<50_000, completes: true)
+    #expect(200...204 ~= answer.status)
+    #expect(try scene.isStored())
+    #expect(try scene.finding()?.isRight == true)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a revoked device appends no more`(engine: TestEngine) throws {
+    let scene = try UploadScene(snapshotOn: TestServer(engine))
+    let other = scene.server.device()
+    #expect(try scene.device.admit(other).status < 300)
+    try scene.create()
+    _ = try scene.append(0..<20_000)
+    #expect(try other.revoke(key: scene.device.key.publicKey.bytes).status < 300)
+    #expect(try scene.append(20_000..<50_000).problem == "revoked_key")
+    #expect(try other.get(scene.path).problem == "snapshot_not_found")
+    #expect(try scene.device.send(scene.request("DELETE")).status == 204)
+    #expect(try scene.server.reservedObjects() == [])
+  }
+
+  @Test func `another account that has the URL writes for its creator`() throws {
+    let scene = try UploadScene(snapshotOn: TestServer())
+    try scene.create()
+    let stranger = try scene.server.register()
+    #expect(try stranger.send(scene.appending(0..<50_000)).status == 200)
+    #expect(try scene.isStored())
+    #expect(try stranger.usage() == 1000)
+    #expect(try stranger.get(scene.path).problem == "log_not_found")
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an upload expires a day after its last progress, and nothing of it stays`(
+    engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(snapshotOn: TestServer(engine))
+    try scene.create()
+    scene.server.clock.advance(.hours(20))
+    _ = try scene.append(0..<20_000)
+    scene.server.clock.advance(.hours(20))
+    try scene.server.sweeper().sweep()
+    #expect(try scene.offset() == 20_000)
+    scene.server.clock.advance(.hours(5))
+    #expect(try scene.ask().status == 404)
+    try scene.server.sweeper().sweep()
+    #expect(try scene.server.count("uploads") == 0)
+    try scene.expectNothingLeft()
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an erased account leaves nothing of its upload`(engine: TestEngine) throws {
+    let scene = try UploadScene(snapshotOn: TestServer(engine))
+    try scene.create()
+    _ = try scene.append(0..<20_000)
+    #expect(try scene.device.remove("/v1/account").status == 202)
+    scene.server.clock.advance(.days(8))
+    try scene.server.sweeper().sweepErasures()
+    #expect(try scene.server.count("uploads") == 0)
+    try scene.expectNothingLeft()
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an upload under way is told of by its bytes, and is no orphan`(engine: TestEngine) throws {
+    let scene = try UploadScene(snapshotOn: TestServer(engine))
+    let (server, device) = (scene.server, scene.device)
+    try scene.create(first: 20_000)
+    let account = try device.account
+    let explanation = try server.database.read { reader in
+      try UsageExplanation(
+        reader, account, root: device.root, fee: server.catalogue.metadataFeeByteCount, limit: 10,
+        now: server.clock.now)
+    }
+    #expect(explanation.uploadByteCount == 50_000)
+    let audit = OrphanAudit(server.database, server.objects)
+    #expect(try audit.leftovers(before: .distantFuture) == [])
+    #expect(try scene.append(20_000..<50_000).status == 200)
+  }
+}
+
+extension UploadScene {
+  fileprivate func finding() throws -> UsageFinding? {
+    try Recount(
+      server.database, catalogue: server.catalogue, protocols: [FileTrees.self, MessageLogs.self]
+    ).audit(device.account)
+  }
+
+  /// No room is held, and no byte of the upload is in the store.
+  fileprivate func expectNothingLeft() throws {
+    #expect(try server.reservedObjects() == [])
+    server.clock.advance(.minutes(11))
+    try server.sweeper().sweep()
+    #expect(Files.names(in: server.objectsDirectory + "/tmp") == [])
+    #expect(try server.count("garbage") == 0)
+  }
+}
