@@ -26,9 +26,9 @@ package struct VersionedDocuments: ProtocolRoom {
     return [
       Upkeep("documents", isUrgent: false) {
         let now = queues.clock.now()
-        return try queues.takeNext(DocumentPurge.queue) { transaction in
-          try DocumentPurge.next(transaction, now: now)
-        } work: { transaction, account in
+        return try queues.takeNext(
+          DocumentPurge.queue, of: "document_totals", by: "account_id", at: "due_ms", now: now
+        ) { transaction, account in
           try DocumentPurge.sweep(transaction, account, host: host, now: now)
         }
       }

@@ -29,6 +29,25 @@ package struct QueueWork: Sendable {
     return !taken.isEmpty
   }
 
+  /// Works on the row of `sync.<table>` whose moment, the column `moment`, was first to pass. `item` is the column of its
+  /// id. Returns false if none is due.
+  package func takeNext(
+    _ queue: FailingItems.Queue, of table: String, by item: String, at moment: String,
+    now: Instant, work: @escaping @Sendable (Transaction, Identifier) throws -> Void
+  ) throws -> Bool {
+    try takeNext(queue) { transaction in
+      try transaction.first(
+        """
+        SELECT \(item) FROM sync.\(table) WHERE \(moment) IS NOT NULL AND \(moment) <= $1
+          AND \(FailingItems.isDue(queue, "\(table).\(item)", at: "$1"))
+        ORDER BY \(moment), \(item) LIMIT 1
+        """, .instant(now)
+      ) { row in try row.id(0) }
+    } work: { transaction, id in
+      try work(transaction, id)
+    }
+  }
+
   /// Works on the items that `take` finds, none of which may be waiting. Returns them.
   ///
   /// `name` gives an item's id, and the account that it concerns. `postpone` is called for an item that has to wait,

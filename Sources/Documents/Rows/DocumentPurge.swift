@@ -9,21 +9,9 @@ import Tiers
 /// because its plan may have changed.
 enum DocumentPurge {
   static let queue = FailingItems.Queue("documents")
-  private static let isDue = FailingItems.isDue(queue, "document_totals.account_id", at: "$1")
   /// The most rows of each kind that one slice deletes.
   private static let sliceCountMax = 250
   static let pauseMax = Instant.Span.days(1)
-
-  /// The account to look at first; nil if none is due.
-  static func next(_ transaction: Transaction, now: Instant) throws -> Identifier? {
-    try transaction.first(
-      """
-      SELECT account_id FROM sync.document_totals WHERE due_ms IS NOT NULL AND due_ms <= $1
-        AND \(isDue)
-      ORDER BY due_ms, account_id LIMIT 1
-      """, .instant(now)
-    ) { row in try row.id(0) }
-  }
 
   /// Deletes one slice of an account's rows, and plans when to look again.
   static func sweep(

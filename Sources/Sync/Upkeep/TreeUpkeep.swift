@@ -44,9 +44,9 @@ package struct TreeUpkeep: Sendable {
 
   private func dropVersions() throws -> Bool {
     let (now, catalogue) = (queues.clock.now(), catalogue)
-    return try queues.takeNext(.versions) { transaction in
-      try VersionUpkeep.next(transaction, now: now)
-    } work: { transaction, account in
+    return try queues.takeNext(
+      .versions, of: "accounts", by: "id", at: "history_due_ms", now: now
+    ) { transaction, account in
       try VersionUpkeep.sweep(transaction, account, catalogue: catalogue, now: now)
     }
   }

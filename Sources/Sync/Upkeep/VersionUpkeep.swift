@@ -8,19 +8,6 @@ import Tiers
 /// Each account with any is looked at when its oldest is due, and at least once a day, because its plan may
 /// have changed.
 enum VersionUpkeep {
-  private static let isDue = FailingItems.isDue(.versions, "accounts.id", at: "$1")
-
-  /// The account to look at first; nil if none is due.
-  static func next(_ transaction: Transaction, now: Instant) throws -> Identifier? {
-    try transaction.first(
-      """
-      SELECT id FROM sync.accounts WHERE history_due_ms IS NOT NULL AND history_due_ms <= $1
-        AND \(isDue)
-      ORDER BY history_due_ms, id LIMIT 1
-      """, .instant(now)
-    ) { row in try row.id(0) }
-  }
-
   /// Deletes one slice of an account's versions, and plans when to look again.
   static func sweep(
     _ transaction: Transaction, _ account: Identifier, catalogue: Catalogue, now: Instant

@@ -7,7 +7,7 @@ import Glibc
 import HTTPClient
 import HTTPSignatures
 
-/// Sends a file as a document's content by a resumable upload, part by part.
+/// Sends a file as content by a resumable upload, part by part.
 ///
 /// A file beside it keeps the upload's URL until the upload has ended, so the same command continues where it
 /// stopped.
