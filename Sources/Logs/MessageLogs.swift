@@ -35,9 +35,9 @@ package struct MessageLogs: ProtocolRoom {
     return [
       Upkeep("logs", isUrgent: true) {
         let now = queues.clock.now()
-        return try queues.takeNext(LogPurge.queue) { transaction in
-          try LogPurge.next(transaction, now: now)
-        } work: { transaction, epoch in
+        return try queues.takeNext(
+          LogPurge.queue, of: "log_epochs", by: "id", at: "purge_ms", now: now
+        ) { transaction, epoch in
           try LogPurge.sweep(transaction, epoch, now: now)
         }
       }

@@ -6,7 +6,6 @@ import Tiers
 /// Epochs that have ended, and the deletion of their rows.
 enum LogPurge {
   static let queue = FailingItems.Queue("logs")
-  private static let isDue = FailingItems.isDue(queue, "log_epochs.id", at: "$1")
   /// The most messages that one slice deletes.
   private static let sliceCountMax: Int64 = 1000
 
@@ -60,16 +59,6 @@ enum LogPurge {
     if let snapshot = ended.snapshot {
       try LogSnapshot.release(transaction, snapshot, now: now)
     }
-  }
-
-  /// The epoch whose rows are due first.
-  static func next(_ transaction: Transaction, now: Instant) throws -> Identifier? {
-    try transaction.first(
-      """
-      SELECT id FROM sync.log_epochs WHERE purge_ms <= $1 AND \(isDue)
-      ORDER BY purge_ms, id LIMIT 1
-      """, .instant(now)
-    ) { row in try row.id(0) }
   }
 
   /// Deletes one slice of an epoch that is due; the last slice takes the epoch's own row. One that was kept is let go
