@@ -1,6 +1,5 @@
 package import Accounts
 package import Base
-import Objects
 import Requests
 import Storage
 

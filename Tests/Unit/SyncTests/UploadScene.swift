@@ -1,5 +1,6 @@
 import Base
 import Crypto
+import JSON
 import RawClient
 import TestDevices
 import TestEngines

@@ -12,6 +12,7 @@ import TestDevices
 import TestEngines
 import TestFiles
 import Testing
+import Tiers
 
 /// A log's snapshot in parts: the uploads of documents (`ResumableUploadTests`), judged as a log judges.
 @Suite struct SnapshotUploadTests {
