@@ -42,7 +42,7 @@ import Testing
     private static func snapshot(_ device: TestDevice) throws -> String {
       let id = Random.identifier()
       let created = try device.post(
-        "/v1/logs", ["id": .string(id.description), "name": .base64([1])])
+        "/v1/logs", ["id": .string(id.description), "name": "AQ=="])
       guard created.status == 201 else { throw UnexpectedAnswer(created) }
       let cursor = try device.get("/v1/logs/\(id)/messages").json["cursor"].string
       return "/v1/logs/\(id)/snapshot?covers=\(try #require(cursor))"
