@@ -23,7 +23,7 @@ extension JSON {
   }
 
   package func base64(byteCount: ClosedRange<Int>) throws(RequestRefusal) -> [UInt8] {
-    guard let text = string, let bytes = Base64.standard.decode(text) else {
+    guard let text = utf8, let bytes = Base64.standard.decode(text) else {
       throw .bodyInvalid(path: path, rule: "must be base64")
     }
     guard byteCount.contains(bytes.count) else {

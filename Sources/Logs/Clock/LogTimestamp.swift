@@ -6,39 +6,63 @@ package import Base
 /// hexadecimal. The node's 16 letters and digits are kept as they are. Other forms are refused, because trees of
 /// hashes are over the text. The order is that of the bytes, as in both database engines, and it is that of the
 /// texts.
-package struct LogTimestamp: Hashable, Comparable, Sendable {
-  /// Eight bytes of milliseconds since 1970, two of the counter, the highest first, and the node's 16.
-  package let bytes: [UInt8]
+package struct LogTimestamp: Hashable, Sendable {
+  private let milliseconds: Int64
+  private let counter: UInt16
+  /// The node's 16 letters and digits, the first one highest. As numbers, timestamps are compared and hashed without a
+  /// look at memory of their own: a request has thousands of them.
+  private let node: UInt128
 
   private static let byteCount = 26
   private static let nodeByteCount = 16
   /// The first moment that has no text of this form: the year 10000.
   private static let endMilliseconds: Int64 = 253_402_300_800_000
 
-  private init(milliseconds: Int64, counter: Int64, node: ArraySlice<UInt8>) {
-    bytes =
-      (0..<8).map { UInt8(truncatingIfNeeded: milliseconds >> (56 - 8 * Int64($0))) }
-      + [UInt8(truncatingIfNeeded: counter >> 8), UInt8(truncatingIfNeeded: counter)] + node
-  }
-
   /// Nil unless the bytes are those of a timestamp.
   package init?(bytes: [UInt8]) {
-    guard bytes.count == Self.byteCount,
-      bytes.suffix(Self.nodeByteCount).allSatisfy(TimestampText.isNode)
-    else { return nil }
-    self.bytes = bytes
+    let node = bytes.suffix(Self.nodeByteCount)
+    guard bytes.count == Self.byteCount, node.allSatisfy(TimestampText.isNode) else { return nil }
+    milliseconds = bytes[..<8].reduce(0) { $0 << 8 | Int64($1) }
+    counter = UInt16(bytes[8]) << 8 | UInt16(bytes[9])
+    self.node = Self.number(node)
     guard 0..<Self.endMilliseconds ~= milliseconds else { return nil }
   }
 
   /// Nil unless the text is in the one form, and names a moment that exists.
   package init?(_ text: [UInt8]) {
     guard let parsed = TimestampText.parse(text) else { return nil }
-    self.init(milliseconds: parsed.milliseconds, counter: parsed.counter, node: parsed.node)
+    (milliseconds, counter) = (parsed.milliseconds, parsed.counter)
+    node = Self.number(parsed.node)
   }
 
   package init?(_ text: String) { self.init(Array(text.utf8)) }
 
-  private var milliseconds: Int64 { bytes.prefix(8).reduce(0) { $0 << 8 | Int64($1) } }
+  private static func number(_ node: ArraySlice<UInt8>) -> UInt128 {
+    let half = node.startIndex + nodeByteCount / 2
+    func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+    return UInt128(number(node[..<half])) << 64 | UInt128(number(node[half...]))
+  }
+
+  /// Eight bytes of milliseconds since 1970, two of the counter, the highest first, and the node's 16.
+  package var bytes: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(Self.byteCount)
+    Self.append(UInt64(milliseconds), to: &bytes)
+    Self.append(counter, to: &bytes)
+    appendNode(to: &bytes)
+    return bytes
+  }
+
+  private func appendNode(to bytes: inout [UInt8]) {
+    Self.append(UInt64(truncatingIfNeeded: node >> 64), to: &bytes)
+    Self.append(UInt64(truncatingIfNeeded: node), to: &bytes)
+  }
+
+  private static func append(_ number: some FixedWidthInteger, to bytes: inout [UInt8]) {
+    for shift in stride(from: number.bitWidth - 8, through: 0, by: -8) {
+      bytes.append(UInt8(truncatingIfNeeded: number >> shift))
+    }
+  }
 
   package var instant: Instant { Instant(milliseconds: milliseconds) }
 
@@ -47,13 +71,15 @@ package struct LogTimestamp: Hashable, Comparable, Sendable {
 
   /// The text, as 46 bytes of ASCII.
   package var text: [UInt8] {
-    TimestampText.write(
-      milliseconds: milliseconds, counter: Int64(bytes[8]) << 8 | Int64(bytes[9]),
-      node: bytes.suffix(Self.nodeByteCount))
+    var text = TimestampText.withoutNode(milliseconds: milliseconds, counter: counter)
+    appendNode(to: &text)
+    return text
   }
+}
 
+extension LogTimestamp: Comparable {
   package static func < (a: LogTimestamp, b: LogTimestamp) -> Bool {
-    a.bytes.lexicographicallyPrecedes(b.bytes)
+    (a.milliseconds, a.counter, a.node) < (b.milliseconds, b.counter, b.node)
   }
 }
 

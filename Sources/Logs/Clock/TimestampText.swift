@@ -4,6 +4,8 @@ import Base
 enum TimestampText {
   /// `d` is a decimal digit, `h` an upper-case hexadecimal one, `n` a letter or digit of the node.
   private static let shape = Array("dddd-dd-ddTdd:dd:dd.dddZ-hhhh-nnnnnnnnnnnnnnnn".utf8)
+  /// Where the node begins.
+  private static let nodeStart = 30
 
   static func isNode(_ byte: UInt8) -> Bool {
     switch byte {
@@ -16,7 +18,7 @@ enum TimestampText {
 
   static func parse(
     _ text: [UInt8]
-  ) -> (milliseconds: Int64, counter: Int64, node: ArraySlice<UInt8>)? {
+  ) -> (milliseconds: Int64, counter: UInt16, node: ArraySlice<UInt8>)? {
     guard text.count == shape.count else { return nil }
     for (byte, expected) in zip(text, shape) {
       let fits =
@@ -38,17 +40,17 @@ enum TimestampText {
       second < 60
     else { return nil }
     let seconds = date.daysSinceEpoch * 86_400 + hour * 3600 + minute * 60 + second
-    let counter = text[25..<29].reduce(Int64(0)) {
-      $0 << 4 | Int64($1 < 0x40 ? $1 - 0x30 : $1 - 0x37)
+    let counter = text[25..<29].reduce(UInt16(0)) {
+      $0 << 4 | UInt16($1 < 0x40 ? $1 - 0x30 : $1 - 0x37)
     }
-    return (seconds * 1000 + number(20, 3), counter, text[30...])
+    return (seconds * 1000 + number(20, 3), counter, text[nodeStart...])
   }
 
-  /// `milliseconds` must be before the year 10000.
-  static func write(
-    milliseconds: Int64, counter: Int64, node: ArraySlice<UInt8>
-  ) -> [UInt8] {
-    var text = shape
+  /// The text up to the node, with room for that. `milliseconds` must be before the year 10000.
+  static func withoutNode(milliseconds: Int64, counter: UInt16) -> [UInt8] {
+    var text: [UInt8] = []
+    text.reserveCapacity(shape.count)
+    text += shape[..<nodeStart]
     func put(_ number: Int64, at end: Int, _ count: Int) {
       var rest = number
       for index in stride(from: end - 1, to: end - 1 - count, by: -1) {
@@ -66,10 +68,9 @@ enum TimestampText {
     put(seconds % 60, at: 19, 2)
     put(milliseconds % 1000, at: 23, 3)
     for index in 0..<4 {
-      let digit = UInt8(counter >> (12 - 4 * Int64(index)) & 15)
+      let digit = UInt8(counter >> (12 - 4 * index) & 15)
       text[25 + index] = digit < 10 ? 0x30 + digit : 0x37 + digit
     }
-    text.replaceSubrange(30..., with: node)
     return text
   }
 }

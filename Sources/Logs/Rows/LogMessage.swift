@@ -18,10 +18,10 @@ package struct LogMessage: Sendable, Equatable {
 
   /// `{"t":…,"c":…}`, written here because a page has thousands of them.
   func write(to text: inout [UInt8]) {
-    text += Array(#"{"t":""#.utf8)
+    text += #"{"t":""#.utf8
     text += timestamp.text
-    text += Array(#"","c":""#.utf8)
-    text += Array(Base64.standard.encode(content).utf8)
-    text += Array(#""}"#.utf8)
+    text += #"","c":""#.utf8
+    text += Base64.standard.encode(content).utf8
+    text += #""}"#.utf8
   }
 }

@@ -11,13 +11,26 @@ struct LogRows {
     self.epoch = epoch
   }
 
+  /// The latest timestamp of the epoch; nil if it has no messages.
+  private func latest() throws -> LogTimestamp? {
+    try transaction.first(
+      "SELECT stamp FROM sync.log_messages WHERE epoch_id = $1 ORDER BY stamp DESC LIMIT 1",
+      .id(epoch)
+    ) { row in try row.timestamp(0) }
+  }
+
   /// The messages that the epoch does not have, each timestamp once, and the timestamps under which it has, or the
   /// request gave before, another content.
+  ///
+  /// A device mostly appends what is later than all there is. Only the others are looked for.
   func sort(
     _ messages: [LogMessage]
   ) throws -> (added: [LogMessage], different: [LogTimestamp]) {
     var known: [LogTimestamp: [UInt8]] = [:]
-    let stamps = messages.map { SQLValue.blob($0.timestamp.bytes) }
+    known.reserveCapacity(messages.count)
+    let latest = try latest()
+    let stamps = messages.filter { message in latest.map { message.timestamp <= $0 } ?? false }
+      .map { SQLValue.blob($0.timestamp.bytes) }
     for list in SQLList.slices(of: stamps, after: 1) {
       try transaction.query(
         """

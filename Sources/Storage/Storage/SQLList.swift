@@ -46,16 +46,19 @@ extension Transaction {
       var count = Self.insertedCountMax
       while count > rest.count { count /= 2 }
       var values: [SQLValue] = [.id(owner)]
-      var tuples: [String] = []
+      // One text that grows: a statement has up to a thousand parameters, and is written out for each request.
+      var tuples = ""
       for row in rest.prefix(count) {
-        let names = row.indices.map { "$\(values.count + 1 + $0)" }
-        tuples.append("($1, \(names.joined(separator: ", ")))")
-        values += row
+        tuples += tuples.isEmpty ? "($1" : ", ($1"
+        for value in row {
+          values.append(value)
+          tuples += ", $"
+          tuples += String(values.count)
+        }
+        tuples += ")"
       }
       rest = rest.dropFirst(count)
-      try execute(
-        "INSERT INTO sync.\(columns) VALUES \(tuples.joined(separator: ", ")) \(conflict)",
-        values: values)
+      try execute("INSERT INTO sync.\(columns) VALUES \(tuples) \(conflict)", values: values)
     }
   }
 }
