@@ -69,7 +69,7 @@ CREATE TABLE log_messages (
 CREATE UNIQUE INDEX log_messages_by_number ON log_messages (epoch_id, number);
 
 -- Four levels of an epoch's trie of hashes. `path` is the place in base 3 below which they are. `hashes` has five
--- bytes for each place that has a hash: the place's number, and the hash.
+-- bytes for each place that has a hash: the place's number, 128 more if there is a page below it, and the hash.
 CREATE TABLE log_trie_pages (
   epoch_id BLOB NOT NULL,
   path TEXT NOT NULL,

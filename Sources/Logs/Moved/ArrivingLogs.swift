@@ -82,11 +82,11 @@ package struct ArrivingLogs: Sendable {
     guard Set(versions).count == versions.count, versions.allSatisfy({ 1...max(1, sequence) ~= $0 })
     else { throw Self.error("has a version that the account did not reach, or one twice") }
     for log in logs {
-      var stamps: Set<[UInt8]> = []
+      var stamps: Set<LogTimestamp> = []
       var byteCount: Int64 = 0
       try pages(log.folder) { page in
         for message in try Self.messages(of: page) {
-          guard stamps.insert(message.timestamp.bytes).inserted else {
+          guard stamps.insert(message.timestamp).inserted else {
             throw Self.error("has a timestamp twice in the log \(log.id)")
           }
           byteCount += message.chargedByteCount
@@ -135,7 +135,7 @@ package struct ArrivingLogs: Sendable {
       try pages(log.folder) { page in
         let messages = try Self.messages(of: page)
         try LogRows(transaction, epoch).insert(messages, after: number)
-        for message in messages { try trie.add(message.timestamp) }
+        try trie.add(messages.lazy.map(\.timestamp))
         number += Int64(messages.count)
       }
       try LogTrie.save(trie, of: epoch, in: transaction)

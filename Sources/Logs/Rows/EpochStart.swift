@@ -71,7 +71,7 @@ struct EpochStart {
       """, .id(log.epoch), .id(epoch), .integer(covered))
     try MessageLog.count(transaction, Int64(carried.count), byteCount: byteCount, in: epoch)
     var trie = MerkleTrie()
-    for message in carried { try trie.add(message.timestamp) }
+    try trie.add(carried.lazy.map(\.timestamp))
     try LogTrie.save(trie, of: epoch, in: transaction)
     try write.begin(epoch, of: log)
   }

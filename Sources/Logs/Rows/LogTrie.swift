@@ -4,23 +4,11 @@ import Storage
 /// The trie of an epoch, in its rows.
 enum LogTrie {
   static func open(_ epoch: Identifier, _ queryable: some Queryable) -> MerkleTrie {
-    MerkleTrie { path in try pages(epoch, [path], queryable)[path] }
-  }
-
-  /// A trie to which timestamps will be added: the pages that change are read at once.
-  static func open(
-    _ epoch: Identifier, adding timestamps: some Sequence<LogTimestamp>,
-    _ queryable: some Queryable
-  ) throws -> MerkleTrie {
-    let paths = timestamps.reduce(into: Set([TriePath.root])) {
-      $0.formUnion(MerkleTrie.pagePaths(of: $1))
-    }
-    let pages = try pages(epoch, paths, queryable)
-    return MerkleTrie { path in pages[path] }
+    MerkleTrie { paths in try pages(epoch, paths, queryable) }
   }
 
   private static func pages(
-    _ epoch: Identifier, _ paths: Set<TriePath>, _ queryable: some Queryable
+    _ epoch: Identifier, _ paths: [TriePath], _ queryable: some Queryable
   ) throws -> [TriePath: TriePage] {
     var pages: [TriePath: TriePage] = [:]
     for list in SQLList.slices(of: paths.map { .text($0.text) }, after: 1) {

@@ -87,12 +87,11 @@ package struct LogWrite {
     if let horizon = log.horizon, let old = added.first(where: { $0.timestamp <= horizon }) {
       throw LogRefusal.beforeHorizon(old.timestamp, horizon: horizon)
     }
-    var trie = try LogTrie.open(
-      log.epoch, adding: added.lazy.map(\.timestamp), transaction)
+    var trie = LogTrie.open(log.epoch, transaction)
     if !added.isEmpty {
       try charge(added, to: log, &owners)
       try LogRows(transaction, log.epoch).insert(added, after: log.messageCount)
-      for message in added { try trie.add(message.timestamp) }
+      try trie.add(added.lazy.map(\.timestamp))
       try LogTrie.save(trie, of: log.epoch, in: transaction)
     }
     return Appended(

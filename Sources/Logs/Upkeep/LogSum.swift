@@ -36,8 +36,8 @@ struct LogSum {
       messageCount += 1
       byteCount += message.byteCount + LogMessage.overheadByteCount
       last = message.number
-      try trie.add(message.timestamp)
     }
+    try trie.add(messages.lazy.map(\.timestamp))
     return !messages.isEmpty
   }
 }

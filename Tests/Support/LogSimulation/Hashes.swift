@@ -9,7 +9,7 @@ final class Hashes {
   private func place(_ stamp: Stamp) -> (key: String, hash: Int32) {
     if let place = known[stamp] { return place }
     var trie = MerkleTrie()
-    guard let timestamp = LogTimestamp(stamp.text), (try? trie.add(timestamp)) != nil,
+    guard let timestamp = LogTimestamp(stamp.text), (try? trie.add([timestamp])) != nil,
       let hash = try? trie.root()
     else { preconditionFailure("no timestamp: \(stamp.text)") }
     let place = (String(stamp.milliseconds / 60_000, radix: 3), hash)

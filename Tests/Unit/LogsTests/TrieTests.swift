@@ -1,3 +1,4 @@
+import Base
 import JSON
 import Logs
 import NaiveTries
@@ -10,7 +11,7 @@ import Testing
   func `a timestamp has the key and the hash that others computed`(index: Int) throws {
     let vector = TrieVector.all[index]
     var trie = MerkleTrie()
-    try trie.add(#require(LogTimestamp(vector.text)))
+    try trie.add([#require(LogTimestamp(vector.text))])
     #expect(try trie.root() == Int32(bitPattern: vector.hash))
     let paths = vector.key.indices.map { String(vector.key[...$0]) }
     for (path, parent) in zip(paths, [""] + paths) {
@@ -66,13 +67,13 @@ import Testing
       let texts = random.log()
       var rows: [TriePath: [UInt8]] = [:]
       for text in texts {
-        var trie = MerkleTrie { [rows] path in rows[path].flatMap { TriePage(bytes: $0) } }
-        try trie.add(#require(LogTimestamp(text)))
+        var trie = MerkleTrie { [rows] paths in pages(paths, of: rows) }
+        try trie.add([#require(LogTimestamp(text))])
         #expect(trie.changed.count <= 6)
         for (path, page) in trie.changed { rows[path] = page.bytes }
       }
       var (trie, loaded) = (
-        try trie(texts), MerkleTrie { path in rows[path].flatMap { TriePage(bytes: $0) } }
+        try trie(texts), MerkleTrie { [rows] paths in pages(paths, of: rows) }
       )
       #expect(try loaded.pruned() == trie.pruned())
       #expect(try whole(&loaded, at: "") == whole(&trie, at: ""))
@@ -80,7 +81,43 @@ import Testing
     }
   }
 
-  @Test(arguments: [[0], [120, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]] as [[UInt8]])
+  @Test func `an answer's trie is loaded level by level, and only pages that there are`() throws {
+    // Every minute of three days, so each node has all its children, down to the minute.
+    let texts = try (0..<4320).map { try text(ofMinute: 29_000_000 + $0) }
+    let rows = try rows(of: texts)
+    var asked: [[TriePath]] = []
+    var loaded = MerkleTrie { paths in
+      asked.append(paths)
+      return pages(paths, of: rows)
+    }
+    #expect(try String(decoding: loaded.pruned(), as: UTF8.self) == naive(texts).pruned().json)
+    #expect(asked.count == 4)
+    #expect(asked.joined().allSatisfy { rows[$0] != nil })
+  }
+
+  @Test func `a trie of chosen minutes ends above the earlier ones, which are exchanged`() throws {
+    // The first 12 of 16 digits are 1 or 2 in every way, so the pruned trie would have 4,096 pages of the last level.
+    let texts = try (0..<4096).map { bits in
+      let place = (0..<12).reduce(Int64(0)) { $0 * 3 + Int64(bits >> (11 - $1) & 1) + 1 }
+      return try text(ofMinute: place * 81)
+    }
+    let rows = try rows(of: texts)
+    var asked: [[TriePath]] = []
+    var loaded = MerkleTrie { paths in
+      asked.append(paths)
+      return pages(paths, of: rows)
+    }
+    let pruned = try loaded.pruned()
+    #expect(asked.map(\.count) == [1, 16, 256, 512])
+    #expect(pruned.count < 300_000)
+    let first = try #require(texts.min())
+    let device = try naive(texts.filter { $0 != first }).pruned()
+    let minute = try #require(device.difference(from: NaiveTrie(JSON.parse(pruned))))
+    #expect(try minute <= #require(LogTimestamp(first)).minute)
+  }
+
+  @Test(
+    arguments: [[0], [120, 0, 0, 0, 0], [0x80, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]] as [[UInt8]])
   func `bytes that are no page are refused`(bytes: [UInt8]) {
     #expect(TriePage(bytes: bytes) == nil)
   }
@@ -130,9 +167,26 @@ import Testing
 
   // MARK: Tries
 
+  private func rows(of texts: [String]) throws -> [TriePath: [UInt8]] {
+    Dictionary(uniqueKeysWithValues: try trie(texts).changed.map { ($0.path, $0.page.bytes) })
+  }
+
+  private func pages(
+    _ paths: [TriePath], of rows: [TriePath: [UInt8]]
+  ) -> [TriePath: TriePage] {
+    var pages: [TriePath: TriePage] = [:]
+    for path in paths { pages[path] = rows[path].flatMap { TriePage(bytes: $0) } }
+    return pages
+  }
+
+  private func text(ofMinute minute: Int64) throws -> String {
+    let text = "\("\(Instant(seconds: minute * 60))".dropLast()).000Z-0000-0123456789abcdef"
+    return try #require(LogTimestamp(text)).description
+  }
+
   private func trie(_ texts: [String]) throws -> MerkleTrie {
     var trie = MerkleTrie()
-    for text in texts { try trie.add(#require(LogTimestamp(text))) }
+    try trie.add(texts.map { try #require(LogTimestamp($0)) })
     return trie
   }
 

@@ -37,7 +37,7 @@ import Testing
     #expect(try device.messages(of: epoch) == [late, new])
     #expect(try device.messages(of: epoch, since: LogTests.zero).messages == [late, new])
     var trie = MerkleTrie()
-    for message in [late, new] { try trie.add(#require(LogTimestamp(message.t))) }
+    try trie.add([late, new].map { try #require(LogTimestamp($0.t)) })
     #expect(try device.get(log.path).json["root"].integer == Int64(trie.root()))
     #expect(try device.usage() == usage + 2 - covered.reduce(0) { $0 + $1.charge })
     #expect(try MessageLogs.faults(of: device.account, in: server.database) == [])

@@ -132,7 +132,7 @@ import Testing
       for message in batch where !known.contains(message.t) {
         guard !arrived.contains(where: { $0.t == message.t }) else { continue }
         arrived.append(message)
-        try trie.add(#require(LogTimestamp(message.t)))
+        try trie.add([#require(LogTimestamp(message.t))])
       }
       #expect(try answer.json["root"].integer == Int64(trie.root()), "seed \(seed)")
     }
@@ -175,7 +175,7 @@ import Testing
     try device.append(stamps.map { SentMessage($0) }, to: log).requireSuccess()
     let lacking = try #require(stamps.randomElement(using: &random))
     var own = MerkleTrie()
-    for stamp in stamps where stamp != lacking { try own.add(#require(LogTimestamp(stamp))) }
+    try own.add(stamps.filter { $0 != lacking }.map { try #require(LogTimestamp($0)) })
     var path = ""
     while true {
       let answer = try device.get("\(log.path)/trie?path=\(path)").json
