@@ -16,6 +16,7 @@ enum LogRefusal: AnswerableError, Equatable {
   case epochChanged(current: Identifier)
   case timestampAhead(LogTimestamp, latest: Instant)
   case beforeHorizon(LogTimestamp, horizon: LogTimestamp)
+  case logIsBudget
   case snapshotNotFound
   case snapshotMissing
   case snapshotOutdated(messageCountMax: Int64)
@@ -67,6 +68,10 @@ enum LogRefusal: AnswerableError, Equatable {
           .init("t", .string(timestamp.description)),
           .init("horizon", .string(horizon.description)),
         ])
+    case .logIsBudget:
+      Problem(
+        409, "log_is_budget", "Log is a budget",
+        "Clients of Actual upload the budget that this log holds, and reset it. Do that in one.")
     case .snapshotNotFound:
       Problem(
         404, "snapshot_not_found", "Snapshot not found", "No device has stored a snapshot yet.")

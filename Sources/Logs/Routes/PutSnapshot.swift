@@ -32,6 +32,7 @@ struct PutSnapshot: ContentPut {
       let account = locked.caller.account
       log = try SeenLog.own(transaction, asked.id, by: account)
       try locked.owners.requireWritable([log.owner], by: account, transaction)
+      try BudgetOfLog.requireNone(of: log.id, transaction)
       let covers = queryFields(asked.query).first { $0.name == "covers" }?.value ?? ""
       covered = try log.number(at: LogCursor(covers), transaction)
       try asked.requireVersion(log.snapshot?.version ?? 0)

@@ -16,6 +16,15 @@ package enum BudgetOfLog {
     ) { row in try row.id(0) }
   }
 
+  /// Refuses for a budget what its clients alone may do. They say with each upload how it is encrypted, and know a new
+  /// epoch as a reset. A snapshot without that could not be opened, and of an epoch they would not be told.
+  static func requireNone(of log: Identifier, _ queryable: some Queryable) throws {
+    let found = try queryable.first(
+      "SELECT 1 FROM sync.actual_files WHERE log_id = $1", .id(log)
+    ) { _ in true }
+    guard found == nil else { throw LogRefusal.logIsBudget }
+  }
+
   /// Has the budget follow the log to the epoch that an operator restored, with the key and the encryption of its
   /// snapshot. Clients of the epoch that ends there are told of a reset.
   static func follow(_ log: Identifier, to epoch: Identifier, _ transaction: Transaction) throws {

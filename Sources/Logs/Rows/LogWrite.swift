@@ -169,6 +169,7 @@ package struct LogWrite {
     _ new: NewEpoch, of id: Identifier, _ owners: inout LockedOwners
   ) throws -> Outcome {
     let log = try writable(id, owners)
+    try BudgetOfLog.requireNone(of: log.id, transaction)
     try EpochStart(self, of: log).begin(new, &owners)
     return Outcome(
       201, .object(try MessageLog.find(transaction, id, for: account).members(transaction)))

@@ -63,6 +63,16 @@ extension APIStories {
     }
     _ = try device.append([old], to: epoch)
     try storeSnapshots(server, device, epoch)
+    let account = try device.account
+    try server.database.write(for: nil) { transaction in
+      _ = try transaction.execute(
+        """
+        INSERT INTO sync.actual_files (owner_id, file, log_id, name, format)
+        VALUES ($1, $2, $3, $4, $5)
+        """, .id(account), .text("budget"), .id(log.id), .text("budget"), .integer(2))
+    }
+    _ = try device.beginEpoch(of: log, covering: cursor)
+    _ = try device.send(device.epochRequest(of: log, covering: cursor))
     _ = try device.remove(log.path)
     _ = try device.send(device.epochRequest(of: log, covering: cursor))
   }

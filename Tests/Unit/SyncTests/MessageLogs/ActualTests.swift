@@ -153,6 +153,41 @@ import Tiers
   }
 
   @Test(arguments: TestEngine.available)
+  func `a device appends to a budget's log, and neither replaces the budget nor begins an epoch`(
+    engine: TestEngine
+  ) throws {
+    let server = try Self.server(engine)
+    let ada = try server.register()
+    let client = try ActualClient(server, of: ada)
+    let group = try client.create(Self.file, [7, 8, 9])
+    let listed = try ada.get("/v1/logs").json["logs"][0]
+    let log = KnownLog(
+      id: try #require(listed["id"].string.flatMap(Identifier.init)),
+      epoch: try #require(listed["epoch"].string.flatMap(Identifier.init)))
+    // As content a device gives what an envelope has besides the timestamp.
+    let message = SentMessage(server.stamp(.seconds(-1)), ActualClient.field(3, [9]))
+    try ada.append([message], to: log).requireSuccess()
+    let cursor = try #require(try ada.page(of: log, "").json["cursor"].string)
+    for refused in [
+      try ada.putSnapshot([1], of: log, covering: cursor),
+      try ada.send(ada.epochRequest(of: log, covering: cursor)),
+    ] {
+      #expect(refused.status == 409)
+      #expect(try refused.problem == "log_is_budget")
+    }
+    // Clients have the budget that they can open, and the group that they know.
+    #expect(try client.download(Self.file).body == [7, 8, 9])
+    let synced = try client.sync(Self.file, group: group)
+    #expect(synced.status == 200)
+    #expect(synced.holds(Self.answer([SentMessage(message.t, [9])], try trie(of: synced))))
+  }
+
+  /// The trie behind the messages of an answer.
+  private func trie(of answer: Answer) throws -> String {
+    String(try #require(answer.text.firstMatch(of: #/{"hash".*/#)).0)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `two clients exchange messages, and neither gets back what it just sent`(
     engine: TestEngine
   ) throws {
