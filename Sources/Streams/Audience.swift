@@ -77,12 +77,14 @@ package struct Audience {
       }
       tell(one.account, Tell(one), &tells)
       guard let followed = followers[one.account] else { continue }
-      // All who follow the topic, and those who follow the subject alone.
-      for subject in Set([nil, one.subject]) {
-        for follower in followed[Followed(one.account, one.topic, subject)] ?? [] {
-          tell(follower, Tell(one), &tells)
+      // All who follow the topic, and those who follow the subject alone. News without a subject concern all of them.
+      let concerned =
+        if let subject = one.subject {
+          [nil, subject].compactMap { followed[Followed(one.account, one.topic, $0)] }
+        } else {
+          followed.filter { $0.key.topic == one.topic }.map(\.value)
         }
-      }
+      for follower in concerned.joined() { tell(follower, Tell(one), &tells) }
     }
     return tells
   }

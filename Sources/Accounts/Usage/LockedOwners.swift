@@ -5,6 +5,8 @@ package import Storage
 extension News.Topic {
   /// Files, shares and invitations: what `GET /v1/updates` sends.
   package static let tree = News.Topic("tree")
+  /// Message logs. The subject is a log; without one it is what `GET /v1/logs` sends.
+  package static let logs = News.Topic("logs")
 }
 
 /// The account rows that a transaction holds, so that no other transaction changes these accounts.

@@ -91,6 +91,19 @@ package struct LogShare: Sendable {
     ) { row in try LogShare(row: row) }
   }
 
+  /// The accounts being deleted whose logs an account sees.
+  static func leavingOwners(
+    _ queryable: some Queryable, with account: Identifier
+  ) throws -> [LeavingOwner] {
+    try queryable.rows(
+      """
+      SELECT d.account_id, d.erase_ms FROM sync.account_deletions AS d WHERE d.account_id IN (
+        SELECT owner_id FROM sync.log_shares WHERE account_id = $1 AND state = 'accepted')
+      ORDER BY d.account_id
+      """, .id(account)
+    ) { row in LeavingOwner(try row.id(0), erases: try row.optionalInstant(1)) }
+  }
+
   /// How many pending and accepted shares an account has of others' logs.
   static func count(_ queryable: some Queryable, with account: Identifier) throws -> Int64 {
     try queryable.first(

@@ -5,11 +5,6 @@ import Requests
 package import Storage
 import Tiers
 
-extension News.Topic {
-  /// A log, which is the subject.
-  static let logs = News.Topic("logs")
-}
-
 /// What changes a log: its creation, messages, snapshots, shares, its deletion. Each is charged in its own transaction. The
 /// rows of the caller's account and of the log's owner must be locked.
 package struct LogWrite {

@@ -32,7 +32,7 @@ struct SeenLog: Sendable {
     return seen.log
   }
 
-  /// The account's logs, and those that others share with it.
+  /// The account's logs, those that others share with it, and who of these others is leaving.
   static func all(_ queryable: some Queryable, of account: Identifier) throws -> JSONValue {
     var logs = try MessageLog.all(queryable, of: account).map {
       SeenLog(log: $0, share: nil)
@@ -45,9 +45,10 @@ struct SeenLog: Sendable {
       case .accepted: logs.append(SeenLog(log: log, share: share))
       }
     }
+    let leaving = try LogShare.leavingOwners(queryable, with: account)
     return [
       "logs": .array(try logs.map { .object(try $0.log.members(queryable, by: $0.share)) }),
-      "invitations": .array(invitations),
+      "invitations": .array(invitations), "leaving": .array(leaving.map(\.json)),
     ]
   }
 }

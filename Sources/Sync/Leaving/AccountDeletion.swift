@@ -109,10 +109,12 @@ package struct AccountDeletion: Sendable, Equatable {
     return true
   }
 
-  /// Tells the account's clients, and those of the accounts that see its tree: their updates say who is leaving.
+  /// Tells the account's clients, and those of the accounts that see its tree or any of its logs: their updates, and
+  /// their lists of logs, say who is leaving.
   private static func report(_ account: Identifier, in transaction: Transaction) {
-    transaction.report(News(of: account, .account))
-    transaction.report(News(of: account, .tree))
+    for topic in [News.Topic.account, .tree, .logs] {
+      transaction.report(News(of: account, topic))
+    }
   }
 
   /// Records that the account is exported, so that it may be erased from `moment` on. Returns false

@@ -1,5 +1,5 @@
+import Accounts
 import Base
-import JSON
 import Storage
 
 /// An account's own sequence: its files, and its shares in others' trees.
@@ -87,20 +87,7 @@ struct View {
   let from: Int64
   let last: Int64
   /// The owner's deletion. Until then everything can be read and copied.
-  let leaving: Leaving?
-
-  struct Leaving: Sendable {
-    let owner: Identifier
-    /// Unknown while the owner's account waits for its export.
-    let erases: Instant?
-
-    var json: JSONValue {
-      [
-        "owner": .string(owner.description),
-        "erases": erases.map { .string($0.description) } ?? .null,
-      ]
-    }
-  }
+  let leaving: LeavingOwner?
 
   static func all(of account: Identifier, _ reader: Reader) throws -> [View] {
     try reader.rows(
@@ -116,7 +103,7 @@ struct View {
       return View(
         account: account, owner: owner, number: try row.integer(1), from: try row.integer(2),
         last: try row.integer(3),
-        leaving: asked.map { _ in Leaving(owner: owner, erases: erases) })
+        leaving: asked.map { _ in LeavingOwner(owner, erases: erases) })
     }
   }
 

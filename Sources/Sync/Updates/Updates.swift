@@ -45,7 +45,7 @@ enum Updates {
     /// Owners whose trees are sent again from their beginning.
     let restart: [Identifier]
     /// Owners of visible files whose accounts are being deleted.
-    let leaving: [View.Leaving]
+    let leaving: [LeavingOwner]
     /// Live keys of the account that an operator added without a signature of its other keys.
     let operatorKeys: [Device]
     let cursor: String

@@ -77,6 +77,10 @@ import Testing
         == [10: told, 11: told])
     #expect(audience.hear([News(of: Self.bob, topic, hidden, number: 4)]).isEmpty)
     #expect(audience.hear([News(of: Self.bob, topic, log, number: 5)]) == [10: told, 11: told])
+    // News without a subject concern every subject of the owner's.
+    let whole = News(of: Self.bob, topic)
+    #expect(audience.hear([whole]) == [10: Tell(whole), 11: Tell(whole)])
+    #expect(audience.hear([News(of: Self.bob, Self.tree)]).isEmpty)
     // A look that finds what no news told names the subject, too.
     audience.doubt(Self.ada)
     let missed = [Followed(Self.bob, topic, log): Int64(6)]

@@ -366,6 +366,35 @@ import Tiers
   }
 
   @Test(arguments: TestEngine.available)
+  func `a sharee sees that the owner is leaving, until that is cancelled or over`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    let (alice, bob, log) = (scene.alice, scene.bob, scene.log)
+    let carol = try scene.server.register()
+    try alice.shareLog(log, with: bob)
+    try alice.grantLog(log, to: carol.account).requireSuccess()
+    func told(_ device: TestDevice) throws -> [String] {
+      try device.get("/v1/logs").json["leaving"].requireArray().compactMap { $0["owner"].string }
+    }
+    #expect(try told(bob) == [])
+    #expect(try alice.remove("/v1/account").status == 202)
+    #expect(try told(bob) == [alice.account.description])
+    let erases = (scene.server.clock.now + .days(7)).description
+    #expect(try bob.get("/v1/logs").json["leaving"][0]["erases"].string == erases)
+    #expect(try bob.messages(of: log) == [scene.message])
+    // Who has not accepted the share sees nothing of the log that would be lost.
+    #expect(try told(carol) == [])
+    #expect(try told(alice) == [])
+    #expect(try alice.remove("/v1/account/deletion").status == 204)
+    #expect(try told(bob) == [])
+    #expect(try alice.remove("/v1/account").status == 202)
+    scene.server.clock.advance(.days(8))
+    try scene.server.sweeper().sweepErasures()
+    #expect(try told(bob) == [])
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a share of a log that does not exist is found and repaired`(engine: TestEngine) throws {
     let scene = try Scene(engine)
     let (alice, log) = (scene.alice, scene.log)
@@ -407,6 +436,30 @@ import Tiers
       #expect(isTold())
     }
     try alice.endLogShare(log, with: bob.account).requireSuccess()
+    #expect(isTold())
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a sharee that listens is told when the owner is leaving, and when not`(
+    engine: TestEngine
+  ) throws {
+    var silent = StreamLimits()
+    silent.heartbeat = .hours(1)
+    let server = try TestServer(engine, streams: silent)
+    let (alice, bob) = (try server.register(), try server.register())
+    let log = try alice.createLog()
+    try alice.shareLog(log, with: bob)
+    let stream = try RawStream.open(bob, server)
+    // The news do not name a log, because the list of logs is what says so.
+    func isTold() -> Bool {
+      while let data = stream.next() {
+        if data.contains(#""logs":true"#) { return true }
+      }
+      return false
+    }
+    #expect(try alice.remove("/v1/account").status == 202)
+    #expect(isTold())
+    #expect(try alice.remove("/v1/account/deletion").status == 204)
     #expect(isTold())
   }
 
