@@ -3,10 +3,16 @@ import Glibc
 
 /// The sent deliveries, the clients in the meantime, and the measurements of both.
 struct BacklogRun {
-  /// How long the clients write before the deliveries come, for comparison.
-  private static let calmSeconds: Int64 = 5
-  /// Stores send again what is not answered within some seconds.
+  /// How long the clients write before anything counts: first writes are slower, and would make those that follow look
+  /// good.
+  private static let warmUpSeconds: UInt32 = 5
+  /// How long they write then before the deliveries come, for comparison: with 200 clients the slowest 100th are 30.
+  private static let calmSeconds: UInt32 = 15
+  /// Stores send again what is not answered within some seconds. A delivery waits for those before it, so this fails
+  /// below 256 deliveries a second.
   private static let answerMillisecondsMax = 2000
+  /// The deliveries that stores send at once. Each waits for its answer on a connection of its own.
+  private static let deliveriesAtOnce = 512
   /// How many times longer the slowest 100th of the clients' writes may take meanwhile.
   private static let syncGrowthMax = 10.0
   private static let patience = Instant.Span.minutes(15)
@@ -19,6 +25,7 @@ struct BacklogRun {
 
   private let sent: BacklogSender.Outcome
   private let writes: [BacklogClients.Write]
+  private let calm: MonotonicTime
   private let begin: MonotonicTime
   private let taken: MonotonicTime
   /// Nil if the schedules did not become correct.
@@ -29,12 +36,14 @@ struct BacklogRun {
     _ check: BacklogCheck, _ google: BacklogGoogle, _ options: Options, progress: Progress
   ) throws(BenchError) {
     let syncing = BacklogClients(clients, count: options.clientCount, port: servers.sync.port)
-    progress.note("clients write for \(Self.calmSeconds) s by themselves")
-    sleep(UInt32(Self.calmSeconds))
+    progress.note("clients write for \(Self.warmUpSeconds + Self.calmSeconds) s by themselves")
+    sleep(Self.warmUpSeconds)
+    calm = .now()
+    sleep(Self.calmSeconds)
     progress.note("sending the deliveries")
     begin = .now()
     sent = try BacklogSender(
-      port: servers.billing.port, requests: requests, connectionCount: options.connectionCount
+      port: servers.billing.port, requests: requests, connectionCount: Self.deliveriesAtOnce
     ).run()
     taken = .now()
     progress.note("waiting for the schedules")
@@ -59,14 +68,14 @@ struct BacklogRun {
 
   func add(to report: inout Report, _ servers: Servers) {
     let end = right ?? .now()
-    let (calm, busy) = (
-      Self.timing("sync writes before", writes.filter { $0.begin < begin.nanoseconds }),
-      Self.timing(
-        "sync writes meanwhile",
-        writes.filter { $0.begin >= begin.nanoseconds && $0.begin < end.nanoseconds })
+    let (before, busy, after) = (
+      timing("sync writes before", calm, begin),
+      timing("sync writes while deliveries come", begin, taken),
+      timing("sync writes until every schedule is right", taken, end)
     )
     let webhooks = Timing("webhooks' answers", sent.nanoseconds)
-    report.timings = [webhooks, calm, busy]
+    report.timings = [webhooks, before, busy, after]
+    let refusedCount = sent.refused.values.reduce(0, +)
     report.figures = [
       Self.seconds("backlog_taken", taken.seconds(since: begin), "until all was taken in"),
       .rate(
@@ -76,11 +85,13 @@ struct BacklogRun {
       .cost(
         "webhooks_p99_milliseconds", webhooks.microseconds(share: 0.99) / 1000, "ms",
         "for 99 % of the webhooks' answers", limit: Self.answerMillisecondsMax),
-      Self.milliseconds("sync_p99_before", calm, "for 99 % of the sync writes before"),
-      Self.milliseconds("sync_p99", busy, "for 99 % of the sync writes meanwhile"),
-      .growth(
-        "sync_p99_growth", busy.microseconds(share: 0.99) / max(1, calm.microseconds(share: 0.99)),
-        "of that before", limit: Self.syncGrowthMax),
+      Figure(
+        name: "webhooks_refused", value: refusedCount,
+        text: "\(refusedCount) webhooks refused and sent again (aim: none)", aim: 0, isCost: true),
+      Self.milliseconds("sync_p99_before", before, "for 99 % of the sync writes before"),
+      Self.milliseconds("sync_p99", busy, "for 99 % of the sync writes while deliveries come"),
+      Self.growth("sync_p99_growth", busy, before, "while deliveries come"),
+      Self.growth("sync_p99_growth_after", after, before, "from then on until all is right"),
       Self.memory("billing", servers.billing, "coffer-billing"),
       Self.memory("sync", servers.sync, "coffer-sync"),
     ]
@@ -90,12 +101,25 @@ struct BacklogRun {
     let failed = writes.filter { !(200...299 ~= $0.status) }.count
     if right == nil { report.failures.append("the schedules did not become right") }
     if sent.lost > 0 { report.failures.append("\(sent.lost) deliveries were refused for good") }
+    if before.nanoseconds.isEmpty { report.failures.append("no sync writes to compare with") }
     if failed > 0 { report.failures.append("\(failed) sync writes were refused") }
     if let refusal = sent.firstRefusal { report.notes.append("the first refusal: \(refusal)") }
   }
 
-  private static func timing(_ what: String, _ writes: [BacklogClients.Write]) -> Timing {
-    Timing(what, writes.map(\.nanoseconds))
+  /// The writes that were due from one moment up to another.
+  private func timing(_ what: String, _ from: MonotonicTime, _ to: MonotonicTime) -> Timing {
+    Timing(
+      what,
+      writes.filter { from.nanoseconds..<max(from.nanoseconds, to.nanoseconds) ~= $0.begin }
+        .map(\.nanoseconds))
+  }
+
+  private static func growth(
+    _ name: String, _ busy: Timing, _ before: Timing, _ what: String
+  ) -> Figure {
+    .growth(
+      name, busy.microseconds(share: 0.99) / max(1, before.microseconds(share: 0.99)),
+      "times as long for 99 % of the sync writes \(what), as before", limit: syncGrowthMax)
   }
 
   private static func seconds(_ name: String, _ value: Double, _ what: String) -> Figure {

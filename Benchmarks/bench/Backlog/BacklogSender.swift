@@ -3,7 +3,7 @@ import Glibc
 
 /// Sends every request until it is accepted, as stores do.
 ///
-/// Closed loop over some connections. A refused request waits for the time that the answer names, or for one
+/// Closed loop over the connections, so the answers' times grow with their number. A refused request waits for the time that the answer names, or for one
 /// second.
 struct BacklogSender {
   private static let attemptCountMax = 20

@@ -5,7 +5,8 @@ import SQLite
 import SeededRandom
 import Storage
 
-/// The rows of a log's messages and nothing else, inserted by SQLite with one prepared statement, durably.
+/// The rows of a log's messages and nothing else, inserted by SQLite with one prepared statement, durably. The table has
+/// the same keys, checks and index as ours.
 final class RawInserts {
   private let connection: SQLiteConnection
   private let epoch = Random.identifier()
@@ -20,8 +21,9 @@ final class RawInserts {
         "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL",
         """
         CREATE TABLE log_messages (
-          epoch_id BLOB NOT NULL, stamp BLOB NOT NULL, number INTEGER NOT NULL,
-          content BLOB NOT NULL, PRIMARY KEY (epoch_id, stamp)) STRICT, WITHOUT ROWID
+          epoch_id BLOB NOT NULL, stamp BLOB NOT NULL CHECK (length(stamp) = 26),
+          number INTEGER NOT NULL CHECK (number > 0), content BLOB NOT NULL,
+          PRIMARY KEY (epoch_id, stamp)) STRICT, WITHOUT ROWID
         """,
         "CREATE UNIQUE INDEX log_messages_by_number ON log_messages (epoch_id, number)",
       ] {
