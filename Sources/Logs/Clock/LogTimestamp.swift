@@ -39,8 +39,8 @@ package struct LogTimestamp: Hashable, Sendable {
 
   private static func number(_ node: ArraySlice<UInt8>) -> UInt128 {
     let half = node.startIndex + nodeByteCount / 2
-    func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
-    return UInt128(number(node[..<half])) << 64 | UInt128(number(node[half...]))
+    func value(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+    return UInt128(value(node[..<half])) << 64 | UInt128(value(node[half...]))
   }
 
   /// Eight bytes of milliseconds since 1970, two of the counter, the highest first, and the node's 16.
