@@ -234,7 +234,13 @@ let package = Package(
         "Accounts", "Archive", "Base", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer", "JSON",
         "Requests", "Storage", "Tiers",
       ]),
-    module("KnownProtocols", ["Accounts", "Documents", "Logs", "Sync"]),
+    module(
+      "Mailboxes",
+      [
+        "Accounts", "Archive", "Base", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer", "JSON",
+        "Requests", "Storage", "Tiers",
+      ]),
+    module("KnownProtocols", ["Accounts", "Documents", "Logs", "Mailboxes", "Sync"]),
 
     module("CommandLine", ["Base", "Configuration", "JSON"]),
     module(
@@ -493,7 +499,7 @@ let package = Package(
       [
         "Objects",
         "Accounts", "Archive", "Backup", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
-        "Documents", "HTTPServer", "HTTPClient", "Endpoints", "Ledger", "Logs", "Storage",
+        "Documents", "HTTPServer", "HTTPClient", "Endpoints", "Ledger", "Logs", "Mailboxes", "Storage",
         "Streams", "Tiers", "Configuration",
         "Requests", "Sync", "TestDevices", "TestEngines", "TestFiles", "Goldens", "LocalServer",
         "SeededRandom",

@@ -24,6 +24,9 @@ package enum Migrations {
     Migration(number: 1, name: "schema", sql: PackageResources.sync_0001_schema_sql),
     Migration(
       number: 2, name: "logs", isAdditive: true, sql: PackageResources.sync_0002_logs_sql),
+    Migration(
+      number: 3, name: "mailboxes", isAdditive: true,
+      sql: PackageResources.sync_0003_mailboxes_sql),
   ]
 
   package static let billing: [Migration] = [

@@ -52,6 +52,7 @@ package struct SyncConfiguration: Sendable {
     package let requestBurst: Int64
     package let requestsPerSecond: Int64
     package let deletedDays: Int64
+    package let messageDays: Int64
     package let deletionDelayDays: Int64
     package let youngDays: Int64
     package let openInvitationCountMax: Int64
@@ -139,6 +140,7 @@ extension SyncConfiguration.Limits {
     let requestBurst = reader.value(SyncSettings.requestsBurst)
     let requestsPerSecond = reader.value(SyncSettings.requestsPerSecond)
     let deletedDays = reader.value(SyncSettings.deletedDays)
+    let messageDays = reader.value(SyncSettings.messageDays)
     let deletionDelayDays = reader.value(SyncSettings.deletionDelayDays)
     let youngDays = reader.value(SyncSettings.youngDays)
     let openInvitationCountMax = reader.value(SyncSettings.openInvitations)
@@ -147,7 +149,7 @@ extension SyncConfiguration.Limits {
     let accountsPerAddress = reader.value(SyncSettings.accountsPerAddress)
     let contentByteCountMax = reader.value(SyncSettings.contentBytesMax)
     guard let instanceCount, let recordCountMax, let requestBurst, let requestsPerSecond,
-      let deletedDays,
+      let deletedDays, let messageDays,
       let deletionDelayDays,
       let youngDays, let openInvitationCountMax, let invitationsPerDay,
       let receivedInvitationCountMax, let accountsPerAddress,
@@ -156,7 +158,7 @@ extension SyncConfiguration.Limits {
     self.init(
       recordCountMax: recordCountMax, requestBurst: max(1, requestBurst / instanceCount),
       requestsPerSecond: max(1, requestsPerSecond / instanceCount), deletedDays: deletedDays,
-      deletionDelayDays: deletionDelayDays, youngDays: youngDays,
+      messageDays: messageDays, deletionDelayDays: deletionDelayDays, youngDays: youngDays,
       openInvitationCountMax: openInvitationCountMax, invitationsPerDay: invitationsPerDay,
       receivedInvitationCountMax: receivedInvitationCountMax,
       accountsPerAddress: max(1, accountsPerAddress / instanceCount),

@@ -7,8 +7,8 @@ package enum SyncSettings {
     objects, objectsKey, objectsKeyFile, objectsDirect, objectsAlso, objectsAlsoKey, listen,
     authorities, origins, actualAuthorities, actualOrigins, registration, accountsPerAddress,
     recordsMax,
-    requestsBurst, requestsPerSecond, deletedDays, deletionDelayDays, youngDays, openInvitations,
-    dailyInvitations,
+    requestsBurst, requestsPerSecond, deletedDays, messageDays, deletionDelayDays, youngDays,
+    openInvitations, dailyInvitations,
     receivedInvitations, contentBytesMax, streamsMax, streamsPerAccount, streamsPerAddress,
     pushURL, pushSecrets, pushPause,
   ]
@@ -140,6 +140,13 @@ package enum SyncSettings {
       "The number of days for which deletions stay in updates. A device that was away for "
       + "longer fetches everything again.",
     example: "90", parser: .number(in: 1...36_500))
+
+  package static let messageDays = Setting<Int64>(
+    "COFFER_MESSAGE_DAYS", for: [.sync], .value("90"),
+    text:
+      "The number of days for which a message waits in the mailbox of a device. Then it expires, "
+      + "and its sender is told.",
+    example: "90", parser: .number(in: 1...3650))
 
   package static let youngDays = Setting<Int64>(
     "COFFER_YOUNG_DAYS", for: [.sync], .value("7"),

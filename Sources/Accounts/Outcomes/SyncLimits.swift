@@ -10,6 +10,8 @@ package struct SyncLimits: Sendable, Equatable {
   package var requestsPerSecond: Int64 = 50
   /// How long deletions stay in updates. A client that was away for longer starts over.
   package var deletionHorizon = Instant.Span.days(90)
+  /// How long a message waits in a mailbox before it expires.
+  package var messageSpan = Instant.Span.days(90)
   /// The time from the request to delete an account to its erasure.
   package var deletionDelay = Instant.Span.days(7)
   /// An account younger than this, or on the free plan, is limited in its invitations to strangers:
@@ -32,6 +34,7 @@ package struct SyncLimits: Sendable, Equatable {
     requestBurst = configured.requestBurst
     requestsPerSecond = configured.requestsPerSecond
     deletionHorizon = .days(configured.deletedDays)
+    messageSpan = .days(configured.messageDays)
     deletionDelay = .days(configured.deletionDelayDays)
     youngAge = .days(configured.youngDays)
     openInvitationCountMax = configured.openInvitationCountMax

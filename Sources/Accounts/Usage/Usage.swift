@@ -17,6 +17,14 @@ package enum UsageReason: String, CaseIterable, Sendable {
   case documentsPushed = "documents_pushed"
   /// Replaced versions and deletions of documents of versions were kept long enough.
   case documentsCollected = "documents_collected"
+  /// A message was stored for the mailboxes of devices.
+  case mailSent = "mail_sent"
+  /// Messages for mailboxes were acknowledged, or have expired.
+  case mailEnded = "mail_ended"
+  /// A device offered key packages, or withdrew them.
+  case keyPackagesOffered = "key_packages_offered"
+  /// A key package was given to a device.
+  case keyPackageClaimed = "key_package_claimed"
   /// Deleted files were purged from the trash.
   case trashPurged = "trash_purged"
   /// A correction by `coffer usage recount`.

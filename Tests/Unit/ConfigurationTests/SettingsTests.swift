@@ -233,7 +233,7 @@ struct SettingsTests {
       "COFFER_REQUESTS_PER_SECOND": "12", "COFFER_DELETED_DAYS": "13", "COFFER_YOUNG_DAYS": "14",
       "COFFER_OPEN_INVITATIONS": "15", "COFFER_DAILY_INVITATIONS": "16",
       "COFFER_RECEIVED_INVITATIONS": "17", "COFFER_ACCOUNTS_PER_ADDRESS": "18",
-      "COFFER_CONTENT_BYTES_MAX": "190000",
+      "COFFER_CONTENT_BYTES_MAX": "190000", "COFFER_MESSAGE_DAYS": "20",
     ]) { $1 }
     let limits = try SyncConfiguration(Settings(.coffer, environment: environment)).limits
     #expect(
@@ -241,8 +241,8 @@ struct SettingsTests {
         limits.recordCountMax, limits.requestBurst, limits.requestsPerSecond, limits.deletedDays,
         limits.youngDays, limits.openInvitationCountMax, limits.invitationsPerDay,
         limits.receivedInvitationCountMax, limits.accountsPerAddress,
-        limits.contentByteCountMax,
-      ] == [10, 11, 12, 13, 14, 15, 16, 17, 18, 190_000])
+        limits.contentByteCountMax, limits.messageDays,
+      ] == [10, 11, 12, 13, 14, 15, 16, 17, 18, 190_000, 20])
   }
 
   @Test func `the limits of live streams are taken as numbers, and each instance has all of them`()

@@ -24,6 +24,7 @@ import Testing
     expected.requestBurst = 2
     expected.requestsPerSecond = 3
     expected.deletionHorizon = .days(4)
+    expected.messageSpan = .days(10)
     expected.youngAge = .days(5)
     expected.openInvitationCountMax = 6
     expected.invitationsPerDay = 7
@@ -35,6 +36,7 @@ import Testing
       "COFFER_DELETED_DAYS": "4", "COFFER_YOUNG_DAYS": "5", "COFFER_OPEN_INVITATIONS": "6",
       "COFFER_DAILY_INVITATIONS": "7", "COFFER_RECEIVED_INVITATIONS": "8",
       "COFFER_ACCOUNTS_PER_ADDRESS": "9", "COFFER_CONTENT_BYTES_MAX": "100000",
+      "COFFER_MESSAGE_DAYS": "10",
     ]
     #expect(try limits(settings) == expected)
   }

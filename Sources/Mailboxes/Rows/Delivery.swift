@@ -1,0 +1,129 @@
+package import Accounts
+package import Base
+package import Requests
+package import Storage
+
+/// What became of a message.
+package struct Delivered: Equatable, Sendable {
+  /// In how many mailboxes it is, or was when it was stored first.
+  package let receiverCount: Int
+  package let refused: [RefusedReceiver]
+  /// Whether the same message was stored before.
+  package let isRepeated: Bool
+}
+
+/// Stores messages in the mailboxes of devices, within a transaction that holds the rows of the accounts concerned.
+package struct Delivery {
+  private let host: ProtocolHost
+  private let transaction: Transaction
+  private let sender: Caller
+  private let now: Instant
+
+  package init(
+    _ transaction: Transaction, by sender: Caller, host: ProtocolHost, now: Instant
+  ) {
+    self.host = host
+    self.transaction = transaction
+    self.sender = sender
+    self.now = now
+  }
+
+  /// The accounts whose rows must be held, besides the sender's, to store a message for these devices: at most one for
+  /// each key.
+  package static func accounts(
+    of keys: [[UInt8]], from sender: Identifier, _ queryable: some Queryable
+  ) throws -> Set<Identifier> {
+    Set(try Receiver.find(keys, from: sender, queryable).map(\.account))
+  }
+
+  /// Stores a message in the mailbox of each receiver that takes it, and charges it to the sender's account. Those that
+  /// do not take it are named in what is returned. If none does, nothing is stored but that they were full. The caller
+  /// saves the owners.
+  ///
+  /// - Throws: `MailboxRefusal.messageDiffers` if the device sent another message under the id. An `AccountRefusal` if
+  ///   the account is suspended or has no room.
+  package func store(
+    _ message: SealedMessage, _ owners: inout LockedOwners
+  ) throws -> Delivered {
+    try owners.requireWritable([], by: sender, transaction)
+    if let repeated = try repeated(message) { return repeated }
+    let found = try Receiver.find(message.receivers, from: sender.account, transaction)
+    let byKey = Dictionary(found.map { ($0.publicKey, $0) }) { first, _ in first }
+    var takers: [Receiver] = []
+    var refused: [RefusedReceiver] = []
+    for key in message.receivers {
+      if let receiver = byKey[key] {
+        let reason = receiver.refusal(of: message.byteCount, from: sender.account)
+        if let reason {
+          refused.append(RefusedReceiver(publicKey: key, reason: reason))
+        } else {
+          takers.append(receiver)
+        }
+      } else {
+        refused.append(RefusedReceiver(publicKey: key, reason: .unknown))
+      }
+    }
+    let full = refused.filter { $0.reason == .full }.map(\.publicKey)
+    if !full.isEmpty {
+      for account in Set(full.compactMap { byKey[$0]?.account }) {
+        _ = try owners.require(account)
+      }
+      try MailboxRows(transaction).note(full: full, now: now)
+    }
+    if !takers.isEmpty { try store(message, for: takers, refused, &owners) }
+    return Delivered(receiverCount: takers.count, refused: refused, isRepeated: false)
+  }
+
+  /// What became of the message when it was stored before; nil if it was not.
+  private func repeated(_ message: SealedMessage) throws -> Delivered? {
+    let found = try transaction.first(
+      """
+      SELECT digest, receiver_count, refused FROM sync.mailbox_messages
+      WHERE sender_key = $1 AND id = $2
+      """, .blob(sender.publicKey), .id(message.id)
+    ) { row in (try row.blob(0), try row.integer(1), try row.blob(2)) }
+    guard let (digest, count, bytes) = found else { return nil }
+    guard digest == message.digest else { throw MailboxRefusal.messageDiffers }
+    guard let refused = RefusedReceiver.list(bytes) else {
+      throw DatabaseError.statement("column 2 holds no receivers")
+    }
+    return Delivered(receiverCount: Int(count), refused: refused, isRepeated: true)
+  }
+
+  private func store(
+    _ message: SealedMessage, for takers: [Receiver], _ refused: [RefusedReceiver],
+    _ owners: inout LockedOwners
+  ) throws {
+    let fee = host.catalogue.metadataFeeByteCount
+    let refusedBytes = refused.flatMap(\.bytes)
+    let byteCount =
+      message.byteCount + Int64(takers.count) * MailboxBounds.overheadByteCount
+      + Int64(refusedBytes.count)
+    let charge = MailboxCharge(messages: Load(count: 1, byteCount: byteCount))
+    try owners.require(sender.account).requireRoom(
+      for: charge.byteCount(fee: fee), askedBy: sender.account, transaction,
+      catalogue: host.catalogue, now: now)
+    let number = try charge.make(
+      transaction, &owners, of: sender.account, reason: .mailSent, file: message.id, fee: fee)
+    let rows = MailboxRows(transaction)
+    try transaction.execute(
+      """
+      INSERT INTO sync.mailbox_messages (sender_id, number, sender_key, id, kind, digest, sent_ms,
+        due_ms, receiver_count, waiting_count, bytes, refused, body)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11, $12)
+      """, .id(sender.account), .integer(number), .blob(sender.publicKey), .id(message.id),
+      .text(message.kind.rawValue), .blob(message.digest), .instant(now),
+      .instant(now + host.limits.messageSpan), .integer(Int64(takers.count)),
+      .integer(byteCount), .blob(refusedBytes), .blob(message.body))
+    // In the order of accounts, as their rows were locked.
+    let byAccount = Dictionary(grouping: takers, by: \.account).sorted { $0.key < $1.key }
+    for (account, takers) in byAccount {
+      let arrival =
+        account == sender.account
+        ? number : try owners.change(account) { $0.nextSequence(for: .mailbox) }
+      try rows.add(
+        Mail(sender: sender.account, number: number), byteCount: message.byteCount,
+        to: takers.map(\.publicKey), of: account, at: arrival)
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import Accounts
+import Base
+import Storage
+
+/// Names a message: its sender's account, and its number there.
+struct Mail: Hashable, Comparable, Sendable {
+  let sender: Identifier
+  let number: Int64
+
+  static func < (one: Mail, other: Mail) -> Bool {
+    (one.sender, one.number) < (other.sender, other.number)
+  }
+}
+
+/// A message in the mailbox of a device.
+struct MailboxEntry: Sendable {
+  /// The number of the receiver's account under which it arrived.
+  let number: Int64
+  let mail: Mail
+  let byteCount: Int64
+
+  static let columns = "number, sender_id, message_number, bytes"
+
+  init(row: borrowing Row) throws {
+    number = try row.integer(0)
+    mail = Mail(sender: try row.id(1), number: try row.integer(2))
+    byteCount = try row.integer(3)
+  }
+}
+
+/// Puts messages into mailboxes and takes them out, with what the mailboxes add up to. The rows of the receivers'
+/// accounts are held.
+struct MailboxRows {
+  private let transaction: Transaction
+
+  init(_ transaction: Transaction) { self.transaction = transaction }
+
+  /// Puts a message into mailboxes of an account.
+  func add(
+    _ mail: Mail, byteCount: Int64, to keys: [[UInt8]], of account: Identifier, at number: Int64
+  ) throws {
+    try transaction.insert(
+      keys.map { [.blob($0), .integer(number), .integer(mail.number), .integer(byteCount)] },
+      of: mail.sender,
+      into: "mailbox_entries (sender_id, public_key, number, message_number, bytes)")
+    let counted = keys.map { [SQLValue.blob($0), .integer(1), .integer(byteCount)] }
+    try transaction.insert(
+      counted, of: account, into: "mailboxes (account_id, public_key, message_count, bytes)",
+      conflict: """
+        ON CONFLICT (public_key) DO UPDATE SET
+          message_count = mailboxes.message_count + excluded.message_count,
+          bytes = mailboxes.bytes + excluded.bytes
+        """)
+    try transaction.insert(
+      counted, of: mail.sender,
+      into: "mailbox_senders (sender_id, public_key, message_count, bytes)",
+      conflict: """
+        ON CONFLICT (sender_id, public_key) DO UPDATE SET
+          message_count = mailbox_senders.message_count + excluded.message_count,
+          bytes = mailbox_senders.bytes + excluded.bytes
+        """)
+  }
+
+  /// Notes that a message found mailboxes full.
+  func note(full keys: [[UInt8]], now: Instant) throws {
+    for list in SQLList.slices(of: keys.map { .blob($0) }, after: 1) {
+      try transaction.execute(
+        """
+        UPDATE sync.mailboxes SET refused_count = refused_count + 1, refused_ms = $1
+        WHERE public_key IN (\(list.parameters))
+        """, values: [.instant(now)] + list.values)
+    }
+  }
+
+  /// Takes messages out of the mailbox of a device, as its acknowledgement does. Each of them whose last receiver this
+  /// was goes at `end`.
+  func take(_ entries: [MailboxEntry], from key: [UInt8], end: Instant) throws {
+    for list in SQLList.slices(of: entries.map { .integer($0.number) }, after: 1) {
+      try transaction.execute(
+        """
+        DELETE FROM sync.mailbox_entries WHERE public_key = $1 AND number IN (\(list.parameters))
+        """, values: [.blob(key)] + list.values)
+    }
+    try subtract(Load(entries), from: [key])
+    // In the order of messages, so that no two receivers wait for each other.
+    let bySender = Dictionary(grouping: entries, by: \.mail.sender).sorted { $0.key < $1.key }
+    for (sender, entries) in bySender {
+      try subtract(Load(entries), from: [key], ofSender: sender)
+      for entry in entries.sorted(by: { $0.mail < $1.mail }) {
+        try transaction.execute(
+          """
+          UPDATE sync.mailbox_messages SET waiting_count = waiting_count - 1,
+            due_ms = CASE WHEN waiting_count = 1 THEN $3 ELSE due_ms END
+          WHERE sender_id = $1 AND number = $2
+          """, .id(sender), .integer(entry.mail.number), .instant(end))
+      }
+    }
+  }
+
+  /// Takes a message out of all mailboxes that it is still in. Its own row stays as it was. Returns the devices' keys.
+  func takeBack(_ mail: Mail) throws -> [[UInt8]] {
+    let found = try transaction.rows(
+      """
+      DELETE FROM sync.mailbox_entries WHERE sender_id = $1 AND message_number = $2
+      RETURNING public_key, bytes
+      """, .id(mail.sender), .integer(mail.number)
+    ) { row in (key: try row.blob(0), byteCount: try row.integer(1)) }
+    guard let byteCount = found.first?.byteCount else { return [] }
+    let keys = found.map(\.key).sorted { $0.lexicographicallyPrecedes($1) }
+    let load = Load(count: 1, byteCount: byteCount)
+    try subtract(load, from: keys)
+    try subtract(load, from: keys, ofSender: mail.sender)
+    return keys
+  }
+
+  /// Takes from what mailboxes add up to.
+  private func subtract(_ load: Load, from keys: [[UInt8]]) throws {
+    for list in SQLList.slices(of: keys.map { .blob($0) }, after: 2) {
+      try transaction.execute(
+        """
+        UPDATE sync.mailboxes SET message_count = message_count - $1, bytes = bytes - $2,
+          refused_ms = NULL
+        WHERE public_key IN (\(list.parameters))
+        """, values: [.integer(load.count), .integer(load.byteCount)] + list.values)
+    }
+  }
+
+  /// Takes from the part of them that is of one account.
+  private func subtract(
+    _ load: Load, from keys: [[UInt8]], ofSender sender: Identifier
+  ) throws {
+    for list in SQLList.slices(of: keys.map { .blob($0) }, after: 3) {
+      try transaction.execute(
+        """
+        UPDATE sync.mailbox_senders SET message_count = message_count - $2, bytes = bytes - $3
+        WHERE sender_id = $1 AND public_key IN (\(list.parameters))
+        """,
+        values: [.id(sender), .integer(load.count), .integer(load.byteCount)] + list.values)
+    }
+    for list in SQLList.slices(of: keys.map { .blob($0) }, after: 1) {
+      try transaction.execute(
+        """
+        DELETE FROM sync.mailbox_senders
+        WHERE sender_id = $1 AND public_key IN (\(list.parameters)) AND message_count = 0
+        """, values: [.id(sender)] + list.values)
+    }
+  }
+}
+
+extension Load {
+  fileprivate init(_ entries: [MailboxEntry]) {
+    self.init(
+      count: Int64(entries.count), byteCount: entries.reduce(0) { $0 + $1.byteCount })
+  }
+}
