@@ -499,7 +499,8 @@ let package = Package(
       [
         "Objects",
         "Accounts", "Archive", "Backup", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
-        "Documents", "HTTPServer", "HTTPClient", "Endpoints", "Ledger", "Logs", "Mailboxes", "Storage",
+        "Documents", "HTTPServer", "HTTPClient", "Endpoints", "Ledger", "Logs", "Mailboxes",
+        "Storage",
         "Streams", "Tiers", "Configuration",
         "Requests", "Sync", "TestDevices", "TestEngines", "TestFiles", "Goldens", "LocalServer",
         "SeededRandom",

@@ -1,6 +1,7 @@
 package import Accounts
 import Documents
 import Logs
+import Mailboxes
 import Sync
 
 /// The protocols that coffer-sync serves.
@@ -8,5 +9,6 @@ package enum KnownProtocols {
   /// The only list of protocols. A protocol is added by its line here.
   package static let all: [any ProtocolRoom.Type] = [
     FileTrees.self, MessageLogs.self, ActualDoor.self, VersionedDocuments.self,
+    DeviceMailboxes.self,
   ]
 }

@@ -30,6 +30,7 @@ package struct AccountExport {
   private var erasedCount = 0
   private var left: (shares: Int64, links: Int64) = (0, 0)
   private var versionsLeft: Int64 = 0
+  private var messagesLeft: Int64 = 0
   private var objects: [ProtocolExport.Object] = []
 
   private init(
@@ -89,6 +90,7 @@ package struct AccountExport {
         counts += export.counts
         objects += export.objects
         versionsLeft += export.versionsLeft
+        messagesLeft += export.messagesLeft
       }
       try writeBilling(of: account.id, reader)
       return account
@@ -124,6 +126,9 @@ package struct AccountExport {
     if versionsLeft > 0 {
       text += "left        \(versionsLeft) versions of documents, which no archive holds yet\n"
     }
+    if messagesLeft > 0 {
+      text += "left        \(messagesLeft) messages, which wait in mailboxes of this server\n"
+    }
     return text
   }
 
@@ -133,6 +138,7 @@ package struct AccountExport {
       .init("erased_deliveries", .integer(Int64(erasedCount))),
       .init("links_left", .integer(left.links)), .init("shares_left", .integer(left.shares)),
       .init("versions_left", .integer(versionsLeft)),
+      .init("messages_left", .integer(messagesLeft)),
     ]
   }
 

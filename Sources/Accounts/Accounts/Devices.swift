@@ -186,6 +186,10 @@ package struct Device: Sendable {
       "DELETE FROM sync.sessions WHERE account_id = $1 AND public_key = $2",
       .id(account), .blob(publicKey))
     try transaction.execute("DELETE FROM sync.push_ids WHERE public_key = $1", .blob(publicKey))
+    // Its mailbox and its key packages go in slices.
+    try transaction.execute(
+      "UPDATE sync.mailboxes SET closed_ms = $2 WHERE public_key = $1", .blob(publicKey),
+      .instant(now))
     transaction.report(News(of: account, .account))
   }
 }

@@ -102,13 +102,17 @@ package struct ProtocolExport: Sendable {
   package var objects: [Object]
   /// How many versions of documents the archive does not hold.
   package var versionsLeft: Int64
+  /// How many messages in mailboxes it does not hold.
+  package var messagesLeft: Int64
 
   package init(
-    counts: [(name: String, count: Int64)] = [], objects: [Object] = [], versionsLeft: Int64 = 0
+    counts: [(name: String, count: Int64)] = [], objects: [Object] = [], versionsLeft: Int64 = 0,
+    messagesLeft: Int64 = 0
   ) {
     self.counts = counts
     self.objects = objects
     self.versionsLeft = versionsLeft
+    self.messagesLeft = messagesLeft
   }
 }
 

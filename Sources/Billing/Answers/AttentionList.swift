@@ -96,7 +96,7 @@ package struct AttentionList: Sendable {
       doublePayments, unknownAccounts(at: now),
       refusedClaims(after: now - RefusedClaims.keptSpan), deadJobs, failingItems,
       unconfirmed(at: now), overCap(at: now),
-      stuckFlows(at: now), openOrders(at: now), unreconciled(at: now), unexported,
+      stuckFlows(at: now), openOrders(at: now), unreconciled(at: now), unexported, fullMailboxes,
       deliveries(.conflictingDelivery, "conflicting > 0", after: since),
       deliveries(.undecodableDelivery, "disposition = 'undecodable'", after: since),
     ]
@@ -302,6 +302,21 @@ package struct AttentionList: Sendable {
     }
   }
 
+  /// Mailboxes in which nothing was acknowledged since a message found no room. Their senders were told.
+  private static var fullMailboxes: Source {
+    Source(
+      kind: .fullMailbox,
+      columns: "public_key, account_id, message_count, bytes, refused_count, refused_ms",
+      found: "FROM sync.mailboxes WHERE refused_ms IS NOT NULL",
+      order: "refused_ms, public_key", values: []
+    ) { row in
+      Attention(
+        kind: .fullMailbox, subject: Hex.encode(try row.blob(0)), account: try row.id(1),
+        detail: "\(try row.integer(2)) messages with \(ByteCount.text(try row.integer(3))), and "
+          + "\(try row.integer(4)) were refused", since: try row.instant(5), until: nil)
+    }
+  }
+
   /// A page that fails for this long is not a temporary problem of the store.
   private static let unreconciledSpan = Instant.Span.hours(6)
 
@@ -404,7 +419,7 @@ extension Attention.Kind {
       .doublePayment,
       .unknownProduct, .irregularPayment, .paidAfterEnd, .reversal, .refusedClaim,
       .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction, .conflictingDelivery,
-      .overCap, .certificate, .unusedSecret, .idleKey, .unreconciled, .unexported,
+      .overCap, .certificate, .unusedSecret, .fullMailbox, .idleKey, .unreconciled, .unexported,
       .unknownAccount, .stillBilled, .unconfirmed:
       false
     }

@@ -35,6 +35,20 @@ struct MailboxRows {
 
   init(_ transaction: Transaction) { self.transaction = transaction }
 
+  /// The accounts in whose mailboxes a message is: at most one for each receiver.
+  static func accounts(
+    holding mail: Mail, _ queryable: some Queryable
+  ) throws -> Set<Identifier> {
+    Set(
+      try queryable.rows(
+        """
+        SELECT m.account_id FROM sync.mailbox_entries AS e
+        JOIN sync.mailboxes AS m ON m.public_key = e.public_key
+        WHERE e.sender_id = $1 AND e.message_number = $2
+        """, .id(mail.sender), .integer(mail.number)
+      ) { row in try row.id(0) })
+  }
+
   /// Puts a message into mailboxes of an account.
   func add(
     _ mail: Mail, byteCount: Int64, to keys: [[UInt8]], of account: Identifier, at number: Int64

@@ -43,6 +43,18 @@ struct Receiver: Sendable {
     }
   }
 
+  /// Whether an account has a key that is not revoked.
+  static func isLive(
+    _ key: [UInt8], of account: Identifier, _ queryable: some Queryable
+  ) throws -> Bool {
+    try queryable.first(
+      """
+      SELECT added_ms FROM sync.device_keys
+      WHERE public_key = $1 AND account_id = $2 AND revoked_ms IS NULL
+      """, .blob(key), .id(account)
+    ) { row in try row.instant(0) } != nil
+  }
+
   /// Why it takes no message of so many bytes; nil if it does.
   func refusal(of byteCount: Int64, from sender: Identifier) -> Undelivered? {
     if isRevoked { return .revoked }

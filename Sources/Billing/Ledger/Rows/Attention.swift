@@ -90,6 +90,8 @@ package struct Attention: Sendable, Equatable {
     case certificate
     /// A webhook's secret that is still accepted, although another one has proved everything for a while.
     case unusedSecret = "unused_secret"
+    /// A device's mailbox that had no room for a message.
+    case fullMailbox = "full_mailbox"
     /// Keys of devices that have opened no session for a long time, as lost ones do: one item for
     /// all of them.
     case idleKey = "idle_key"
@@ -103,7 +105,8 @@ package struct Attention: Sendable, Equatable {
         .unconfirmed:
         true
       case .reversal, .refusedClaim, .stillBilled, .unmappedProduct, .unknownStatus, .unpaidTime,
-        .contradiction, .conflictingDelivery, .overCap, .unexported, .unusedSecret, .idleKey:
+        .contradiction, .conflictingDelivery, .overCap, .unexported, .unusedSecret, .fullMailbox,
+        .idleKey:
         false
       }
     }

@@ -5,6 +5,7 @@ import CommandLine
 import Configuration
 import JSON
 import Logs
+import Mailboxes
 import Storage
 import Sync
 import Tiers
@@ -18,22 +19,24 @@ extension Command {
     answers: AccountSummary.single.item.adding([
       devices.memberShape, .init("proven", .bool), .init("history", .integer),
       .init("trash", .integer), .init("log_overdraft", .integer),
+      .init("message_failures", .integer), .init("last_message_failure", .orNull(.text)),
       .init("when_full", .text),
     ]),
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let (summary, keys, overdraft) = try database.read { reader in
+        let (summary, keys, overdraft, failures) = try database.read { reader in
           let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
           return (
             try AccountSummary(account, configuration.catalogue, at: now, reading: reader),
             try Device.listAll(reader, of: account.id),
-            try LogOverdraft.byteCount(reader, of: account.id)
+            try LogOverdraft.byteCount(reader, of: account.id),
+            try MessageFailures(reader, of: account.id)
           )
         }
         let isProven = Device.prove(summary.account.id, keys)
         return Answer(
-          text: text(summary, isProven: isProven, overdraft: overdraft)
+          text: text(summary, isProven: isProven, overdraft: overdraft, failures)
             + devices.text(keys, at: now),
           json: .object(
             AccountSummary.single.members(summary) + [
@@ -41,13 +44,15 @@ extension Command {
               .init("history", .integer(summary.account.historyByteCount)),
               .init("trash", .integer(summary.account.trashByteCount)),
               .init("log_overdraft", .integer(overdraft)),
+              .init("message_failures", .integer(failures.count)),
+              .init("last_message_failure", failures.last.map { .string($0) } ?? .null),
               .init("when_full", .string(summary.account.whenFull.rawValue)),
             ]))
       }
     })
 
   private static func text(
-    _ summary: AccountSummary, isProven: Bool, overdraft: Int64
+    _ summary: AccountSummary, isProven: Bool, overdraft: Int64, _ failures: MessageFailures
   ) -> String {
     let account = summary.account
     return """
@@ -63,6 +68,7 @@ extension Command {
       history    \(account.historyByteCount) bytes of it are earlier versions
       trash      \(account.trashByteCount) bytes of it are deleted files
       overdraft  \(overdraft) bytes of it are messages above the cap
+      unusable   \(failures.text)
       when full  \(account.whenFull.rawValue)
       cap        \(summary.cap.byteCount) bytes (\(ByteCount.text(summary.cap.byteCount)))
       plan       \(summary.cap.planID)

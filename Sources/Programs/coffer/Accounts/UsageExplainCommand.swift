@@ -6,6 +6,7 @@ import Configuration
 import Documents
 import JSON
 import Logs
+import Mailboxes
 import Storage
 import Sync
 import Tiers
@@ -20,7 +21,8 @@ extension Command {
       Reads all records of the account in one snapshot while the servers run. FOLDER is a folder at the top of \
       the tree, or the root for files in no folder. ACCOUNT is whose key wrote a content last, or made the \
       record if it has none. Names are ciphertext. LOGS are message logs with their snapshots; coffer log list \
-      shows each. DOCUMENTS are those that devices merge, not those of the tree. UPLOADS are reserved by \
+      shows each. DOCUMENTS are those that devices merge, not those of the tree. MAILBOXES are messages to devices \
+      and key packages. UPLOADS are reserved by \
       uploads under way, and COLLECTABLE bytes wait for their deletion: neither is charged.
       """,
     examples: ["coffer usage explain ada"],
@@ -41,6 +43,8 @@ extension Command {
             logByteCount: try MessageLogs.weights(of: account.id, reading: reader)
               .byteCount(catalogue),
             documentByteCount: try VersionedDocuments.weights(of: account.id, reading: reader)
+              .byteCount(catalogue),
+            mailboxByteCount: try DeviceMailboxes.weights(of: account.id, reading: reader)
               .byteCount(catalogue))
           return Answer(text: usage.text(at: now), json: .object(usage.members))
         }
@@ -63,6 +67,7 @@ private struct ExplainedUsage {
   let explanation: UsageExplanation
   let logByteCount: Int64
   let documentByteCount: Int64
+  let mailboxByteCount: Int64
 
   static var shape: JSONShape {
     .object([
@@ -70,7 +75,7 @@ private struct ExplainedUsage {
       .init("plan", .text), .init("reason", .text), .init("over", .integer),
       .init("when_full", .text), .init("live", .integer), .init("history", .integer),
       .init("trash", .integer), .init("logs", .integer), .init("documents", .integer),
-      .init("uploads", .integer), .init("collectable", .integer),
+      .init("mailboxes", .integer), .init("uploads", .integer), .init("collectable", .integer),
       folders.memberShape, writers.memberShape,
     ])
   }
@@ -89,6 +94,7 @@ private struct ExplainedUsage {
       .init("history", .integer(total.historyByteCount)),
       .init("trash", .integer(total.trashByteCount)),
       .init("logs", .integer(logByteCount)), .init("documents", .integer(documentByteCount)),
+      .init("mailboxes", .integer(mailboxByteCount)),
       .init("uploads", .integer(explanation.uploadByteCount)),
       .init("collectable", .integer(explanation.collectableByteCount)),
       Self.folders.member(explanation.folders), Self.writers.member(explanation.writers),
@@ -109,6 +115,7 @@ private struct ExplainedUsage {
       trash        \(size(total.trashByteCount))
       logs         \(size(logByteCount))
       documents    \(size(documentByteCount))
+      mailboxes    \(size(mailboxByteCount))
       uploads      \(size(explanation.uploadByteCount))
       collectable  \(size(explanation.collectableByteCount))
 

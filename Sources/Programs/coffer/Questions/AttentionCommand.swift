@@ -183,6 +183,8 @@ extension Attention {
     case .unexported: "\(subject) waits for its export before it is erased"
     case .certificate: "\(detail), which verifies the signatures of \(subject), expires"
     case .unusedSecret: "\(subject): nothing was \(detail) for a while; remove it"
+    case .fullMailbox:
+      "the mailbox of the device \(Folded.text(subject, to: 16)) has no room: \(detail)"
     case .idleKey:
       "\(detail) of devices opened no session for a year, for longest \(Folded.text(subject, to: 16))"
     }
@@ -230,7 +232,7 @@ extension Attention {
     case .unusedSecret: return ["webhook", "proofs"]
     case .stillBilled where isStoppedHere:
       return ["subscription", "cancel", subject, "--reason", "<why>"]
-    case .stillBilled, .idleKey, .unknownAccount: return ["find", subject]
+    case .stillBilled, .fullMailbox, .idleKey, .unknownAccount: return ["find", subject]
     }
   }
 

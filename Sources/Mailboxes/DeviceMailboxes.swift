@@ -1,0 +1,88 @@
+package import Accounts
+package import Archive
+package import Base
+import Endpoints
+package import HTTPServer
+package import Storage
+
+/// The protocol of mailboxes: sealed messages from device to device, and the key packages by which devices let each
+/// other into groups.
+package struct DeviceMailboxes: ProtocolRoom {
+  package static let name = "mailboxes"
+  package static let remedy = "coffer usage recount --all"
+
+  private let host: ProtocolHost
+
+  package init(_ host: ProtocolHost) {
+    self.host = host
+    MailboxMetrics.register()
+  }
+
+  package var routes: [Route] {
+    let endpoints: [any Endpoint] = [
+      PostMessages(host: host), GetMailbox(host: host), DeleteMessage(host: host),
+      PostKeyPackages(host: host), PostClaim(host: host),
+    ]
+    return endpoints.map { $0.route(on: host.database) }
+  }
+
+  package var upkeep: [Upkeep] {
+    let (host, queues) = (host, QueueWork(host.database, clock: host.clock))
+    return [
+      Upkeep("mailboxes", isUrgent: false) {
+        let now = queues.clock.now()
+        return try queues.takeNext(MailboxPurge.queue) { transaction in
+          try MailboxPurge.next(transaction, now: now)
+        } work: { transaction, account in
+          try MailboxPurge.sweep(transaction, account, host: host, now: now)
+        }
+      }
+    ]
+  }
+
+  package static func erase(
+    _ account: Identifier, in transaction: Transaction, now: Instant
+  ) throws -> Bool {
+    try MailboxPurge.erase(transaction, account, now: now)
+  }
+
+  /// Nothing stays: what an erased account sent leaves the mailboxes with it.
+  package static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool {
+    false
+  }
+
+  /// Writes nothing: messages are on their way, and key packages belong to keys of this server's account. It says how
+  /// many messages of the account are left behind.
+  package static func export(
+    _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
+    progress: (Int64) -> Void
+  ) throws -> ProtocolExport {
+    ProtocolExport(messagesLeft: try MailboxTotals(reader, of: account).messages.count)
+  }
+
+  package static func weights(
+    of account: Identifier, reading queryable: some Queryable
+  ) throws -> [String: UsageWeight] {
+    let totals = try MailboxTotals(queryable, of: account)
+    var weights: [String: UsageWeight] = [:]
+    if totals.messages != Load() { weights["message"] = totals.messages.weight }
+    if totals.packages != Load() { weights["key_package"] = totals.packages.weight }
+    return weights
+  }
+
+  package static func faults(of account: Identifier, in database: Database) throws -> [String] {
+    let (recorded, sum) = try MailboxSum.read(of: account, in: database)
+    return try sum.fault(of: recorded).map { ["of mailboxes, \($0)"] }
+      ?? MailboxAudit.faults(of: account, in: database)
+  }
+
+  package static func repairTotals(of account: Identifier, in database: Database) throws -> Int {
+    try MailboxRepair.perform(on: account, in: database)
+  }
+}
+
+extension Load {
+  fileprivate var weight: UsageWeight {
+    UsageWeight(recordCount: count, contentByteCount: byteCount)
+  }
+}

@@ -1,0 +1,91 @@
+import Accounts
+import Base
+import Endpoints
+import HTTPMessages
+import HTTPServer
+import JSON
+import Requests
+import Storage
+
+/// `GET /v1/mailbox?after=<number>&limit=<n>`: what waits for the calling device, in the order of arrival.
+struct GetMailbox: SyncRead {
+  let host: ProtocolHost
+  let pattern = "/v1/mailbox"
+  let isLong = true
+
+  struct Page: Sendable {
+    let account: Identifier
+    let text: [UInt8]
+  }
+
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> Page {
+    let caller = try Caller(reader, request.credentials, now: now)
+    var (number, limit) = (Int64(0), 100)
+    for (name, value) in queryFields(request.head.query) {
+      switch name {
+      case "after":
+        guard let after = Int64(value), after >= 0 else { throw MailboxRefusal.cursorInvalid }
+        number = after
+      case "limit":
+        guard let count = Int(value), 1...MailboxPage.limitMax ~= count else {
+          throw MailboxRefusal.limitInvalid(max: MailboxPage.limitMax)
+        }
+        limit = count
+      default: break
+      }
+    }
+    let page = try MailboxPage.read(reader, of: caller.publicKey, after: number, limit: limit)
+    return Page(account: caller.account, text: page.encoded())
+  }
+
+  func respond(_ page: Page, to request: AccountRequest) -> Response {
+    if request.head.method != "HEAD" {
+      request.credentials.meter.charge(Price.content(Int64(page.text.count)), for: .content)
+      host.transfers.sent(Int64(page.text.count), of: page.account)
+    }
+    return Response(
+      status: 200, headers: [("Content-Type", "application/json")], body: .bytes(page.text))
+  }
+}
+
+/// `DELETE /v1/mailbox/{number}?error=<word>`: the calling device needs a message no more. Takes no body. A message that
+/// is not there any more counts as acknowledged.
+struct DeleteMessage: SyncWrite {
+  let host: ProtocolHost
+  let method = "DELETE"
+  let pattern = "/v1/mailbox/{number}"
+  let bodyByteCountMax = 0
+
+  struct Done: Sendable {
+    let outcome: Outcome
+    let hasFailed: Bool
+  }
+
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Acknowledgement {
+    guard let number = Int64(request.captures[0]), number > 0 else {
+      throw MailboxRefusal.cursorInvalid
+    }
+    let error = queryFields(request.head.query).first { $0.name == "error" }?.value
+    return try Acknowledgement(number: number, error: error)
+  }
+
+  func write(
+    _ acknowledgement: Acknowledgement, of request: AccountRequest, in transaction: Transaction,
+    now: Instant
+  ) throws -> Done {
+    var hasFailed = false
+    let outcome = try LockedCaller.once(transaction, request.credentials, now: now) { locked in
+      let caller = locked.caller
+      let isTaken = try acknowledgement.perform(
+        transaction, by: caller.publicKey, of: caller.account, now: now)
+      hasFailed = isTaken && acknowledgement.error != nil
+      return Outcome(status: 204, body: [])
+    }
+    return Done(outcome: outcome, hasFailed: hasFailed)
+  }
+
+  func respond(_ done: Done, to input: AccountInput<Acknowledgement>) -> Response {
+    if done.hasFailed { MailboxMetrics.failed.add() }
+    return done.outcome.response
+  }
+}
