@@ -284,7 +284,7 @@ let package = Package(
         "Accounts", "Acts", "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine",
         "Configuration", "Crypto", "Doctor", "Documents", "Flows", "HTTPClient", "HTTPMessages",
         "HTTPSignatures", "Importing", "JSON", "JWS", "Jobs", "KnownProtocols", "KnownStores",
-        "Ledger", "Logs", "Moving",
+        "Ledger", "Logs", "Mailboxes", "Moving",
         "Orders", "ProviderAPI", "Repair", "Report", "Requests", "Storage", "Stores", "Stripe",
         "Subscriptions", "Sync", "Tiers",
       ]),

@@ -37,6 +37,7 @@ struct APIStories {
     try keepLogs()
     try shareLogs()
     try versionDocuments()
+    try sendMail()
   }
 
   /// A server whose accounts have `requests` requests each, and get none back.

@@ -9,6 +9,7 @@ import HTTPSignatures
 import JSON
 import LocalServer
 import Logs
+import Mailboxes
 import Objects
 import ProviderAPI
 import PushGateway
@@ -54,6 +55,7 @@ final class TestServer: Sendable {
     formerPlanDays: Int64 = Catalogue.formerPlanDaysUsual,
     protocols: [any ProtocolRoom.Type] = [
       FileTrees.self, MessageLogs.self, ActualDoor.self, VersionedDocuments.self,
+      DeviceMailboxes.self,
     ],
     actualAuthorities: Set<String> = [], objects: (any ObjectStore)? = nil,
     streams streamLimits: StreamLimits? = nil,
