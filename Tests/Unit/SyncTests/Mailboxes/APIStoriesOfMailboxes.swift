@@ -10,9 +10,9 @@ extension APIStories {
   func sendMail() throws {
     let server = try self.server(freeByteCount: 30_000)
     let (ada, bob) = try server.contacts()
-    let id = Random.identifier()
+    let (id, nobody) = (Random.identifier(), Random.bytes(32))
     for body in [[1], [1], [2]] as [[UInt8]] {
-      _ = try ada.mail(id, body, to: [bob.publicKey, Random.bytes(32)])
+      _ = try ada.mail(id, body, to: [bob.publicKey, nobody])
     }
     _ = try ada.mail(to: [Random.bytes(32)])
     _ = try ada.mail(to: [])
