@@ -231,6 +231,29 @@ struct AttentionTests {
     #expect(items.map(\.subject) == [String(repeating: "00", count: 32)])
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a mailbox that had no room is told while nothing leaves it`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
+    try harness.fill(ada, byteCount: 0)
+    try harness.changeSync(
+      """
+      INSERT INTO sync.mailboxes
+        (public_key, account_id, message_count, bytes, refused_count, refused_ms)
+      VALUES ($1, $2, 4000, 2000000, 7, $3)
+      """, .blob([UInt8](repeating: 1, count: 32)), .id(ada), .instant(day(1)))
+    let items = try harness.database.read { reader in
+      try AttentionList(at: day(2), limit: 9, stores: .known, reading: reader)
+    }.items
+    #expect(items.map(\.kind) == [.fullMailbox])
+    #expect(items.map(\.account) == [ada])
+    #expect(items.map(\.subject) == [String(repeating: "01", count: 32)])
+    #expect(items.map(\.since) == [day(1)])
+    #expect(items.first?.detail.hasPrefix("4000 messages with ") == true)
+    #expect(items.first?.detail.hasSuffix(", and 7 were refused") == true)
+    try harness.changeSync("UPDATE sync.mailboxes SET refused_ms = NULL")
+    #expect(try kinds(harness.database, at: day(2)).isEmpty)
+  }
+
   @Test func `a read that was given up is told until it is tried again`() throws {
     let harness = try Harness(.sqlite)
     let object = "stripe:live:subscription:sub_\(harness.tag)"

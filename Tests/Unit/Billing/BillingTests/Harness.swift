@@ -99,6 +99,15 @@ final class Harness: Sendable {
     }
   }
 
+  /// Changes rows as the sync program would.
+  func changeSync(_ sql: String, _ values: SQLValue...) throws {
+    let sync = try Database.open(scratch.location, owning: .sync)
+    defer { sync.close() }
+    try sync.write(for: nil) { transaction in
+      _ = try transaction.execute(sql, values: values)
+    }
+  }
+
   func service(stripe: [Secret] = [secret], rules: LedgerRules? = nil) -> BillingService {
     BillingService(
       database: database, rules: rules ?? self.rules, sealing: Self.sealing,
