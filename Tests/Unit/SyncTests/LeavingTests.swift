@@ -253,6 +253,10 @@ extension TestServer {
       ("departures", "owner_id"), ("deletions", "owner_id"), ("transfers", "owner_id"),
       ("blocks", "account_id"), ("blocks", "blocked_id"), ("account_deletions", "account_id"),
       ("failing_items", "account_id"), ("push_ids", "account_id"),
+      ("mailboxes", "account_id"), ("mailbox_messages", "sender_id"),
+      ("mailbox_entries", "sender_id"), ("mailbox_senders", "sender_id"),
+      ("key_packages", "account_id"), ("key_package_claims", "account_id"),
+      ("mailbox_totals", "account_id"),
     ]
     return try database.read { reader in
       let found = try columns.filter { table, column in
