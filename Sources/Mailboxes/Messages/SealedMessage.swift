@@ -1,12 +1,12 @@
 package import Base
 import Crypto
-import JSON
-import Requests
+package import JSON
+package import Requests
 
 /// A message that only the devices it goes to can read.
 package struct SealedMessage: Sendable {
   /// What a message is for its receivers. A client sends a `message`; the others come with the change of a chain.
-  package enum Kind: String, CaseIterable, Sendable {
+  package enum Kind: String, Sendable {
     case message, commit, welcome
   }
 
@@ -55,13 +55,14 @@ package struct SealedMessage: Sendable {
 
   /// Tells a repeat from another message with the same id.
   var digest: [UInt8] {
-    SHA256.hash(
-      Array("\(kind.rawValue) \(receivers.count) ".utf8) + receivers.joined() + body)
+    var bytes = Array("\(kind.rawValue) \(receivers.count) ".utf8)
+    for key in receivers { bytes += key }
+    return SHA256.hash(bytes + body)
   }
 }
 
 /// Why a message was not stored for a device.
-package enum Undelivered: UInt8, CaseIterable, Sendable {
+package enum Undelivered: UInt8, Sendable {
   /// There is no such key, or it is of an account that does not know the sender's or has blocked it. Which, the sender is
   /// not told.
   case unknown = 1

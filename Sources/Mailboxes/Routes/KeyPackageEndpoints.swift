@@ -60,7 +60,8 @@ extension KeyPackageOffer {
       }
     }
     let last = json["last_resort"]
-    let lastResort = last.exists && !last.isNull ? try KeyPackage(last, of: device) : nil
+    let lastResort =
+      try last.exists && !last.isNull ? KeyPackage(last, of: device) : nil
     let all = packages + (lastResort.map { [$0] } ?? [])
     guard Set(all).count == all.count else {
       throw .bodyInvalid(path: json.path, rule: "must name each key package once")

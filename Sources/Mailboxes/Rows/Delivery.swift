@@ -119,8 +119,8 @@ package struct Delivery {
     let byAccount = Dictionary(grouping: takers, by: \.account).sorted { $0.key < $1.key }
     for (account, takers) in byAccount {
       let arrival =
-        account == sender.account
-        ? number : try owners.change(account) { $0.nextSequence(for: .mailbox) }
+        try account == sender.account
+        ? number : owners.change(account) { $0.nextSequence(for: .mailbox) }
       try rows.add(
         Mail(sender: sender.account, number: number), byteCount: message.byteCount,
         to: takers.map(\.publicKey), of: account, at: arrival)

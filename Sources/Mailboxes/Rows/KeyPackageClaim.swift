@@ -91,9 +91,9 @@ package struct KeyPackageClaim {
     let isFirst = last?.day != today
     let inAll = isFirst ? 0 : last?.count ?? 0
     let ofDevice =
-      isFirst
+      try isFirst
       ? 0
-      : try transaction.first(
+      : transaction.first(
         """
         SELECT claim_count FROM sync.key_package_claims
         WHERE account_id = $1 AND public_key = $2 AND day = $3

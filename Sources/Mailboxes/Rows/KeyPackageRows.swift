@@ -57,11 +57,11 @@ struct KeyPackageOffer: Sendable {
     let number = try charge.make(
       transaction, &owners, of: account, reason: .keyPackagesOffered, file: account, fee: fee)
     try transaction.insert(
-      fresh.map { package, isLastResort in
+      fresh.map { offered, isLastResort in
         [
-          .blob(device), .blob(package.digest), .integer(number),
-          .integer(isLastResort ? 1 : 0), .integer(package.chargedByteCount),
-          .blob(package.bytes),
+          .blob(device), .blob(offered.digest), .integer(number),
+          .integer(isLastResort ? 1 : 0), .integer(offered.chargedByteCount),
+          .blob(offered.bytes),
         ]
       }, of: account,
       into: """

@@ -2,6 +2,7 @@ import Accounts
 import Base
 import Crypto
 import JSON
+import Requests
 import Storage
 
 /// What waits in the mailbox of a device, in the order of arrival, as much as one answer has.
@@ -58,7 +59,7 @@ enum MailboxPage {
         JSONValue.base64(
           Array(expired[start..<min(start + Ed25519PublicKey.byteCount, expired.count)]))
       }
-      members += [.init("kind", "expired"), .init("devices", .array(keys))]
+      members += [.init("kind", .string("expired")), .init("devices", .array(keys))]
     } else {
       members += [.init("kind", .string(kind)), .init("body", .base64(try row.optionalBlob(6)))]
     }

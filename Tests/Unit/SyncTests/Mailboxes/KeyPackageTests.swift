@@ -60,8 +60,8 @@ import Testing
               for _ in 0..<20 where answer.status == 503 {
                 answer = try client.claim(from: bob.publicKey)
               }
-              if let package = try answer.json["key_package"].base64 {
-                claimed.withLock { $0.append(package) }
+              if let bytes = try answer.json["key_package"].base64 {
+                claimed.withLock { $0.append(bytes) }
               } else {
                 let problem = try answer.problem ?? "\(answer.status)"
                 problems.withLock { $0.append(problem) }

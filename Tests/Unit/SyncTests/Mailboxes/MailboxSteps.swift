@@ -3,6 +3,7 @@ import Base
 import Crypto
 import JSON
 import Mailboxes
+import Requests
 import Storage
 import Sync
 import TestDevices
@@ -45,9 +46,12 @@ extension TestDevice {
 
   /// What looks like a key package of this device, as far as a server reads it.
   func keyPackage(_ number: UInt8, of key: [UInt8]? = nil) -> [UInt8] {
-    let vector = { (bytes: [UInt8]) in [UInt8(bytes.count)] + bytes }
-    return [0, 1, 0, 1] + vector([UInt8](repeating: number, count: 32))
-      + vector([UInt8](repeating: 7, count: 32)) + vector(key ?? publicKey) + [1, 2, number]
+    var bytes: [UInt8] = [0, 1, 0, 1]
+    for part in [[UInt8](repeating: number, count: 32), [UInt8](repeating: 7, count: 32)] {
+      bytes += [UInt8(part.count)] + part
+    }
+    bytes += [32] + (key ?? publicKey)
+    return bytes + [1, 2, number]
   }
 
   func offer(_ packages: [[UInt8]], lastResort: [UInt8]? = nil) throws -> Answer {
