@@ -240,14 +240,29 @@ let package = Package(
         "Accounts", "Archive", "Base", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer", "JSON",
         "Requests", "Storage", "Tiers",
       ]),
-    module("KnownProtocols", ["Accounts", "Documents", "Logs", "Mailboxes", "Sync"]),
+    module(
+      "Chains",
+      [
+        "Accounts", "Archive", "Base", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer",
+        "HTTPSignatures", "JSON", "Requests", "Storage", "Tiers",
+      ]),
+    module(
+      "Commits",
+      [
+        "Accounts", "Archive", "Base", "Chains", "Endpoints", "HTTPMessages", "HTTPServer", "JSON",
+        "Mailboxes", "Requests", "Storage",
+      ]),
+    module(
+      "KnownProtocols",
+      ["Accounts", "Chains", "Commits", "Documents", "Logs", "Mailboxes", "Sync"]),
 
     module("CommandLine", ["Base", "Configuration", "JSON"]),
     module(
       "Acts",
       [
         "Objects", "Requests",
-        "Accounts", "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine", "Compression",
+        "Accounts", "Answers", "Archive", "Audit", "Backup", "Base", "Chains", "CommandLine",
+        "Compression",
         "Configuration", "Crypto", "Endpoints", "HTTPClient", "HTTPMessages", "HTTPServer", "JSON",
         "KnownStores", "Ledger", "Logs", "Orders", "ProviderAPI", "Repair", "Report", "Storage",
         "Stores",
@@ -281,7 +296,8 @@ let package = Package(
       "Sources/Programs/coffer",
       [
         "Objects", "S3",
-        "Accounts", "Acts", "Answers", "Archive", "Audit", "Backup", "Base", "CommandLine",
+        "Accounts", "Acts", "Answers", "Archive", "Audit", "Backup", "Base", "Chains",
+        "CommandLine",
         "Configuration", "Crypto", "Doctor", "Documents", "Flows", "HTTPClient", "HTTPMessages",
         "HTTPSignatures", "Importing", "JSON", "JWS", "Jobs", "KnownProtocols", "KnownStores",
         "Ledger", "Logs", "Mailboxes", "Moving",
@@ -499,6 +515,7 @@ let package = Package(
       [
         "Objects",
         "Accounts", "Archive", "Backup", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
+        "Chains", "Commits",
         "Documents", "HTTPServer", "HTTPClient", "Endpoints", "Ledger", "Logs", "Mailboxes",
         "Storage",
         "Streams", "Tiers", "Configuration",

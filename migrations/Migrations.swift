@@ -27,6 +27,8 @@ package enum Migrations {
     Migration(
       number: 3, name: "mailboxes", isAdditive: true,
       sql: PackageResources.sync_0003_mailboxes_sql),
+    Migration(
+      number: 4, name: "chains", isAdditive: true, sql: PackageResources.sync_0004_chains_sql),
   ]
 
   package static let billing: [Migration] = [

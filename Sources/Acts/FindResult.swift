@@ -1,6 +1,7 @@
 package import Accounts
 package import Answers
 package import Base
+import Chains
 package import Crypto
 package import Ledger
 import Logs
@@ -77,6 +78,9 @@ package struct FindResult: Sendable {
       try add(try Account.find(reader, id), by: "its id")
       if let owner = try MessageLog.owner(reader, of: id) {
         try add(try Account.find(reader, owner), by: "the id of its log")
+      }
+      if let owner = try Chain.owner(reader, of: id) {
+        try add(try Account.find(reader, owner), by: "the id of its chain")
       }
     }
     for owner in try BudgetOfLog.owners(reader, of: text) {

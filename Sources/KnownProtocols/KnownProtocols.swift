@@ -1,4 +1,6 @@
 package import Accounts
+import Chains
+import Commits
 import Documents
 import Logs
 import Mailboxes
@@ -9,6 +11,6 @@ package enum KnownProtocols {
   /// The only list of protocols. A protocol is added by its line here.
   package static let all: [any ProtocolRoom.Type] = [
     FileTrees.self, MessageLogs.self, ActualDoor.self, VersionedDocuments.self,
-    DeviceMailboxes.self,
+    DeviceMailboxes.self, SignatureChains.self, GroupCommits.self,
   ]
 }

@@ -31,6 +31,7 @@ package struct AccountExport {
   private var left: (shares: Int64, links: Int64) = (0, 0)
   private var versionsLeft: Int64 = 0
   private var messagesLeft: Int64 = 0
+  private var chainsLeft: Int64 = 0
   private var objects: [ProtocolExport.Object] = []
 
   private init(
@@ -91,6 +92,7 @@ package struct AccountExport {
         objects += export.objects
         versionsLeft += export.versionsLeft
         messagesLeft += export.messagesLeft
+        chainsLeft += export.chainsLeft
       }
       try writeBilling(of: account.id, reader)
       return account
@@ -129,6 +131,9 @@ package struct AccountExport {
     if messagesLeft > 0 {
       text += "left        \(messagesLeft) messages, which wait in mailboxes of this server\n"
     }
+    if chainsLeft > 0 {
+      text += "left        \(chainsLeft) signature chains, which the devices begin anew elsewhere\n"
+    }
     return text
   }
 
@@ -139,6 +144,7 @@ package struct AccountExport {
       .init("links_left", .integer(left.links)), .init("shares_left", .integer(left.shares)),
       .init("versions_left", .integer(versionsLeft)),
       .init("messages_left", .integer(messagesLeft)),
+      .init("chains_left", .integer(chainsLeft)),
     ]
   }
 

@@ -104,15 +104,18 @@ package struct ProtocolExport: Sendable {
   package var versionsLeft: Int64
   /// How many messages in mailboxes it does not hold.
   package var messagesLeft: Int64
+  /// How many signature chains of the account it does not hold.
+  package var chainsLeft: Int64
 
   package init(
     counts: [(name: String, count: Int64)] = [], objects: [Object] = [], versionsLeft: Int64 = 0,
-    messagesLeft: Int64 = 0
+    messagesLeft: Int64 = 0, chainsLeft: Int64 = 0
   ) {
     self.counts = counts
     self.objects = objects
     self.versionsLeft = versionsLeft
     self.messagesLeft = messagesLeft
+    self.chainsLeft = chainsLeft
   }
 }
 

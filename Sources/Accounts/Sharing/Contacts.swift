@@ -1,5 +1,5 @@
-import Base
-import Storage
+package import Base
+package import Storage
 
 /// Accounts that know each other: one of them has accepted a share of the other's.
 package enum Contacts {
@@ -16,7 +16,7 @@ package enum Contacts {
     }.joined(separator: " OR ")
   }
 
-  static func areContacts(
+  package static func areContacts(
     _ queryable: some Queryable, _ one: Identifier, _ other: Identifier
   ) throws -> Bool {
     let condition = areContacts("$1", "$2")

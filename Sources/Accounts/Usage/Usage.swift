@@ -25,6 +25,8 @@ package enum UsageReason: String, CaseIterable, Sendable {
   case keyPackagesOffered = "key_packages_offered"
   /// A key package was given to a device.
   case keyPackageClaimed = "key_package_claimed"
+  /// Blocks were appended to a signature chain.
+  case blocksAppended = "blocks_appended"
   /// Deleted files were purged from the trash.
   case trashPurged = "trash_purged"
   /// A correction by `coffer usage recount`.

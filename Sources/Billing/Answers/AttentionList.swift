@@ -97,6 +97,7 @@ package struct AttentionList: Sendable {
       refusedClaims(after: now - RefusedClaims.keptSpan), deadJobs, failingItems,
       unconfirmed(at: now), overCap(at: now),
       stuckFlows(at: now), openOrders(at: now), unreconciled(at: now), unexported, fullMailboxes,
+      divergingChains(at: now),
       deliveries(.conflictingDelivery, "conflicting > 0", after: since),
       deliveries(.undecodableDelivery, "disposition = 'undecodable'", after: since),
     ]
@@ -289,6 +290,21 @@ package struct AttentionList: Sendable {
     }
   }
 
+  /// How long a chain is listed after its last block was replaced.
+  private static let divergingSpan = Instant.Span.days(1)
+
+  private static func divergingChains(at now: Instant) -> Source {
+    Source(
+      kind: .divergingChain, columns: "id, owner_id, replaced_ms, replaced_epoch",
+      found: "FROM sync.chains WHERE replaced_ms > $1 AND purge_ms IS NULL",
+      order: "replaced_ms, id", values: [.instant(now - divergingSpan)]
+    ) { row in
+      Attention(
+        kind: .divergingChain, subject: try row.id(0).description, account: try row.id(1),
+        detail: "\(try row.integer(3))", since: try row.instant(2), until: nil)
+    }
+  }
+
   private static var unexported: Source {
     Source(
       kind: .unexported, columns: "account_id, asked_ms",
@@ -419,7 +435,8 @@ extension Attention.Kind {
       .doublePayment,
       .unknownProduct, .irregularPayment, .paidAfterEnd, .reversal, .refusedClaim,
       .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction, .conflictingDelivery,
-      .overCap, .certificate, .unusedSecret, .fullMailbox, .idleKey, .unreconciled, .unexported,
+      .overCap, .divergingChain, .certificate, .unusedSecret, .fullMailbox, .idleKey,
+      .unreconciled, .unexported,
       .unknownAccount, .stillBilled, .unconfirmed:
       false
     }

@@ -17,23 +17,28 @@ package struct Delivery {
   private let host: ProtocolHost
   private let transaction: Transaction
   private let sender: Caller
+  private let isGroup: Bool
   private let now: Instant
 
+  /// - Parameter isGroup: Whether the sender and all receivers are members of one group.
   package init(
-    _ transaction: Transaction, by sender: Caller, host: ProtocolHost, now: Instant
+    _ transaction: Transaction, by sender: Caller, inGroup isGroup: Bool = false,
+    host: ProtocolHost, now: Instant
   ) {
     self.host = host
     self.transaction = transaction
     self.sender = sender
+    self.isGroup = isGroup
     self.now = now
   }
 
   /// The accounts whose rows must be held, besides the sender's, to store a message for these devices: at most one for
   /// each key.
   package static func accounts(
-    of keys: [[UInt8]], from sender: Identifier, _ queryable: some Queryable
+    of keys: [[UInt8]], from sender: Identifier, inGroup isGroup: Bool = false,
+    _ queryable: some Queryable
   ) throws -> Set<Identifier> {
-    Set(try Receiver.find(keys, from: sender, queryable).map(\.account))
+    Set(try Receiver.find(keys, from: sender, inGroup: isGroup, queryable).map(\.account))
   }
 
   /// Stores a message in the mailbox of each receiver that takes it, and charges it to the sender's account. Those that
@@ -47,7 +52,8 @@ package struct Delivery {
   ) throws -> Delivered {
     try owners.requireWritable([], by: sender, transaction)
     if let repeated = try repeated(message) { return repeated }
-    let found = try Receiver.find(message.receivers, from: sender.account, transaction)
+    let found = try Receiver.find(
+      message.receivers, from: sender.account, inGroup: isGroup, transaction)
     let byKey = Dictionary(found.map { ($0.publicKey, $0) }) { first, _ in first }
     var takers: [Receiver] = []
     var refused: [RefusedReceiver] = []

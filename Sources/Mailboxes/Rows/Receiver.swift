@@ -12,11 +12,14 @@ struct Receiver: Sendable {
   let waiting: Load
   let waitingOfSender: Load
 
-  /// Those of `keys` that an account reaches, in a few statements for all of them.
+  /// Those of `keys` that an account reaches, in a few statements for all of them. Devices of one group reach each other
+  /// whether or not their accounts are contacts, unless the receiver's has blocked the sender's.
   static func find(
-    _ keys: [[UInt8]], from account: Identifier, _ queryable: some Queryable
+    _ keys: [[UInt8]], from account: Identifier, inGroup isGroup: Bool = false,
+    _ queryable: some Queryable
   ) throws -> [Receiver] {
-    try SQLList.slices(of: keys.map { .blob($0) }, after: 1).flatMap { list in
+    let isKnown = isGroup ? "TRUE" : Contacts.areContacts("d.account_id", "$1")
+    return try SQLList.slices(of: keys.map { .blob($0) }, after: 1).flatMap { list in
       try queryable.rows(
         """
         SELECT d.public_key, d.account_id, d.revoked_ms, a.suspended_ms,
@@ -28,7 +31,7 @@ struct Receiver: Sendable {
         LEFT JOIN sync.mailbox_senders AS s
           ON s.sender_id = $1 AND s.public_key = d.public_key
         WHERE d.public_key IN (\(list.parameters)) AND (d.account_id = $1
-          OR ((\(Contacts.areContacts("d.account_id", "$1"))) AND NOT EXISTS (
+          OR ((\(isKnown)) AND NOT EXISTS (
             SELECT 1 FROM sync.blocks AS b
             WHERE b.account_id = d.account_id AND b.blocked_id = $1)))
         """, values: [.id(account)] + list.values

@@ -38,6 +38,7 @@ struct APIStories {
     try shareLogs()
     try versionDocuments()
     try sendMail()
+    try growChains()
   }
 
   /// A server whose accounts have `requests` requests each, and get none back.

@@ -48,6 +48,19 @@ import Testing
     try guide().matches(of: #/\n```json\n([^`]+)\n```/#).map { try JSON.parse(Array($0.1.utf8)) }
   }
 
+  @Test func `the guide's blocks have the hashes and signatures that it shows`() throws {
+    let lines = try guide().split(separator: "\n")
+    let blocks = lines.indices.filter { lines[$0].hasPrefix("{\"block\":{") }
+    #expect(blocks.count == 2)
+    for index in blocks {
+      let signed = Array(lines[index].utf8)
+      #expect(lines[index + 1] == Base64.standard.encode(SHA256.hash(signed)))
+      #expect(lines[index + 2] == Base64.standard.encode(Self.key.signature(for: signed)))
+      let statement = try #require(JSONValue(JSON.parse(signed)))
+      #expect(statement.canonical() == signed)
+    }
+  }
+
   private struct Examples {
     let batch: JSON
     let outcome: JSON

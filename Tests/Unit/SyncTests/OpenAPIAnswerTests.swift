@@ -8,7 +8,7 @@ import Testing
   /// Problems that need a broken machine, an hour, a race or another catalogue. Each has the form of all
   /// others.
   private static let unreached: Set = [
-    "account_exists", "batch_too_costly", "busy", "creation_limited", "internal",
+    "account_exists", "batch_too_costly", "busy", "chain_full", "creation_limited", "internal",
     "file_too_large", "origin_unknown", "reservation_expired", "stopping", "storage_unavailable",
     "streams_full", "timeout", "too_many_streams",
     "too_many_connections", "too_many_folder_caps",

@@ -64,6 +64,18 @@ import Tiers
   }
 
   @Test(arguments: TestEngine.available)
+  func `a block of a chain is told to the other accounts that have members in it`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, streams: Self.silent)
+    let (ada, bob) = try server.contacts()
+    let head = try ada.chain(with: [bob])
+    let stream = try RawStream.open(bob, server)
+    try ada.append(ada.block(after: head))
+    #expect(stream.next() == "{\"chains\":[\"\(head.chain)\"]}")
+  }
+
+  @Test(arguments: TestEngine.available)
   func `an owner's changes are told to whoever sees the tree, from the share's acceptance on`(
     engine: TestEngine
   ) throws {

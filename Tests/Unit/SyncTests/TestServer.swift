@@ -1,5 +1,7 @@
 import Accounts
 import Base
+import Chains
+import Commits
 import Configuration
 import Crypto
 import Documents
@@ -55,7 +57,7 @@ final class TestServer: Sendable {
     formerPlanDays: Int64 = Catalogue.formerPlanDaysUsual,
     protocols: [any ProtocolRoom.Type] = [
       FileTrees.self, MessageLogs.self, ActualDoor.self, VersionedDocuments.self,
-      DeviceMailboxes.self,
+      DeviceMailboxes.self, SignatureChains.self, GroupCommits.self,
     ],
     actualAuthorities: Set<String> = [], objects: (any ObjectStore)? = nil,
     streams streamLimits: StreamLimits? = nil,

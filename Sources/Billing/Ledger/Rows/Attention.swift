@@ -84,6 +84,8 @@ package struct Attention: Sendable, Equatable {
     case conflictingDelivery = "conflicting_delivery"
     /// An account that holds more than it may store.
     case overCap = "over_cap"
+    /// A signature chain whose last block gave way to another device's: its devices add members at the same time.
+    case divergingChain = "diverging_chain"
     /// An account whose deletion waits for its export.
     case unexported
     /// A certificate that proves everything of a store and will end.
@@ -105,8 +107,8 @@ package struct Attention: Sendable, Equatable {
         .unconfirmed:
         true
       case .reversal, .refusedClaim, .stillBilled, .unmappedProduct, .unknownStatus, .unpaidTime,
-        .contradiction, .conflictingDelivery, .overCap, .unexported, .unusedSecret, .fullMailbox,
-        .idleKey:
+        .contradiction, .conflictingDelivery, .overCap, .divergingChain, .unexported,
+        .unusedSecret, .fullMailbox, .idleKey:
         false
       }
     }

@@ -40,7 +40,7 @@ extension Command {
       "documents": .integer, "logs": .integer, "messages": .integer, "deliveries": .integer,
       "erased_deliveries": .integer, "sha256": .text,
       "erases": .orNull(.time), "links_left": .integer, "shares_left": .integer,
-      "versions_left": .integer, "messages_left": .integer,
+      "versions_left": .integer, "messages_left": .integer, "chains_left": .integer,
     ]),
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(

@@ -1,6 +1,7 @@
 import Accounts
 import Acts
 import Base
+import Chains
 import CommandLine
 import Configuration
 import Documents
@@ -22,7 +23,7 @@ extension Command {
       the tree, or the root for files in no folder. ACCOUNT is whose key wrote a content last, or made the \
       record if it has none. Names are ciphertext. LOGS are message logs with their snapshots; coffer log list \
       shows each. DOCUMENTS are those that devices merge, not those of the tree. MAILBOXES are messages to devices \
-      and key packages. UPLOADS are reserved by \
+      and key packages. CHAINS are signature chains with the blocks of all members. UPLOADS are reserved by \
       uploads under way, and COLLECTABLE bytes wait for their deletion: neither is charged.
       """,
     examples: ["coffer usage explain ada"],
@@ -45,6 +46,8 @@ extension Command {
             documentByteCount: try VersionedDocuments.weights(of: account.id, reading: reader)
               .byteCount(catalogue),
             mailboxByteCount: try DeviceMailboxes.weights(of: account.id, reading: reader)
+              .byteCount(catalogue),
+            chainByteCount: try SignatureChains.weights(of: account.id, reading: reader)
               .byteCount(catalogue))
           return Answer(text: usage.text(at: now), json: .object(usage.members))
         }
@@ -68,6 +71,7 @@ private struct ExplainedUsage {
   let logByteCount: Int64
   let documentByteCount: Int64
   let mailboxByteCount: Int64
+  let chainByteCount: Int64
 
   static var shape: JSONShape {
     .object([
@@ -75,7 +79,8 @@ private struct ExplainedUsage {
       .init("plan", .text), .init("reason", .text), .init("over", .integer),
       .init("when_full", .text), .init("live", .integer), .init("history", .integer),
       .init("trash", .integer), .init("logs", .integer), .init("documents", .integer),
-      .init("mailboxes", .integer), .init("uploads", .integer), .init("collectable", .integer),
+      .init("mailboxes", .integer), .init("chains", .integer), .init("uploads", .integer),
+      .init("collectable", .integer),
       folders.memberShape, writers.memberShape,
     ])
   }
@@ -95,6 +100,7 @@ private struct ExplainedUsage {
       .init("trash", .integer(total.trashByteCount)),
       .init("logs", .integer(logByteCount)), .init("documents", .integer(documentByteCount)),
       .init("mailboxes", .integer(mailboxByteCount)),
+      .init("chains", .integer(chainByteCount)),
       .init("uploads", .integer(explanation.uploadByteCount)),
       .init("collectable", .integer(explanation.collectableByteCount)),
       Self.folders.member(explanation.folders), Self.writers.member(explanation.writers),
@@ -116,6 +122,7 @@ private struct ExplainedUsage {
       logs         \(size(logByteCount))
       documents    \(size(documentByteCount))
       mailboxes    \(size(mailboxByteCount))
+      chains       \(size(chainByteCount))
       uploads      \(size(explanation.uploadByteCount))
       collectable  \(size(explanation.collectableByteCount))
 

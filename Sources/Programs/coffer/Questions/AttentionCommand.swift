@@ -180,6 +180,9 @@ extension Attention {
     case .contradiction: "\(shownSubject): its store reports two different states for one moment"
     case .conflictingDelivery: "\(shownSubject) arrived before with other content; \(detail)"
     case .overCap: "\(subject) uses \(detail) since its quota shrank"
+    case .divergingChain:
+      "the chain \(subject) of \(account.map { "\($0)" } ?? "") had its block \(detail) replaced: two devices "
+        + "changed it at once"
     case .unexported: "\(subject) waits for its export before it is erased"
     case .certificate: "\(detail), which verifies the signatures of \(subject), expires"
     case .unusedSecret: "\(subject): nothing was \(detail) for a while; remove it"
@@ -232,7 +235,8 @@ extension Attention {
     case .unusedSecret: return ["webhook", "proofs"]
     case .stillBilled where isStoppedHere:
       return ["subscription", "cancel", subject, "--reason", "<why>"]
-    case .stillBilled, .fullMailbox, .idleKey, .unknownAccount: return ["find", subject]
+    case .stillBilled, .fullMailbox, .idleKey, .unknownAccount, .divergingChain:
+      return ["find", subject]
     }
   }
 

@@ -1,0 +1,188 @@
+package import Accounts
+package import Base
+import Endpoints
+import HTTPMessages
+import HTTPSignatures
+package import JSON
+package import Requests
+import Storage
+
+extension AccountRequest {
+  /// The chain that the path names.
+  package func chain() throws -> Identifier {
+    guard let id = Identifier(captures[0]) else { throw ChainRefusal.chainNotFound }
+    return id
+  }
+}
+
+/// `GET /v1/chains`: the chains in which the account has members, its own first.
+struct GetChains: SyncRead {
+  let host: ProtocolHost
+  let pattern = "/v1/chains"
+
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
+    let caller = try Caller(reader, request.credentials, now: now)
+    return [
+      "chains": .array(try Chain.all(reader, seenBy: caller.account).map(\.json))
+    ]
+  }
+}
+
+/// `GET /v1/chains/{id}`: a chain's head and members.
+struct GetChain: SyncRead {
+  let host: ProtocolHost
+  let pattern = "/v1/chains/{id}"
+
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
+    let caller = try Caller(reader, request.credentials, now: now)
+    let chain = try Chain.seen(reader, request.chain(), by: caller.account)
+    let members = try MemberRows(reader, of: chain.id).all()
+    return .object(chain.members + [.init("members", .array(members.map(\.json)))])
+  }
+}
+
+extension ChainMember {
+  fileprivate var json: JSONValue {
+    [
+      "public_key": .base64(publicKey), "epoch": .integer(since),
+      "account": account.map { .string($0.description) } ?? .null, "revoked": .bool(isRevoked),
+    ]
+  }
+}
+
+/// `GET /v1/chains/{id}/blocks?since=<epoch>&limit=<n>`: the blocks after an epoch; without `since`, from the root on.
+struct GetChainBlocks: SyncRead {
+  let host: ProtocolHost
+  let pattern = "/v1/chains/{id}/blocks"
+  let isLong = true
+
+  /// A page of blocks that name as many keys as they may has some 2 MiB.
+  private static let limitMax = 100
+
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
+    let caller = try Caller(reader, request.credentials, now: now)
+    var (since, limit) = (Int64(-1), Self.limitMax)
+    for (name, value) in queryFields(request.head.query) {
+      switch name {
+      case "since":
+        guard let epoch = Int64(value), epoch >= 0 else { throw ChainRefusal.sinceInvalid }
+        since = epoch
+      case "limit":
+        guard let count = Int(value), 1...Self.limitMax ~= count else {
+          throw ChainRefusal.limitInvalid(max: Self.limitMax)
+        }
+        limit = count
+      default: break
+      }
+    }
+    let chain = try Chain.seen(reader, request.chain(), by: caller.account)
+    let blocks = try BlockRows(reader, of: chain.id).after(since, limit: limit)
+    let last = blocks.last?.block.epoch ?? since
+    return [
+      "blocks": .array(blocks.map(\.json)), "head": chain.head.json,
+      "more": .bool(last < chain.head.epoch),
+    ]
+  }
+}
+
+/// `POST /v1/chains`: makes a chain of a root.
+struct PostChains: SyncWrite {
+  let host: ProtocolHost
+  let method = "POST"
+  let pattern = "/v1/chains"
+
+  struct Body: Sendable {
+    let batch: ChainBatch
+    let isOwn: Bool
+  }
+
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
+    let json = try JSON.body(body)
+    try json.requireMembers(["blocks", "own"])
+    return Body(
+      batch: try ChainBatch(json, blockCount: 1...1, of: request, host),
+      isOwn: json["own"].exists ? try json["own"].boolean() : false)
+  }
+
+  func write(
+    _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
+  ) throws -> Outcome {
+    try LockedCaller.once(transaction, request.credentials, now: now) { locked in
+      var owners = locked.owners
+      let chain = try ChainWrite(host, transaction, by: locked.caller, now: now)
+        .create(body.batch, isOwn: body.isOwn, &owners)
+      return Outcome(201, headers: [("Location", "/v1/chains/\(chain.id)")], chain.json)
+    }
+  }
+}
+
+/// `DELETE /v1/chains/{id}`: deletes a chain with all its blocks. Takes no body.
+struct DeleteChain: SyncWrite {
+  let host: ProtocolHost
+  let method = "DELETE"
+  let pattern = "/v1/chains/{id}"
+  let bodyByteCountMax = 0
+
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Identifier {
+    try request.chain()
+  }
+
+  func write(
+    _ chain: Identifier, of request: AccountRequest, in transaction: Transaction, now: Instant
+  ) throws -> Outcome {
+    try LockedCaller.once(transaction, request.credentials, now: now) { locked in
+      var owners = locked.owners
+      try ChainWrite(host, transaction, by: locked.caller, now: now).delete(chain, &owners)
+      return Outcome(status: 204, body: [])
+    }
+  }
+}
+
+/// `POST /v1/chains/{id}/blocks`: appends blocks, all or none.
+struct PostChainBlocks: SyncWrite {
+  let host: ProtocolHost
+  let method = "POST"
+  let pattern = "/v1/chains/{id}/blocks"
+  let bodyByteCountMax = ChainBatch.bodyByteCountMax
+
+  struct Body: Sendable {
+    let chain: Identifier
+    let batch: ChainBatch
+  }
+
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
+    // Charged before the signatures are checked, because those of refused blocks are checked, too.
+    request.credentials.meter.charge(Price.json(body.count), for: .json)
+    let json = try JSON.body(body, limits: JSONLimits(byteCountMax: bodyByteCountMax))
+    try json.requireMembers(["blocks", "revocations"])
+    return Body(
+      chain: try request.chain(),
+      batch: try ChainBatch(
+        json, blockCount: 1...ChainBatch.blockCountMax, of: request, host))
+  }
+
+  func write(
+    _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
+  ) throws -> Outcome {
+    try LockedCaller.once(
+      transaction, request.credentials, now: now,
+      with: { try ChainWrite.others(transaction, body.batch, of: body.chain, by: $0) }
+    ) { locked in
+      var owners = locked.owners
+      let appended = try ChainWrite(host, transaction, by: locked.caller, now: now)
+        .append(body.batch, to: body.chain, &owners)
+      return Outcome(200, appended.chain.json)
+    }
+  }
+}
+
+extension ChainBatch {
+  /// Reads the blocks of a request's body, and counts the signatures that it checks.
+  package init(
+    _ body: JSON, blockCount: ClosedRange<Int>, of request: AccountRequest, _ host: ProtocolHost
+  ) throws {
+    try self.init(
+      body, blockCount: blockCount, counting: host.gate.authenticator.signatures
+    ) { () throws(RequestRefusal) in try request.credentials.requireSignature().keyID }
+  }
+}

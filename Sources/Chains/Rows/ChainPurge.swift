@@ -1,0 +1,62 @@
+import Accounts
+import Base
+import Storage
+
+/// The deletion of the rows of chains that were deleted, or whose account is erased.
+enum ChainPurge {
+  static let queue = FailingItems.Queue("chains")
+  private static let isDue = FailingItems.isDue(queue, "chains.id", at: "$1")
+  /// The most rows that one slice deletes of a table.
+  private static let sliceCountMax: Int64 = 1000
+
+  /// The chain whose rows are due first.
+  static func next(_ transaction: Transaction, now: Instant) throws -> Identifier? {
+    try transaction.first(
+      """
+      SELECT id FROM sync.chains WHERE purge_ms <= $1 AND \(isDue) ORDER BY purge_ms, id LIMIT 1
+      """, .instant(now)
+    ) { row in try row.id(0) }
+  }
+
+  /// Deletes one slice of a deleted chain. The last slice takes the chain's own row.
+  static func sweep(_ transaction: Transaction, _ chain: Identifier) throws {
+    guard try !deletedSlice(transaction, chain) else { return }
+    let ended = try transaction.first(
+      "DELETE FROM sync.chains WHERE id = $1 RETURNING owner_id, bytes", .id(chain)
+    ) { row in (owner: try row.id(0), byteCount: try row.integer(1)) }
+    if let ended { try Garbage.keep(transaction, -ended.byteCount, of: ended.owner) }
+  }
+
+  /// Erases one slice of an account's chains. Returns false if nothing was left.
+  static func erase(_ transaction: Transaction, _ account: Identifier) throws -> Bool {
+    if try ChainAccounts.erase(transaction, account) { return true }
+    let chain = try transaction.first(
+      "SELECT id FROM sync.chains WHERE owner_id = $1 ORDER BY id LIMIT 1", .id(account)
+    ) { row in try row.id(0) }
+    guard let chain else { return false }
+    if try !deletedSlice(transaction, chain) {
+      try transaction.execute("DELETE FROM sync.chains WHERE id = $1", .id(chain))
+    }
+    return true
+  }
+
+  /// Blocks, then members. Returns false if neither was left.
+  private static func deletedSlice(
+    _ transaction: Transaction, _ chain: Identifier
+  ) throws -> Bool {
+    let first = try transaction.first(
+      "SELECT epoch FROM sync.chain_blocks WHERE chain_id = $1 ORDER BY epoch LIMIT 1", .id(chain)
+    ) { row in try row.integer(0) }
+    if let first {
+      try transaction.execute(
+        "DELETE FROM sync.chain_blocks WHERE chain_id = $1 AND epoch < $2", .id(chain),
+        .integer(first + sliceCountMax))
+      return true
+    }
+    return try transaction.execute(
+      """
+      DELETE FROM sync.chain_members WHERE chain_id = $1 AND (public_key, added_epoch) IN (
+        SELECT public_key, added_epoch FROM sync.chain_members WHERE chain_id = $1 LIMIT $2)
+      """, .id(chain), .integer(sliceCountMax)) > 0
+  }
+}

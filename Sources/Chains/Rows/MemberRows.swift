@@ -1,0 +1,85 @@
+import Base
+import Storage
+
+/// The rows of a chain's members.
+struct MemberRows<Source: Queryable> {
+  let source: Source
+  let chain: Identifier
+
+  init(_ source: Source, of chain: Identifier) {
+    self.source = source
+    self.chain = chain
+  }
+
+  /// Since which epoch each of the keys is a member, if it is one.
+  func since(_ keys: Set<[UInt8]>) throws -> [[UInt8]: Int64] {
+    var since: [[UInt8]: Int64] = [:]
+    for list in SQLList.slices(of: keys.map { .blob($0) }, after: 1) {
+      try source.query(
+        """
+        SELECT public_key, added_epoch FROM sync.chain_members
+        WHERE chain_id = $1 AND public_key IN (\(list.parameters)) AND removed_epoch IS NULL
+        """, [.id(chain)] + list.values
+      ) { row in
+        since[try row.blob(0)] = try row.integer(1)
+        return true
+      }
+    }
+    return since
+  }
+
+  /// All members: at most 256.
+  func all() throws -> [ChainMember] {
+    try source.rows(
+      """
+      SELECT m.public_key, m.added_epoch, k.account_id, k.revoked_ms
+      FROM sync.chain_members AS m LEFT JOIN sync.device_keys AS k ON k.public_key = m.public_key
+      WHERE m.chain_id = $1 AND m.removed_epoch IS NULL ORDER BY m.added_epoch, m.public_key
+      LIMIT $2
+      """, .id(chain), .integer(ChainMembers.countMax)
+    ) { row in
+      ChainMember(
+        publicKey: try row.blob(0), since: try row.integer(1), account: try row.optionalID(2),
+        isRevoked: try row.optionalInteger(3) != nil)
+    }
+  }
+}
+
+/// A device that belongs to a chain.
+package struct ChainMember: Sendable {
+  package let publicKey: [UInt8]
+  /// The epoch of the block that added it.
+  let since: Int64
+  /// Nil if the account was erased.
+  let account: Identifier?
+  package let isRevoked: Bool
+}
+
+extension MemberRows<Transaction> {
+  func add(_ keys: [[UInt8]], at epoch: Int64) throws {
+    try source.insert(
+      keys.map { [.blob($0), .integer(epoch)] }, of: chain,
+      into: "chain_members (chain_id, public_key, added_epoch)")
+  }
+
+  func remove(_ keys: [[UInt8]], at epoch: Int64) throws {
+    for list in SQLList.slices(of: keys.map { .blob($0) }, after: 2) {
+      try source.execute(
+        """
+        UPDATE sync.chain_members SET removed_epoch = $2
+        WHERE chain_id = $1 AND public_key IN (\(list.parameters)) AND removed_epoch IS NULL
+        """, values: [.id(chain), .integer(epoch)] + list.values)
+    }
+  }
+
+  /// Takes the members back that a block added, because another block takes its place.
+  func takeBack(_ keys: [[UInt8]], addedAt epoch: Int64) throws {
+    for list in SQLList.slices(of: keys.map { .blob($0) }, after: 2) {
+      try source.execute(
+        """
+        DELETE FROM sync.chain_members
+        WHERE chain_id = $1 AND added_epoch = $2 AND public_key IN (\(list.parameters))
+        """, values: [.id(chain), .integer(epoch)] + list.values)
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import Accounts
+import Base
+import Storage
+
+/// What a chain's blocks say, read in slices while writers continue: that each follows the one before, and who the
+/// members are then.
+struct ChainAudit {
+  private let chain: Identifier
+  /// Nil before the root.
+  private var members: ChainMembers?
+  private var byteCount: Int64 = 0
+
+  private static let sliceCountMax = 500
+  /// How often a chain is read again because it changed.
+  private static let attemptCountMax = 5
+
+  private init(_ chain: Identifier) { self.chain = chain }
+
+  /// The faults of an account's chains, one line each; at most the first of each chain.
+  static func faults(of account: Identifier, in database: Database) throws -> [String] {
+    let chains = try database.read { try Chain.all($0, of: account) }
+    for chain in chains {
+      if let found = try walk(chain.id, in: database).fault {
+        return ["of the chain \(chain.id), \(found)"]
+      }
+    }
+    return []
+  }
+
+  /// Puts the bytes of an account's chains right by their blocks. Returns how many were wrong.
+  static func repair(_ account: Identifier, in database: Database) throws -> Int {
+    var count = 0
+    for chain in try database.read({ try Chain.all($0, of: account) }) {
+      let walked = try walk(chain.id, in: database)
+      guard let recorded = walked.chain, recorded.byteCount != walked.byteCount else { continue }
+      try database.write(for: account) { transaction in
+        _ = try LockedOwners(transaction, [account])
+        guard var current = try Chain.find(transaction, chain.id) else { return }
+        guard current.head == recorded.head, current.replaced == recorded.replaced else {
+          throw DatabaseError.busy(retryAfterSeconds: 1)
+        }
+        current.byteCount = walked.byteCount
+        try current.save(transaction)
+      }
+      count += 1
+    }
+    return count
+  }
+
+  private struct Walked {
+    /// The row; nil if the chain is gone.
+    let chain: Chain?
+    let byteCount: Int64
+    let fault: String?
+  }
+
+  /// Reads all blocks. If the last one was replaced meanwhile, they are read again.
+  private static func walk(_ id: Identifier, in database: Database) throws -> Walked {
+    for _ in 0..<attemptCountMax {
+      guard let before = try database.read({ try Chain.find($0, id) }) else { break }
+      var audit = ChainAudit(id)
+      var found: Walked?
+      while found == nil { found = try database.read { try audit.slice($0) } }
+      guard let found, let after = found.chain else { break }
+      if before.replaced == after.replaced { return found }
+    }
+    if try database.read({ try Chain.find($0, id) }) != nil {
+      throw DatabaseError.busy(retryAfterSeconds: 1)
+    }
+    return Walked(chain: nil, byteCount: 0, fault: nil)
+  }
+
+  /// Reads one slice of the blocks; with the last one, the rows that they must agree with. Nil if there are more.
+  private mutating func slice(_ reader: Reader) throws -> Walked? {
+    guard let chain = try Chain.find(reader, chain) else {
+      return Walked(chain: nil, byteCount: 0, fault: nil)
+    }
+    let blocks = try BlockRows(reader, of: chain.id)
+      .after(members?.head.epoch ?? -1, limit: Self.sliceCountMax)
+    for stored in blocks {
+      byteCount += stored.byteCount
+      if let fault = add(stored.block) {
+        return Walked(
+          chain: chain, byteCount: byteCount, fault: "the block \(stored.block.epoch) \(fault)")
+      }
+    }
+    guard blocks.count < Self.sliceCountMax else { return nil }
+    return Walked(chain: chain, byteCount: byteCount, fault: try fault(of: chain, reader))
+  }
+
+  private mutating func add(_ block: ChainBlock) -> String? {
+    guard block.isHashRight else { return "has another hash" }
+    do throws(ChainRule) {
+      if members == nil {
+        members = try ChainMembers(root: block)
+      } else {
+        try members?.append(block)
+      }
+    } catch { return "breaks a rule: \(error.rawValue)" }
+    return nil
+  }
+
+  /// What of the rows does not fit the blocks; nil if everything does.
+  private func fault(of chain: Chain, _ reader: Reader) throws -> String? {
+    guard let members else { return "there is no root" }
+    guard members.head == chain.head else {
+      return "the last block is \(members.head.epoch), and the head \(chain.head.epoch) is another"
+    }
+    guard members.count == chain.memberCount else {
+      return "\(members.count) devices are members, and the chain counts \(chain.memberCount)"
+    }
+    guard byteCount == chain.byteCount else {
+      return "the blocks have \(byteCount) bytes, and the chain counts \(chain.byteCount)"
+    }
+    let rows = try MemberRows(reader, of: chain.id).all()
+    guard Dictionary(rows.map { ($0.publicKey, $0.since) }, uniquingKeysWith: max) == members.since
+    else { return "the rows of the members are not those that the blocks make" }
+    let counts = rows.reduce(into: [Identifier: Int64]()) { counts, member in
+      if let account = member.account { counts[account, default: 0] += 1 }
+    }
+    guard try counts == ChainAccounts.counts(reader, of: chain.id) else {
+      return "the counts of members by account are not those of the rows"
+    }
+    return nil
+  }
+}

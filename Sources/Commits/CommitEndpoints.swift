@@ -1,0 +1,149 @@
+import Accounts
+import Base
+import Chains
+import Endpoints
+import HTTPMessages
+import JSON
+import Mailboxes
+import Requests
+import Storage
+
+/// `POST /v1/chains/{id}/commits`: appends a block, and stores its commit and its welcome in the mailboxes, all or
+/// nothing.
+struct PostCommits: SyncWrite {
+  let host: ProtocolHost
+  let method = "POST"
+  let pattern = "/v1/chains/{id}/commits"
+  let bodyByteCountMax = Commit.bodyByteCountMax
+
+  struct Body: Sendable {
+    let chain: Identifier
+    let commit: Commit
+  }
+
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
+    request.credentials.meter.charge(Price.json(body.count), for: .json)
+    return Body(chain: try request.chain(), commit: try Commit(body, of: request, host))
+  }
+
+  func write(
+    _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
+  ) throws -> Outcome {
+    try LockedCaller.once(
+      transaction, request.credentials, now: now,
+      with: { caller in
+        let batch = body.commit.batch
+        let others = try ChainWrite.others(transaction, batch, of: body.chain, by: caller)
+        guard !others.isEmpty else { return [] }
+        let members = try Chain.members(transaction, of: body.chain).map(\.publicKey)
+        let joining = batch.blocks[0].additions
+        return
+          try others
+          .union(
+            Delivery.accounts(
+              of: Array(Set(members + joining)), from: caller, inGroup: true, transaction))
+      }
+    ) { locked in
+      var owners = locked.owners
+      return try commit(body, by: locked.caller, transaction, &owners, now: now)
+    }
+  }
+
+  private func commit(
+    _ body: Body, by caller: Caller, _ transaction: Transaction, _ owners: inout LockedOwners,
+    now: Instant
+  ) throws -> Outcome {
+    let (commit, block) = (body.commit, body.commit.batch.blocks[0])
+    let appended = try ChainWrite(host, transaction, by: caller, now: now)
+      .append(commit.batch, to: body.chain, commit: commit.commit.id, &owners)
+    if let repeated = appended.repeated {
+      guard repeated.commit == commit.commit.id else {
+        throw CommitRefusal.commitDiffers(repeated.commit)
+      }
+      return Outcome(200, Self.json(appended.chain, repeated: true, refused: []))
+    }
+    // Everyone who was a member when the commit was made, so that those who leave learn of it.
+    let members = appended.before.filter { !$0.isRevoked }.map(\.publicKey)
+      .filter { $0 != caller.publicKey }
+    var messages = [commit.commit.message(.commit, to: members)]
+    if let welcome = commit.welcome {
+      messages.append(welcome.message(.welcome, to: block.additions))
+    }
+    var refused: [RefusedReceiver] = []
+    for message in messages where !message.receivers.isEmpty {
+      let delivered = try Delivery(transaction, by: caller, inGroup: true, host: host, now: now)
+        .store(message, &owners)
+      refused += delivered.refused
+    }
+    try owners.save(transaction, now: now)
+    return Outcome(200, Self.json(appended.chain, repeated: false, refused: refused))
+  }
+
+  private static func json(
+    _ chain: Chain, repeated: Bool, refused: [RefusedReceiver]
+  ) -> JSONValue {
+    [
+      "chain": chain.json, "repeated": .bool(repeated),
+      "refused": .array(refused.map(\.json)),
+    ]
+  }
+}
+
+/// `POST /v1/chains/{id}/messages`: a message for all other members, from a member.
+struct PostChainMessages: SyncWrite {
+  let host: ProtocolHost
+  let method = "POST"
+  let pattern = "/v1/chains/{id}/messages"
+  let bodyByteCountMax = 96 << 10
+
+  struct Body: Sendable {
+    let chain: Identifier
+    let epoch: Int64
+    let message: Commit.Letter
+  }
+
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
+    request.credentials.meter.charge(Price.json(body.count), for: .json)
+    let json = try JSON.body(body, limits: JSONLimits(byteCountMax: bodyByteCountMax))
+    try json.requireMembers(["epoch", "message"])
+    guard let epoch = json["epoch"].integer, epoch >= 0 else {
+      throw RequestRefusal.bodyInvalid(path: "$.epoch", rule: "must be an epoch of the chain")
+    }
+    return Body(
+      chain: try request.chain(), epoch: epoch, message: try Commit.Letter(json["message"]))
+  }
+
+  func write(
+    _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
+  ) throws -> Outcome {
+    try LockedCaller.once(
+      transaction, request.credentials, now: now,
+      with: { caller in
+        guard try Chain.owner(transaction, of: body.chain, seenBy: caller) != nil else {
+          return []
+        }
+        let members = try Chain.members(transaction, of: body.chain).map(\.publicKey)
+        return try Delivery.accounts(of: members, from: caller, inGroup: true, transaction)
+      }
+    ) { locked in
+      let (caller, chain) = (
+        locked.caller, try Chain.seen(transaction, body.chain, by: locked.caller.account)
+      )
+      let members = try Chain.members(transaction, of: chain.id)
+      guard members.contains(where: { $0.publicKey == caller.publicKey }) else {
+        throw CommitRefusal.notMember
+      }
+      guard chain.head.epoch == body.epoch else { throw CommitRefusal.epochPassed(chain.head) }
+      let receivers = members.filter { !$0.isRevoked && $0.publicKey != caller.publicKey }
+        .map(\.publicKey)
+      var refused: [RefusedReceiver] = []
+      if !receivers.isEmpty {
+        var owners = locked.owners
+        refused = try Delivery(transaction, by: caller, inGroup: true, host: host, now: now)
+          .store(body.message.message(.message, to: receivers), &owners).refused
+        try owners.save(transaction, now: now)
+      }
+      return Outcome(200, ["refused": .array(refused.map(\.json))])
+    }
+  }
+}

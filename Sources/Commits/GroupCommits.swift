@@ -1,0 +1,49 @@
+package import Accounts
+package import Archive
+package import Base
+import Endpoints
+package import HTTPServer
+package import Storage
+
+/// Commits of groups: a block of a chain and the messages that tell its members of it, stored together. It keeps
+/// nothing of its own: blocks are of the chain, and messages of their mailboxes.
+package struct GroupCommits: ProtocolRoom {
+  package static let name = "commits"
+  package static let remedy = "coffer usage recount --all"
+
+  private let host: ProtocolHost
+
+  package init(_ host: ProtocolHost) { self.host = host }
+
+  package var routes: [Route] {
+    let endpoints: [any Endpoint] = [PostCommits(host: host), PostChainMessages(host: host)]
+    return endpoints.map { $0.route(on: host.database) }
+  }
+
+  package var upkeep: [Upkeep] { [] }
+
+  package static func erase(
+    _ account: Identifier, in transaction: Transaction, now: Instant
+  ) throws -> Bool { false }
+
+  package static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool {
+    false
+  }
+
+  package static func export(
+    _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
+    progress: (Int64) -> Void
+  ) throws -> ProtocolExport { ProtocolExport() }
+
+  package static func weights(
+    of account: Identifier, reading queryable: some Queryable
+  ) throws -> [String: UsageWeight] { [:] }
+
+  package static func faults(of account: Identifier, in database: Database) throws -> [String] {
+    []
+  }
+
+  package static func repairTotals(of account: Identifier, in database: Database) throws -> Int {
+    0
+  }
+}

@@ -1,0 +1,150 @@
+import Accounts
+import Base
+import Chains
+import Crypto
+import JSON
+import Storage
+import Sync
+import TestDevices
+import TestEngines
+import Testing
+
+/// What chains bring to coffer-sync besides their routes: charges, deletion, erasure, checks.
+@Suite struct ChainRoomTests {
+  @Test(arguments: TestEngine.available)
+  func `a chain is charged to the account that made it, with the blocks of others`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = try server.contacts()
+    let (before, bobs) = (try ada.usage(), try bob.usage())
+    let head = try ada.chain(with: [bob])
+    #expect(try ada.usage() == before + 1000 + 2 * (256 + 128))
+    try bob.append(bob.block(after: head))
+    #expect(try ada.usage() == before + 1000 + 3 * 256 + 2 * 128)
+    #expect(try bob.usage() == bobs)
+    try server.requireChains(ada)
+    try ada.remove("/v1/chains/\(head.chain)").requireSuccess()
+    #expect(try ada.usage() == before)
+    try server.requireChains(ada)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `above the cap and suspended a device can still be removed, and nothing else`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let devices = try server.devices(3)
+    let (a, b, c) = (devices[0], devices[1], devices[2])
+    var head = try a.chain(with: [b, c])
+    try server.setCap(a.account, 1000, plan: "free", reason: "never_subscribed")
+    #expect(try a.send(a.block(after: head)).problem == "over_cap")
+    head = try a.append(a.block(after: head, removing: [c]))
+    try server.suspend(a.account, since: server.clock.now)
+    #expect(try a.send(a.block(after: head, adding: [c])).problem == "account_suspended")
+    try a.append(a.block(after: head, removing: [b]))
+    #expect(try a.chainMembers(head.chain) == [a.publicKey])
+    try server.requireChains(a)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `only the account that made a chain deletes it, and its rows go later`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = try server.contacts()
+    let head = try ada.chain(with: [bob])
+    #expect(try bob.remove("/v1/chains/\(head.chain)").problem == "not_permitted")
+    try ada.remove("/v1/chains/\(head.chain)").requireSuccess()
+    #expect(try bob.get("/v1/chains/\(head.chain)").problem == "chain_not_found")
+    #expect(try ada.makeChain(ada.chainRoot(head.chain)).problem == "chain_exists")
+    try server.sweeper().sweep()
+    #expect(
+      try ["chains", "chain_blocks", "chain_members", "chain_accounts"].map {
+        try server.count($0)
+      } == [0, 0, 0, 0])
+    #expect(try ada.makeChain(ada.chainRoot(head.chain)).status == 201)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an erased account leaves its keys in others' blocks, and nothing else of chains`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = try server.contacts()
+    let (own, others) = (try bob.chain(), try ada.chain(with: [bob]))
+    _ = own
+    #expect(try bob.remove("/v1/account").status == 202)
+    server.clock.advance(.days(8))
+    try server.sweeper().sweepErasures()
+    #expect(try server.count("chains") == 1)
+    #expect(try server.count("chain_accounts") == 1)
+    let members = try ada.get("/v1/chains/\(others.chain)").json["members"]
+    #expect(members[1]["account"].isNull)
+    try server.requireChains(ada)
+    try ada.append(ada.block(after: others, removing: [bob]))
+    try server.requireChains(ada)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `rows that disagree with the blocks are found, and the bytes put right by a recount`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let devices = try server.devices(2)
+    let a = devices[0]
+    _ = try a.chain(with: [devices[1]])
+    let usage = try a.usage()
+    for damage in [
+      "UPDATE sync.chains SET member_count = member_count + 1",
+      "UPDATE sync.chains SET head_epoch = head_epoch + 1",
+      "UPDATE sync.chain_accounts SET member_count = member_count + 1",
+      "UPDATE sync.chain_blocks SET parent_hash = hash WHERE epoch = 1",
+    ] {
+      #expect(try server.faults(of: a, after: damage).count == 1, "\(damage)")
+    }
+    try server.database.write(for: nil) { transaction in
+      _ = try transaction.execute("UPDATE sync.chains SET bytes = bytes + 1")
+    }
+    #expect(try SignatureChains.faults(of: a.account, in: server.database).count == 1)
+    _ = try server.chainRecount.correct(a.account, now: server.clock.now)
+    #expect(try a.usage() == usage)
+    try server.requireChains(a)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an account has at most 256 chains`(engine: TestEngine) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    for _ in 0..<256 { #expect(try device.makeChain(device.chainRoot()).status == 201) }
+    #expect(try device.makeChain(device.chainRoot()).problem == "too_many_chains")
+  }
+}
+
+extension TestServer {
+  /// The faults while some damage is done, which is undone then.
+  fileprivate func faults(of device: TestDevice, after damage: String) throws -> [String] {
+    let account = try device.account
+    let saved = try database.read { reader in
+      try reader.rows(
+        "SELECT member_count, head_epoch FROM sync.chains WHERE owner_id = $1", .id(account)
+      ) { row in (try row.integer(0), try row.integer(1)) }[0]
+    }
+    let parent = try database.read { reader in
+      try reader.first("SELECT parent_hash FROM sync.chain_blocks WHERE epoch = 1") { row in
+        try row.blob(0)
+      }
+    }
+    try database.write(for: nil) { transaction in _ = try transaction.execute(damage) }
+    let faults = try SignatureChains.faults(of: account, in: database)
+    try database.write(for: nil) { transaction in
+      try transaction.execute(
+        "UPDATE sync.chains SET member_count = $1, head_epoch = $2", .integer(saved.0),
+        .integer(saved.1))
+      try transaction.execute("UPDATE sync.chain_accounts SET member_count = $1", .integer(saved.0))
+      try transaction.execute(
+        "UPDATE sync.chain_blocks SET parent_hash = $1 WHERE epoch = 1", .blob(parent))
+    }
+    return faults
+  }
+}
