@@ -254,6 +254,27 @@ struct AttentionTests {
     #expect(try kinds(harness.database, at: day(2)).isEmpty)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a chain whose last block was replaced is told for a day`(engine: TestEngine) throws {
+    let harness = try Harness(engine)
+    try harness.fill(ada, byteCount: 0)
+    let chain = Identifier(high: 1, low: 2)
+    try harness.changeSync(
+      """
+      INSERT INTO sync.chains (id, owner_id, own, head_epoch, head_hash, member_count, bytes,
+        created_ms, replaced_epoch, replaced_hash, replaced_ms)
+      VALUES ($1, $2, 0, 7, $3, 2, 0, 0, 6, $3, $4)
+      """, .id(chain), .id(ada), .blob([UInt8](repeating: 1, count: 32)), .instant(day(1)))
+    let items = try harness.database.read { reader in
+      try AttentionList(at: day(1) + .hours(23), limit: 9, stores: .known, reading: reader)
+    }.items
+    #expect(items.map(\.kind) == [.divergingChain])
+    #expect(items.map(\.account) == [ada])
+    #expect(items.map(\.subject) == [chain.description])
+    #expect(items.map(\.detail) == ["6"])
+    #expect(try kinds(harness.database, at: day(2)).isEmpty)
+  }
+
   @Test func `a read that was given up is told until it is tried again`() throws {
     let harness = try Harness(.sqlite)
     let object = "stripe:live:subscription:sub_\(harness.tag)"
