@@ -119,4 +119,40 @@ import Testing
     #expect(try bob.get("/v1/chains").json["chains"].array?.isEmpty == true)
     try server.requireChains(ada)
   }
+
+  @Test(arguments: TestEngine.available)
+  func `devices that add members at the same time all succeed in the end`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let devices = try server.devices(8)
+    let (members, others) = (devices.prefix(4), devices.suffix(4))
+    let chain = try devices[0].chain(with: Array(members.dropFirst())).chain
+    let failures = Locked<[String]>([])
+    let threads = zip(members, others).map { member, other in
+      Thread {
+        do { try member.keepAdding(other, to: chain) } catch {
+          failures.withLock { $0.append("\(error)") }
+        }
+      }
+    }
+    for thread in threads { thread.join() }
+    #expect(failures.withLock { $0 } == [])
+    // A block that was stored may have given way to an older member's afterwards.
+    for (member, other) in zip(members, others) { try member.keepAdding(other, to: chain) }
+    #expect(try devices[0].chainMembers(chain) == Set(devices.map(\.publicKey)))
+    try server.requireChains(devices[0])
+  }
+}
+
+extension TestDevice {
+  /// Adds a member, after whatever the head is, until it is one.
+  fileprivate func keepAdding(_ other: TestDevice, to chain: Identifier) throws {
+    while try !chainMembers(chain).contains(other.publicKey) {
+      let answer = try send(block(after: head(of: chain), adding: [other]))
+      guard answer.status != 200, try answer.problem != "head_changed" else { continue }
+      // Between the two reads another block may have added it.
+      guard answer.status == 422 else { throw UnexpectedAnswer(answer) }
+    }
+  }
 }
