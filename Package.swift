@@ -253,8 +253,23 @@ let package = Package(
         "Mailboxes", "Requests", "Storage",
       ]),
     module(
+      "KeyBackup",
+      [
+        "Accounts", "Archive", "Base", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer",
+        "HTTPSignatures", "JSON", "Requests", "Storage",
+      ]),
+    module(
+      "PublicLinks",
+      [
+        "Accounts", "Archive", "Base", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer", "JSON",
+        "Objects", "Requests", "Storage", "Tiers",
+      ]),
+    module(
       "KnownProtocols",
-      ["Accounts", "Chains", "Commits", "Documents", "Logs", "Mailboxes", "Sync"]),
+      [
+        "Accounts", "Chains", "Commits", "Documents", "KeyBackup", "Logs", "Mailboxes",
+        "PublicLinks", "Sync",
+      ]),
 
     module("CommandLine", ["Base", "Configuration", "JSON"]),
     module(
@@ -264,8 +279,8 @@ let package = Package(
         "Accounts", "Answers", "Archive", "Audit", "Backup", "Base", "Chains", "CommandLine",
         "Compression",
         "Configuration", "Crypto", "Endpoints", "HTTPClient", "HTTPMessages", "HTTPServer", "JSON",
-        "KnownStores", "Ledger", "Logs", "Orders", "ProviderAPI", "Repair", "Report", "Storage",
-        "Stores",
+        "KnownStores", "Ledger", "Logs", "Orders", "ProviderAPI", "PublicLinks", "Repair", "Report",
+        "Storage", "Stores",
         "Stripe", "Subscriptions", "Sync", "Tiers",
       ]),
     module(
@@ -299,10 +314,11 @@ let package = Package(
         "Accounts", "Acts", "Answers", "Archive", "Audit", "Backup", "Base", "Chains",
         "CommandLine",
         "Configuration", "Crypto", "Doctor", "Documents", "Flows", "HTTPClient", "HTTPMessages",
-        "HTTPSignatures", "Importing", "JSON", "JWS", "Jobs", "KnownProtocols", "KnownStores",
+        "HTTPSignatures", "Importing", "JSON", "JWS", "Jobs", "KeyBackup", "KnownProtocols",
+        "KnownStores",
         "Ledger", "Logs", "Mailboxes", "Moving",
-        "Orders", "ProviderAPI", "Repair", "Report", "Requests", "Storage", "Stores", "Stripe",
-        "Subscriptions", "Sync", "Tiers",
+        "Orders", "ProviderAPI", "PublicLinks", "Repair", "Report", "Requests", "Storage",
+        "Stores", "Stripe", "Subscriptions", "Sync", "Tiers",
       ]),
 
     // What tests share.
@@ -516,11 +532,11 @@ let package = Package(
         "Objects",
         "Accounts", "Archive", "Backup", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
         "Chains", "Commits",
-        "Documents", "HTTPServer", "HTTPClient", "Endpoints", "Ledger", "Logs", "Mailboxes",
-        "Storage",
-        "Streams", "Tiers", "Configuration",
-        "Requests", "Sync", "TestDevices", "TestEngines", "TestFiles", "Goldens", "LocalServer",
-        "SeededRandom",
+        "Documents", "HTTPServer", "HTTPClient", "Endpoints", "KeyBackup", "Ledger", "Logs",
+        "Mailboxes",
+        "Storage", "Streams", "Tiers", "Configuration",
+        "PublicLinks", "Requests", "Sync", "TestDevices", "TestEngines", "TestFiles", "Goldens",
+        "LocalServer", "SeededRandom",
         "RawClient", "KnownStores", "BucketFaults", "S3", "TestBuckets", "ProviderAPI",
         "PushGateway", "WakeUps",
       ], exclude: ["PermissionMatrix.md"]),

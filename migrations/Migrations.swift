@@ -29,6 +29,12 @@ package enum Migrations {
       sql: PackageResources.sync_0003_mailboxes_sql),
     Migration(
       number: 4, name: "chains", isAdditive: true, sql: PackageResources.sync_0004_chains_sql),
+    Migration(
+      number: 5, name: "key_backup", isAdditive: true,
+      sql: PackageResources.sync_0005_key_backup_sql),
+    Migration(
+      number: 6, name: "public_links", isAdditive: true,
+      sql: PackageResources.sync_0006_public_links_sql),
   ]
 
   package static let billing: [Migration] = [

@@ -5,6 +5,7 @@ import Chains
 package import Crypto
 package import Ledger
 import Logs
+import PublicLinks
 package import Storage
 import Sync
 
@@ -86,11 +87,18 @@ package struct FindResult: Sendable {
     for owner in try BudgetOfLog.owners(reader, of: text) {
       try add(try Account.find(reader, owner), by: "the id of its budget")
     }
+    if let token = LinkToken(inURL: text), let link = try PublicLink.find(reader, token) {
+      try add(try Account.find(reader, link.owner), by: "its public link")
+    }
     if let name = Username(text) { try add(try Account.find(reader, name), by: "its username") }
     let joined = text.filter { !$0.isWhitespace }
     for key in Set([Base64.standard.decode(joined), Base64.url.decode(joined), Hex.decode(joined)])
     {
-      guard let key, key.count == 32, let found = try Device.find(reader, key) else { continue }
+      guard let key, key.count == 32 else { continue }
+      if let recovery = try RecoveryKey.find(reader, key) {
+        try add(try Account.find(reader, recovery.account), by: "its recovery key")
+      }
+      guard let found = try Device.find(reader, key) else { continue }
       try add(
         try Account.find(reader, found.account),
         by: found.device.revoked == nil ? "a key of its" : "a revoked key of its")

@@ -60,6 +60,7 @@ package struct SyncConfiguration: Sendable {
     package let receivedInvitationCountMax: Int64
     package let accountsPerAddress: Int64
     package let contentByteCountMax: Int64
+    package let linkBytesPerDay: Int64
   }
 
   /// The limits of live streams at this instance.
@@ -148,12 +149,13 @@ extension SyncConfiguration.Limits {
     let receivedInvitationCountMax = reader.value(SyncSettings.receivedInvitations)
     let accountsPerAddress = reader.value(SyncSettings.accountsPerAddress)
     let contentByteCountMax = reader.value(SyncSettings.contentBytesMax)
+    let linkBytesPerDay = reader.value(SyncSettings.linkBytesPerDay)
     guard let instanceCount, let recordCountMax, let requestBurst, let requestsPerSecond,
       let deletedDays, let messageDays,
       let deletionDelayDays,
       let youngDays, let openInvitationCountMax, let invitationsPerDay,
       let receivedInvitationCountMax, let accountsPerAddress,
-      let contentByteCountMax
+      let contentByteCountMax, let linkBytesPerDay
     else { return nil }
     self.init(
       recordCountMax: recordCountMax, requestBurst: max(1, requestBurst / instanceCount),
@@ -162,6 +164,7 @@ extension SyncConfiguration.Limits {
       openInvitationCountMax: openInvitationCountMax, invitationsPerDay: invitationsPerDay,
       receivedInvitationCountMax: receivedInvitationCountMax,
       accountsPerAddress: max(1, accountsPerAddress / instanceCount),
-      contentByteCountMax: contentByteCountMax)
+      contentByteCountMax: contentByteCountMax,
+      linkBytesPerDay: max(1, linkBytesPerDay / instanceCount))
   }
 }

@@ -9,7 +9,8 @@ package enum SyncSettings {
     recordsMax,
     requestsBurst, requestsPerSecond, deletedDays, messageDays, deletionDelayDays, youngDays,
     openInvitations, dailyInvitations,
-    receivedInvitations, contentBytesMax, streamsMax, streamsPerAccount, streamsPerAddress,
+    receivedInvitations, contentBytesMax, linkBytesPerDay,
+    streamsMax, streamsPerAccount, streamsPerAddress,
     pushURL, pushSecrets, pushPause,
   ]
 
@@ -181,6 +182,13 @@ package enum SyncSettings {
       "The largest content of one document or snapshot, in bytes. Content above 1 GiB needs a "
       + "resumable upload. A plan's file_bytes can only be lower.",
     example: "5000000000", parser: .number(in: 65_536...1_000_000_000_000))
+
+  package static let linkBytesPerDay = Setting<Int64>(
+    "COFFER_LINK_BYTES_PER_DAY", for: [.sync], .value("10000000000"),
+    text:
+      "The number of bytes that the public links of one account may send at once, and then each "
+      + "day. Further requests get 429.",
+    example: "10000000000", parser: .number(in: 1_000_000...1_000_000_000_000_000))
 
   package static let streamsMax = Setting<Int64>(
     "COFFER_STREAMS_MAX", for: [.sync],

@@ -2,8 +2,10 @@ package import Accounts
 import Chains
 import Commits
 import Documents
+import KeyBackup
 import Logs
 import Mailboxes
+import PublicLinks
 import Sync
 
 /// The protocols that coffer-sync serves.
@@ -12,5 +14,6 @@ package enum KnownProtocols {
   package static let all: [any ProtocolRoom.Type] = [
     FileTrees.self, MessageLogs.self, ActualDoor.self, VersionedDocuments.self,
     DeviceMailboxes.self, SignatureChains.self, GroupCommits.self,
+    PublishedContents.self, KeyRecovery.self,
   ]
 }

@@ -32,6 +32,7 @@ package struct AccountExport {
   private var versionsLeft: Int64 = 0
   private var messagesLeft: Int64 = 0
   private var chainsLeft: Int64 = 0
+  private var publicLinksLeft: Int64 = 0
   private var objects: [ProtocolExport.Object] = []
 
   private init(
@@ -93,6 +94,7 @@ package struct AccountExport {
         versionsLeft += export.versionsLeft
         messagesLeft += export.messagesLeft
         chainsLeft += export.chainsLeft
+        publicLinksLeft += export.publicLinksLeft
       }
       try writeBilling(of: account.id, reader)
       return account
@@ -134,6 +136,9 @@ package struct AccountExport {
     if chainsLeft > 0 {
       text += "left        \(chainsLeft) signature chains, which the devices begin anew elsewhere\n"
     }
+    if publicLinksLeft > 0 {
+      text += "left        \(publicLinksLeft) public links, whose URLs name this server\n"
+    }
     return text
   }
 
@@ -145,6 +150,7 @@ package struct AccountExport {
       .init("versions_left", .integer(versionsLeft)),
       .init("messages_left", .integer(messagesLeft)),
       .init("chains_left", .integer(chainsLeft)),
+      .init("public_links_left", .integer(publicLinksLeft)),
     ]
   }
 

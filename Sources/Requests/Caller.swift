@@ -68,8 +68,20 @@ package struct Caller: Sendable {
       WHERE k.public_key = $1
       """, .blob(publicKey)
     ) { row in (try row.id(0), try row.optionalInteger(1), try row.optionalInteger(2)) }
-    guard let (account, revoked, suspended) = found else { throw unknown }
+    guard let (account, revoked, suspended) = found else {
+      throw try isRecoveryKey(queryable, publicKey) ? RequestRefusal.recoveryKey : unknown
+    }
     guard revoked == nil else { throw RequestRefusal.revokedKey }
     return Caller(account: account, publicKey: publicKey, isSuspended: suspended != nil)
+  }
+
+  /// A recovery key acts for no account here, so that it can do nothing that an endpoint does not expect of it.
+  private static func isRecoveryKey(
+    _ queryable: some Queryable, _ publicKey: [UInt8]
+  ) throws -> Bool {
+    try queryable.first(
+      "SELECT 1 FROM sync.recovery_keys WHERE public_key = $1 AND ended_ms IS NULL",
+      .blob(publicKey)
+    ) { _ in true } ?? false
   }
 }

@@ -9,6 +9,7 @@ package enum RequestRefusal: AnswerableError, Equatable {
   case signature(SignatureRefusal)
   case unknownKey
   case revokedKey
+  case recoveryKey
   case unknownSession
   case rateLimited(retryAfterSeconds: Int)
   case addressRefused(retryAfterSeconds: Int)
@@ -55,6 +56,11 @@ extension RequestRefusal {
       Problem(401, "unknown_key", "Unknown key", "No account has registered this key.")
     case .revokedKey:
       Problem(401, "revoked_key", "Key revoked", "This key was revoked by its account.")
+    case .recoveryKey:
+      Problem(
+        401, "recovery_key", "Recovery key",
+        "This is a recovery key. It asks by POST /v1/recovery, and then reads the key backup, "
+          + "and nothing else.")
     case .unknownSession:
       Problem(
         401, "session_invalid", "Session invalid",

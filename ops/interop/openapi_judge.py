@@ -26,6 +26,13 @@ UPLOAD_HEADERS = (
     "Upload-Draft-Interop-Version", "Upload-Expires", "Upload-Incomplete", "Upload-Length",
     "Upload-Limit", "Upload-Offset",
 )
+# Every answer of a public link has these, by the names of their descriptions.
+LINK_HEADERS = {
+    "Cache-Control": "CacheControl", "Content-Security-Policy": "LinkSecurityPolicy",
+    "X-Content-Type-Options": "LinkTypeOptions", "Content-Disposition": "LinkDisposition",
+    "Cross-Origin-Resource-Policy": "LinkResourcePolicy", "Referrer-Policy": "LinkReferrerPolicy",
+    "Access-Control-Allow-Origin": "LinkOrigin", "Access-Control-Expose-Headers": "LinkExposed",
+}
 
 # Problem codes of requests that are well-formed but refused.
 UNDERSTOOD = {
@@ -33,7 +40,7 @@ UNDERSTOOD = {
     "updates_required", "username_taken", "version_changed",
 }
 # Operations whose statements must meet conditions that no schema can express.
-STATING = {"addDevice", "revokeDevice", "setLogShare"}
+STATING = {"addDevice", "revokeDevice", "setLogShare", "nameRecoveryKey", "askRecovery"}
 # A rule about the sender of a request, which no schema can express either.
 SENDER = "must be the key that makes the request"
 MALFORMED = {"body_invalid", "limit_invalid", "malformed_precondition", "query_invalid"}
@@ -145,6 +152,9 @@ class Judge:
             # The tag declares these for every answer.
             for name in UPLOAD_HEADERS:
                 declared[name] = self.document["components"]["headers"][name]
+        if operation and operation["operationId"] == "readPublished":
+            for name, described in LINK_HEADERS.items():
+                declared[name] = self.document["components"]["headers"][described]
         declared = {name.lower(): self.resolve(header) for name, header in declared.items()}
         for name in headers.keys() - declared.keys() - USUAL_HEADERS:
             yield f"header {name} is not declared"

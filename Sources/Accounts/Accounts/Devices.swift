@@ -128,6 +128,7 @@ package struct Device: Sendable {
       .id(account), .integer(Int64(countInAllMax))
     ) { row in try row.blob(0) }.count
     guard all < countInAllMax else { throw AccountRefusal.keysUsedUp(max: countInAllMax) }
+    if try RecoveryKey.find(transaction, publicKey) != nil { throw AccountRefusal.keyRegistered }
     // A revoked key stays on record and never comes back, for any account.
     let inserted = try transaction.execute(
       """

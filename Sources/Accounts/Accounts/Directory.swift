@@ -8,7 +8,7 @@ package import Storage
 ///
 /// A user needs it to invite another, and a reader to check who signed a record. Revoked keys are
 /// included, because what they signed before stays signed. Each key comes with its statements, so
-/// that a reader can follow the chain to the account's first key.
+/// that a reader can follow the chain to the account's first key. Recovery keys are included if they are in such a chain.
 package enum Directory {
   package enum Question: Sendable {
     case username(Username)
@@ -55,6 +55,8 @@ package enum Directory {
       "account": .string(account.id.description),
       "username": account.username.map { .string($0) } ?? .null,
       "keys": .array(devices.map(\.publicJSON)),
+      "recovery_keys": .array(
+        try RecoveryKey.inChains(reader, of: account.id).map(\.json)),
     ]
   }
 }

@@ -3,18 +3,20 @@ package import Crypto
 package import JSON
 package import Requests
 
-/// A device's statement about a key: that it belongs to the account, or no longer does.
+/// A device's statement about a key: that it belongs to the account, no longer does, or may recover it.
 ///
 /// Statements are stored as they were signed and shown to anyone who asks, so that readers can
 /// follow a key to the account's first key without trusting the server.
 package struct KeyStatement: Sendable {
-  package enum Subject: String, Sendable { case device, revocation }
+  package enum Subject: String, Sendable { case device, revocation, recovery }
 
   package let subject: Subject
   package let account: Identifier
   package let key: [UInt8]
   /// Seconds since 1970, by the clock of the device that signs the statement.
   package let created: Int64
+  /// Of a recovery key: for how many days devices can refuse what it asks for. Nil for other keys.
+  package let delayDays: Int64?
 
   /// The oldest a statement may be on arrival. A new device's may have waited to be carried over.
   static let ageMax = Instant.Span.days(1)
@@ -23,17 +25,21 @@ package struct KeyStatement: Sendable {
   /// How far a device's clock may be ahead.
   private static let futureSkew = Instant.Span.minutes(5)
 
-  package init(_ subject: Subject, account: Identifier, key: [UInt8], created: Int64) {
+  package init(
+    _ subject: Subject, account: Identifier, key: [UInt8], created: Int64, delayDays: Int64? = nil
+  ) {
     self.subject = subject
     self.account = account
     self.key = key
     self.created = created
+    self.delayDays = delayDays
   }
 
   /// Reads the statement from the body's member that is named after its subject.
   package init(_ subject: Subject, of body: JSON) throws(RequestRefusal) {
     let json = body[subject.rawValue]
-    try json.requireMembers(["account", "created", "key"])
+    try json.requireMembers(
+      ["account", "created", "key"] + (subject == .recovery ? ["delay_days"] : []))
     self.subject = subject
     account = try json["account"].identifier()
     key = try json["key"].base64(
@@ -42,14 +48,25 @@ package struct KeyStatement: Sendable {
       throw .bodyInvalid(path: json["created"].path, rule: "must be whole seconds since 1970")
     }
     self.created = created
+    delayDays = try subject == .recovery ? Self.delayDays(json["delay_days"]) : nil
   }
 
-  /// The bytes that are signed: RFC 8785 (JCS) of `{"device": …}` or `{"revocation": …}`.
+  private static func delayDays(_ json: JSON) throws(RequestRefusal) -> Int64 {
+    guard let days = json.integer, 0...RecoveryKey.delayDaysMax ~= days else {
+      throw .bodyInvalid(
+        path: json.path, rule: "must be a number from 0 to \(RecoveryKey.delayDaysMax)")
+    }
+    return days
+  }
+
+  /// The bytes that are signed: RFC 8785 (JCS) of `{"device": …}`, `{"revocation": …}` or `{"recovery": …}`.
   var signed: [UInt8] {
-    let members: JSONValue = [
-      "account": .string(account.description), "created": .integer(created), "key": .base64(key),
+    var members: [JSONValue.Member] = [
+      .init("account", .string(account.description)), .init("created", .integer(created)),
+      .init("key", .base64(key)),
     ]
-    return JSONValue.object([.init(subject.rawValue, members)]).canonical()
+    if let delayDays { members.append(.init("delay_days", .integer(delayDays))) }
+    return JSONValue.object([.init(subject.rawValue, .object(members))]).canonical()
   }
 
   /// Reads the signature of this statement from the member `name`.
@@ -96,6 +113,12 @@ package struct KeySignature: Sendable {
   package let created: Int64
   package let author: [UInt8]
   package let signature: [UInt8]
+
+  package init(created: Int64, author: [UInt8], signature: [UInt8]) {
+    self.created = created
+    self.author = author
+    self.signature = signature
+  }
 
   package var members: [JSONValue.Member] {
     [

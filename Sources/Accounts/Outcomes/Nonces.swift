@@ -1,6 +1,6 @@
 import Base
 import Crypto
-import HTTPSignatures
+package import HTTPSignatures
 package import Requests
 package import Storage
 
@@ -25,7 +25,7 @@ package enum Nonces {
   }
 
   /// Uses a nonce for a response that is given once. The same request again is a replay, too.
-  static func spend(_ transaction: Transaction, _ signature: VerifiedSignature) throws {
+  package static func spend(_ transaction: Transaction, _ signature: VerifiedSignature) throws {
     guard let nonce = signature.nonce else { throw RequestRefusal.signature(.nonceMissing) }
     try record(transaction, signature, nonce, Outcome(status: 201, body: []))
   }

@@ -25,6 +25,8 @@ package struct SyncLimits: Sendable, Equatable {
   package var accountsPerAddress: Int64 = 30
   /// The longest content of one document. One request carries at most 1 GiB of it.
   package var contentByteCountMax: Int64 = 5_000_000_000
+  /// The bytes that an account's public links may send at once from one instance, and then each day.
+  package var linkBytesPerDay: Int64 = 10_000_000_000
 
   /// The defaults.
   package init() {}
@@ -42,5 +44,6 @@ package struct SyncLimits: Sendable, Equatable {
     receivedInvitationCountMax = configured.receivedInvitationCountMax
     accountsPerAddress = configured.accountsPerAddress
     contentByteCountMax = configured.contentByteCountMax
+    linkBytesPerDay = configured.linkBytesPerDay
   }
 }

@@ -1,4 +1,5 @@
 package import Base
+package import HTTPServer
 package import Objects
 package import Requests
 package import Storage
@@ -18,11 +19,15 @@ package struct ProtocolHost: Sendable {
   /// The hosts at which clients of Actual are served; none: nowhere.
   package let actualAuthorities: Set<String>
   package let failedLogins: FailedLogins
+  package let linkLimits: LinkLimits
+  /// Requests of recovery keys, by address.
+  package let recoveries: AddressBudget
 
   package init(
     database: Database, objects: any ObjectStore, pool: WorkPool, gate: RequestGate,
     catalogue: Catalogue, limits: SyncLimits, clock: Clock, actualAuthorities: Set<String>,
-    failedLogins: FailedLogins
+    failedLogins: FailedLogins, linkLimits: LinkLimits,
+    recoveries: AddressBudget
   ) {
     self.database = database
     self.objects = objects
@@ -34,5 +39,7 @@ package struct ProtocolHost: Sendable {
     self.clock = clock
     self.actualAuthorities = actualAuthorities
     self.failedLogins = failedLogins
+    self.linkLimits = linkLimits
+    self.recoveries = recoveries
   }
 }

@@ -106,16 +106,20 @@ package struct ProtocolExport: Sendable {
   package var messagesLeft: Int64
   /// How many signature chains of the account it does not hold.
   package var chainsLeft: Int64
+  /// How many public links end with the move.
+  package var publicLinksLeft: Int64
 
   package init(
     counts: [(name: String, count: Int64)] = [], objects: [Object] = [], versionsLeft: Int64 = 0,
-    messagesLeft: Int64 = 0, chainsLeft: Int64 = 0
+    messagesLeft: Int64 = 0, chainsLeft: Int64 = 0,
+    publicLinksLeft: Int64 = 0
   ) {
     self.counts = counts
     self.objects = objects
     self.versionsLeft = versionsLeft
     self.messagesLeft = messagesLeft
     self.chainsLeft = chainsLeft
+    self.publicLinksLeft = publicLinksLeft
   }
 }
 

@@ -27,7 +27,7 @@ package struct ObjectAudit {
     self.objects = objects
   }
 
-  /// Objects that documents, their versions and snapshots of logs need and that are missing or incomplete; `checked` is the number that
+  /// Objects that documents, their versions, snapshots of logs and public links need and that are missing or incomplete; `checked` is the number that
   /// was looked for. Without `sample` the objects of every document are checked, otherwise one page
   /// of them from that owner on.
   package func missing(
@@ -47,7 +47,7 @@ package struct ObjectAudit {
     return (checked, missing)
   }
 
-  /// Whether the document, its version or the log still has the object. One that was dropped since its page was read may
+  /// Whether the document, its version, the log or the link still has the object. One that was dropped since its page was read may
   /// rightly be gone.
   private func isUsed(_ object: ObjectPages.Object) throws -> Bool {
     try database.read { reader in
@@ -56,6 +56,8 @@ package struct ObjectAudit {
         SELECT 1 FROM sync.files WHERE owner_id = $1 AND seq = $2 AND object_id = $3 UNION ALL
         SELECT 1 FROM sync.versions WHERE owner_id = $1 AND seq = $2 AND object_id = $3 UNION ALL
         SELECT 1 FROM sync.log_snapshots WHERE owner_id = $1 AND seq = $2 AND object_id = $3
+        UNION ALL
+        SELECT 1 FROM sync.public_links WHERE owner_id = $1 AND seq = $2 AND object_id = $3
         """, .id(object.owner), .integer(object.number), .id(object.id)
       ) { _ in true } ?? false
     }

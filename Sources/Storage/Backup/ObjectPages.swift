@@ -1,7 +1,7 @@
 import Base
 import Storage
 
-/// The objects that documents, their versions and snapshots of logs need, as rows name them, read page by page in short snapshots.
+/// The objects that documents, their versions, snapshots of logs and public links need, as rows name them, read page by page in short snapshots.
 ///
 /// While nothing is deleted from the object store, the pages with `garbage` contain every object that was in
 /// use at the beginning. A document that changes its object leaves the old one under a higher number, or in
@@ -12,7 +12,7 @@ struct ObjectPages {
     let byteCount: Int64
     /// Whether a row needs the object. Garbage may never have been written.
     let isInUse: Bool
-    /// The owner and number of the document, version or snapshot, which find its row again. Not set for garbage.
+    /// The owner and number of the document, version, snapshot or link, which find its row again. Not set for garbage.
     var owner = Identifier(high: 0, low: 0)
     var number: Int64 = 0
   }
@@ -76,7 +76,7 @@ struct ObjectPages {
     }
   }
 
-  /// A row with a content, of a document, a version or a snapshot.
+  /// A row with a content, of a document, a version, a snapshot or a link.
   private struct ContentRow {
     let owner: Identifier
     let number: Int64
@@ -90,7 +90,7 @@ struct ObjectPages {
     behind place: (owner: Identifier, number: Int64), limit: Int64
   ) throws -> [ContentRow] {
     let rows = try database.read { reader in
-      try ["files", "versions", "log_snapshots"].map { table in
+      try ["files", "versions", "log_snapshots", "public_links"].map { table in
         try reader.rows(
           """
           SELECT owner_id, seq, object_id, content_bytes FROM sync.\(table)

@@ -16,6 +16,8 @@ package struct MovedAccount: Sendable {
   package let sequence: Int64
   package let created: Instant
   package let devices: [Device]
+  /// Those that let devices in. They end with the move.
+  private let recoveryKeys: [RecoveryKey]
 
   /// Nil if there is no such account.
   package init?(_ reader: Reader, _ id: Identifier) throws {
@@ -29,23 +31,32 @@ package struct MovedAccount: Sendable {
     username = row.0.flatMap { Username($0) }
     (root, sequence, created) = (row.1, row.2, row.3)
     devices = try Device.listAll(reader, of: id)
+    recoveryKeys = try RecoveryKey.inChains(reader, of: id)
   }
 
-  package var isProven: Bool { Device.prove(id, devices) }
+  package var isProven: Bool { Device.prove(id, devices, recoveryKeys) }
 
   package var json: JSONValue {
-    [
-      "account": .string(id.description), "username": username.map { .string($0.shown) } ?? .null,
-      "root": .string(root.description), "version": .integer(sequence),
-      "created_ms": .integer(created.milliseconds), "keys": .array(devices.map(\.movedJSON)),
+    var members: [JSONValue.Member] = [
+      .init("account", .string(id.description)),
+      .init("username", username.map { .string($0.shown) } ?? .null),
+      .init("root", .string(root.description)), .init("version", .integer(sequence)),
+      .init("created_ms", .integer(created.milliseconds)),
+      .init("keys", .array(devices.map(\.movedJSON))),
     ]
+    if !recoveryKeys.isEmpty {
+      members.append(.init("recovery_keys", .array(recoveryKeys.map(\.movedJSON))))
+    }
+    return .object(members)
   }
 
   /// Reads what `json` wrote. Throws a `MovingError` if it is malformed, or holds a key that no
   /// other key authorized.
   package init(_ json: JSON) throws(MovingError) {
     do throws(RequestRefusal) {
-      try json.requireMembers(["account", "username", "root", "version", "created_ms", "keys"])
+      try json.requireMembers([
+        "account", "username", "root", "version", "created_ms", "keys", "recovery_keys",
+      ])
       let id = try json["account"].identifier()
       self.id = id
       root = try json["root"].identifier()
@@ -62,6 +73,13 @@ package struct MovedAccount: Sendable {
       }
       devices = try keys.map { (json) throws(RequestRefusal) in
         try Device(moved: json, of: id)
+      }
+      let recovered = try json["recovery_keys"].optionalArray()
+      guard recovered.count <= Device.countInAllMax else {
+        throw .bodyInvalid(path: json["recovery_keys"].path, rule: "must be a list of keys")
+      }
+      recoveryKeys = try recovered.map { (json) throws(RequestRefusal) in
+        try RecoveryKey(moved: json, of: id)
       }
     } catch { throw MovingError(error) }
   }
@@ -89,6 +107,7 @@ package struct MovedAccount: Sendable {
       """, .id(id), .text(username?.normalized), .text(username?.shown), .id(root),
       .integer(sequence), .instant(created))
     for device in devices { try device.insert(of: id, at: now, in: transaction) }
+    for key in recoveryKeys { _ = try key.insert(transaction, ended: now) }
   }
 }
 

@@ -47,12 +47,12 @@ extension Device {
       revocation: revocation)
   }
 
-  private static func author(_ json: JSON) throws(RequestRefusal) -> Ed25519PublicKey {
+  fileprivate static func author(_ json: JSON) throws(RequestRefusal) -> Ed25519PublicKey {
     let count = Ed25519PublicKey.byteCount
     return try key(try json["author"].base64(byteCount: count...count), json["author"])
   }
 
-  private static func key(
+  fileprivate static func key(
     _ bytes: [UInt8], _ json: JSON
   ) throws(RequestRefusal) -> Ed25519PublicKey {
     guard let key = Ed25519PublicKey(bytes: bytes) else {
@@ -80,14 +80,18 @@ extension Device {
 extension Device {
   /// Whether an account's keys prove its id: the id is made of one of them, and that key authorized
   /// all others, directly or through others. An operator can choose an id and add keys; only the
-  /// server vouches for those.
-  package static func prove(_ account: Identifier, _ devices: [Device]) -> Bool {
+  /// server vouches for those. A recovery key that one of them named may have authorized some, too.
+  package static func prove(
+    _ account: Identifier, _ devices: [Device], _ recoveryKeys: [RecoveryKey]
+  ) -> Bool {
     var proven = Set(
       devices.map(\.publicKey).filter { Account.identifier(firstKey: $0) == account })
     var rest = devices.filter { !proven.contains($0.publicKey) }
     while !rest.isEmpty {
+      let authors = proven.union(
+        recoveryKeys.filter { proven.contains($0.author.author) }.map(\.publicKey))
       let (admitted, others) = rest.reduce(into: ([Device](), [Device]())) { parts, device in
-        if let author = device.statement?.author.author, proven.contains(author) {
+        if let author = device.statement?.author.author, authors.contains(author) {
           parts.0.append(device)
         } else {
           parts.1.append(device)
@@ -98,6 +102,29 @@ extension Device {
       rest = others
     }
     return !proven.isEmpty
+  }
+}
+
+extension RecoveryKey {
+  var movedJSON: JSONValue {
+    guard case .object(let members) = json else { preconditionFailure("a key has members") }
+    return .object(members + [.init("named_ms", .integer(named.milliseconds))])
+  }
+
+  /// Reads what `movedJSON` wrote and checks the signatures.
+  init(moved json: JSON, of account: Identifier) throws(RequestRefusal) {
+    let count = Ed25519PublicKey.byteCount
+    try json.requireMembers(["public_key", "named", "recovery", "named_ms"])
+    let bytes = try json["public_key"].base64(byteCount: count...count)
+    let stated = json["recovery"]
+    let days = try stated["delay_days"].number(in: 0...Self.delayDaysMax)
+    let signed = KeyStatement(
+      .recovery, account: account, key: bytes, created: try stated.created(), delayDays: days)
+    self.init(
+      account: account, publicKey: bytes, delayDays: days, named: try json["named_ms"].moment(),
+      author: try signed.keySignature(of: stated, by: try Device.author(stated)),
+      proof: try signed.signature(
+        "proof", of: stated, by: try Device.key(bytes, json["public_key"])))
   }
 }
 

@@ -35,7 +35,12 @@ package struct SyncAPI: Sendable {
           burst: limits.requestBurst, perSecond: limits.requestsPerSecond, now: uptime),
         refusals: .refusals(trustsProxies: trustsProxies, now: uptime), clock: clock),
       catalogue: catalogue, limits: limits, clock: clock, actualAuthorities: actualAuthorities,
-      failedLogins: FailedLogins(trustsProxies: trustsProxies, now: uptime))
+      failedLogins: FailedLogins(trustsProxies: trustsProxies, now: uptime),
+      linkLimits: LinkLimits(
+        bytesPerDay: limits.linkBytesPerDay, trustsProxies: trustsProxies, now: uptime),
+      recoveries: AddressBudget(
+        20, within: .minutes(15), addressCountMax: 10_000, trustsProxies: trustsProxies,
+        now: uptime))
     self.host = host
     self.protocols = protocols.map { $0.init(host) }
     uploads = ResumableUploads(host, of: self.protocols.flatMap(\.contents))

@@ -6,7 +6,7 @@ struct UsageTests {
   @Test(arguments: [
     (
       [],
-      "one of attention, find, event, whatif, audit, report, account, deletion, invite, app-password, usage, quota, tree, log, entitlement, subscription, refund, import, plan, reconcile, jobs, flow, notice, webhook, delivery, migrate, backup, restore, objects, doctor, config, request, completion, man, schema must follow; see --help"
+      "one of attention, find, event, whatif, audit, report, account, deletion, invite, app-password, usage, quota, tree, log, link, recovery, entitlement, subscription, refund, import, plan, reconcile, jobs, flow, notice, webhook, delivery, migrate, backup, restore, objects, doctor, config, request, completion, man, schema must follow; see --help"
     ),
     (
       ["account"],

@@ -39,6 +39,8 @@ struct APIStories {
     try versionDocuments()
     try sendMail()
     try growChains()
+    try publish()
+    try recover()
   }
 
   /// A server whose accounts have `requests` requests each, and get none back.

@@ -99,7 +99,9 @@ struct CodedProblem: Hashable, CustomStringConvertible {
 
   /// The folders whose code makes problems of the sync server.
   private static let homes = [
-    "Sources/Accounts", "Sources/Chains", "Sources/Commits", "Sources/Documents", "Sources/Logs",
+    "Sources/Accounts", "Sources/Chains", "Sources/Commits", "Sources/Documents",
+    "Sources/KeyBackup", "Sources/Logs",
+    "Sources/PublicLinks",
     "Sources/Mailboxes",
     "Sources/Streams", "Sources/Sync", "Sources/Requests", "Sources/Endpoints",
     "Sources/HTTP/HTTPMessages", "Sources/HTTP/HTTPServer", "Sources/HTTP/HTTPSignatures",

@@ -31,12 +31,14 @@ import Testing
     expected.receivedInvitationCountMax = 8
     expected.accountsPerAddress = 9
     expected.contentByteCountMax = 100_000
+    expected.linkBytesPerDay = 1_000_001
     let settings = [
       "COFFER_RECORDS_MAX": "1", "COFFER_REQUESTS_BURST": "2", "COFFER_REQUESTS_PER_SECOND": "3",
       "COFFER_DELETED_DAYS": "4", "COFFER_YOUNG_DAYS": "5", "COFFER_OPEN_INVITATIONS": "6",
       "COFFER_DAILY_INVITATIONS": "7", "COFFER_RECEIVED_INVITATIONS": "8",
       "COFFER_ACCOUNTS_PER_ADDRESS": "9", "COFFER_CONTENT_BYTES_MAX": "100000",
       "COFFER_MESSAGE_DAYS": "10",
+      "COFFER_LINK_BYTES_PER_DAY": "1000001",
     ]
     #expect(try limits(settings) == expected)
   }

@@ -9,11 +9,13 @@ import Endpoints
 import HTTPServer
 import HTTPSignatures
 import JSON
+import KeyBackup
 import LocalServer
 import Logs
 import Mailboxes
 import Objects
 import ProviderAPI
+import PublicLinks
 import PushGateway
 import Requests
 import Storage
@@ -58,6 +60,7 @@ final class TestServer: Sendable {
     protocols: [any ProtocolRoom.Type] = [
       FileTrees.self, MessageLogs.self, ActualDoor.self, VersionedDocuments.self,
       DeviceMailboxes.self, SignatureChains.self, GroupCommits.self,
+      PublishedContents.self, KeyRecovery.self,
     ],
     actualAuthorities: Set<String> = [], objects: (any ObjectStore)? = nil,
     streams streamLimits: StreamLimits? = nil,

@@ -41,6 +41,7 @@ extension Command {
       "erased_deliveries": .integer, "sha256": .text,
       "erases": .orNull(.time), "links_left": .integer, "shares_left": .integer,
       "versions_left": .integer, "messages_left": .integer, "chains_left": .integer,
+      "public_links_left": .integer,
     ]),
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(

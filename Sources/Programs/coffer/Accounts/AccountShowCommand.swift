@@ -4,8 +4,10 @@ import Base
 import CommandLine
 import Configuration
 import JSON
+import KeyBackup
 import Logs
 import Mailboxes
+import PublicLinks
 import Storage
 import Sync
 import Tiers
@@ -20,23 +22,30 @@ extension Command {
       devices.memberShape, .init("proven", .bool), .init("history", .integer),
       .init("trash", .integer), .init("log_overdraft", .integer),
       .init("message_failures", .integer), .init("last_message_failure", .orNull(.text)),
+      .init("public_links", .integer), .init("recovery_key", .orNull(.text)),
+      .init("recovery_opens", .orNull(.time)),
       .init("when_full", .text),
     ]),
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let (summary, keys, overdraft, failures) = try database.read { reader in
+        let (summary, keys, overdraft, failures, linkCount, recovery) = try database.read {
+          reader in
           let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
           return (
             try AccountSummary(account, configuration.catalogue, at: now, reading: reader),
             try Device.listAll(reader, of: account.id),
             try LogOverdraft.byteCount(reader, of: account.id),
-            try MessageFailures(reader, of: account.id)
+            try MessageFailures(reader, of: account.id),
+            try PublicLink.weight(reader, of: account.id).recordCount,
+            try ShownRecovery(reader, account.id)
           )
         }
-        let isProven = Device.prove(summary.account.id, keys)
+        let isProven = Device.prove(summary.account.id, keys, recovery.chain)
         return Answer(
-          text: text(summary, isProven: isProven, overdraft: overdraft, failures)
+          text: text(
+            summary, isProven: isProven, overdraft: overdraft, failures, linkCount: linkCount,
+            recovery)
             + devices.text(keys, at: now),
           json: .object(
             AccountSummary.single.members(summary) + [
@@ -46,13 +55,20 @@ extension Command {
               .init("log_overdraft", .integer(overdraft)),
               .init("message_failures", .integer(failures.count)),
               .init("last_message_failure", failures.last.map { .string($0) } ?? .null),
+              .init("public_links", .integer(linkCount)),
+              .init(
+                "recovery_key",
+                recovery.key.map { .string(Base64.standard.encode($0.publicKey)) } ?? .null),
+              .init("recovery_opens", recovery.live.map { .moment($0.opens) } ?? .null),
               .init("when_full", .string(summary.account.whenFull.rawValue)),
             ]))
       }
     })
 
   private static func text(
-    _ summary: AccountSummary, isProven: Bool, overdraft: Int64, _ failures: MessageFailures
+    _ summary: AccountSummary, isProven: Bool, overdraft: Int64, _ failures: MessageFailures,
+    linkCount: Int64,
+    _ recovery: ShownRecovery
   ) -> String {
     let account = summary.account
     return """
@@ -69,6 +85,8 @@ extension Command {
       trash      \(account.trashByteCount) bytes of it are deleted files
       overdraft  \(overdraft) bytes of it are messages above the cap
       unusable   \(failures.text)
+      links      \(linkCount) public links
+      recovery   \(recovery.text)
       when full  \(account.whenFull.rawValue)
       cap        \(summary.cap.byteCount) bytes (\(ByteCount.text(summary.cap.byteCount)))
       plan       \(summary.cap.planID)
@@ -89,5 +107,27 @@ extension Command {
           "by_operator", .bool, "BY", json: { .bool($0.isByOperator) },
           cell: { device, _ in device.isByOperator ? "operator" : "-" }),
       ], tint: { $0.revoked == nil ? nil : .past })
+  }
+}
+
+/// How an account's owner gets back in without a device, and whether that is under way.
+private struct ShownRecovery {
+  let key: RecoveryKey?
+  let live: Recovery?
+  /// The recovery keys that let devices in.
+  let chain: [RecoveryKey]
+
+  init(_ reader: Reader, _ account: Identifier) throws {
+    key = try RecoveryKey.find(reader, of: account)
+    live = try Recovery.live(reader, of: account)
+    chain = try RecoveryKey.inChains(reader, of: account)
+  }
+
+  var text: String {
+    guard let key else { return "-" }
+    let named = "a key named \(key.named), with \(key.delayDays) days to refuse"
+    guard let live else { return named }
+    return live.state == .open
+      ? "\(named); open since \(live.opens)" : "\(named); waits until \(live.opens)"
   }
 }

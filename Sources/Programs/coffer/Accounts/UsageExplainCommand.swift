@@ -8,6 +8,7 @@ import Documents
 import JSON
 import Logs
 import Mailboxes
+import PublicLinks
 import Storage
 import Sync
 import Tiers
@@ -23,8 +24,8 @@ extension Command {
       the tree, or the root for files in no folder. ACCOUNT is whose key wrote a content last, or made the \
       record if it has none. Names are ciphertext. LOGS are message logs with their snapshots; coffer log list \
       shows each. DOCUMENTS are those that devices merge, not those of the tree. MAILBOXES are messages to devices \
-      and key packages. CHAINS are signature chains with the blocks of all members. UPLOADS are reserved by \
-      uploads under way, and COLLECTABLE bytes wait for their deletion: neither is charged.
+      and key packages. CHAINS are signature chains with the blocks of all members. LINKS are public \
+      links; coffer link list shows each. UPLOADS are reserved by uploads under way, and COLLECTABLE bytes wait for their deletion: neither is charged.
       """,
     examples: ["coffer usage explain ada"],
     arguments: [CommonArguments.account],
@@ -48,6 +49,8 @@ extension Command {
             mailboxByteCount: try DeviceMailboxes.weights(of: account.id, reading: reader)
               .byteCount(catalogue),
             chainByteCount: try SignatureChains.weights(of: account.id, reading: reader)
+              .byteCount(catalogue),
+            publicLinkByteCount: try PublishedContents.weights(of: account.id, reading: reader)
               .byteCount(catalogue))
           return Answer(text: usage.text(at: now), json: .object(usage.members))
         }
@@ -72,6 +75,7 @@ private struct ExplainedUsage {
   let documentByteCount: Int64
   let mailboxByteCount: Int64
   let chainByteCount: Int64
+  let publicLinkByteCount: Int64
 
   static var shape: JSONShape {
     .object([
@@ -79,7 +83,8 @@ private struct ExplainedUsage {
       .init("plan", .text), .init("reason", .text), .init("over", .integer),
       .init("when_full", .text), .init("live", .integer), .init("history", .integer),
       .init("trash", .integer), .init("logs", .integer), .init("documents", .integer),
-      .init("mailboxes", .integer), .init("chains", .integer), .init("uploads", .integer),
+      .init("mailboxes", .integer), .init("chains", .integer), .init("public_links", .integer),
+      .init("uploads", .integer),
       .init("collectable", .integer),
       folders.memberShape, writers.memberShape,
     ])
@@ -101,6 +106,7 @@ private struct ExplainedUsage {
       .init("logs", .integer(logByteCount)), .init("documents", .integer(documentByteCount)),
       .init("mailboxes", .integer(mailboxByteCount)),
       .init("chains", .integer(chainByteCount)),
+      .init("public_links", .integer(publicLinkByteCount)),
       .init("uploads", .integer(explanation.uploadByteCount)),
       .init("collectable", .integer(explanation.collectableByteCount)),
       Self.folders.member(explanation.folders), Self.writers.member(explanation.writers),
@@ -123,6 +129,7 @@ private struct ExplainedUsage {
       documents    \(size(documentByteCount))
       mailboxes    \(size(mailboxByteCount))
       chains       \(size(chainByteCount))
+      links        \(size(publicLinkByteCount))
       uploads      \(size(explanation.uploadByteCount))
       collectable  \(size(explanation.collectableByteCount))
 

@@ -22,7 +22,8 @@ extension CommandTable {
           .deletionCancel, .inviteCreate, .inviteList, .inviteRevoke, .appPasswordCreate,
           .appPasswordList, .appPasswordRevoke, .usageShow, .usageExplain, .usageRecount,
           .quotaSet, .quotaClear, .treeValidate, .treeHistory, .treeTrash,
-          .treeRestore, .treeCap, .logList, .logShow, .logRestore,
+          .treeRestore, .treeCap, .logList, .logShow, .logRestore, .linkList,
+          .linkShow, .linkRevoke, .recoveryRefuse,
         ]
       ),
       (

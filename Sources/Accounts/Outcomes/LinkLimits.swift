@@ -1,0 +1,44 @@
+package import Base
+import HTTPServer
+
+/// What strangers may take of public links: requests of an address, and bytes of an owner's links. Safe to use from any
+/// thread.
+package final class LinkLimits: Sendable {
+  /// The requests that an address may make at once, and then each minute.
+  private static let requestsPerMinute: Int64 = 300
+
+  private let ofAddresses: AddressBudget
+  private let ofOwners: TokenBuckets<Identifier>
+  /// The bytes that one token stands for: buckets hold at most a million.
+  private let unit: Int64
+  private let burst: Int64
+
+  /// `bytesPerDay` is at least 1.
+  package init(
+    bytesPerDay: Int64, trustsProxies: Bool, now: @escaping @Sendable () -> MonotonicTime
+  ) {
+    unit = (bytesPerDay - 1) / 1_000_000 + 1
+    burst = max(1, bytesPerDay / unit)
+    ofAddresses = AddressBudget(
+      Self.requestsPerMinute, within: .minutes(1), addressCountMax: 100_000,
+      trustsProxies: trustsProxies, now: now)
+    ofOwners = TokenBuckets(burst: burst, within: .days(1), keyCountMax: 100_000, now: now)
+  }
+
+  /// Counts a request of an address. Returns how many seconds it has to wait; nil if it need not.
+  package func secondsToWait(countingRequestOf address: String) -> Int? {
+    ofAddresses.spend(address) ? nil : ofAddresses.secondsToWait(address) ?? 1
+  }
+
+  /// How many seconds the owner's links have to wait before they send again; nil if they need not.
+  package func secondsToWait(forLinksOf owner: Identifier) -> Int? {
+    let level = ofOwners.level(owner)
+    return level.count == 0 ? Int(max(1, level.secondsToNext)) : nil
+  }
+
+  /// Counts bytes of an owner's links, even if they are more than are left. The difference is waited for.
+  package func sent(_ byteCount: Int64, of owner: Identifier) {
+    let count = min((byteCount + unit - 1) / unit, 2 * burst)
+    if count > 0 { _ = ofOwners.charge(owner, count) }
+  }
+}

@@ -1,0 +1,80 @@
+package import Accounts
+package import Archive
+package import Base
+import Endpoints
+package import HTTPServer
+package import Storage
+
+/// The protocol of key backups: what devices seal for a recovery key, and the way back in for whoever lost every device.
+package struct KeyRecovery: ProtocolRoom {
+  package static let name = "recovery"
+  package static let remedy = "coffer usage recount --all"
+
+  private let host: ProtocolHost
+
+  package init(_ host: ProtocolHost) { self.host = host }
+
+  package var routes: [Route] {
+    let endpoints: [any Endpoint] = [
+      PutRecoveryKey(host: host), DeleteRecoveryKey(host: host), PutKeyBackup(host: host),
+      GetKeyBackup(host: host), PostRecovery(host: host), GetRecovery(host: host),
+      DeleteRecovery(host: host),
+    ]
+    return endpoints.map { $0.route(on: host.database) }
+  }
+
+  package var upkeep: [Upkeep] {
+    let queues = QueueWork(host.database, clock: host.clock)
+    return [
+      Upkeep("recovery", isUrgent: true) {
+        let now = queues.clock.now()
+        return try queues.takeNext(RecoveryQueue.queue) { transaction in
+          try RecoveryQueue.next(transaction, now: now)
+        } work: { transaction, account in
+          try RecoveryQueue.advance(transaction, account, now: now)
+        }
+      }
+    ]
+  }
+
+  package static func erase(
+    _ account: Identifier, in transaction: Transaction, now: Instant
+  ) throws -> Bool {
+    let tables = [
+      ("recovery_keys", "account_id, number"), ("recoveries", "account_id, number"),
+      ("key_backups", "account_id, version"),
+    ]
+    return try tables.contains { table, key in
+      try transaction.eraseSlice(of: table, by: key, where: "account_id", is: account)
+    }
+  }
+
+  /// No other account sees the end of a recovery key.
+  package static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool {
+    false
+  }
+
+  /// Writes nothing. A recovery key is named anew where the account arrives, because what waits there must be told to its
+  /// devices there. Those that let devices in come with the keys.
+  package static func export(
+    _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
+    progress: (Int64) -> Void
+  ) throws -> ProtocolExport {
+    ProtocolExport()
+  }
+
+  /// Not charged: a backup is small, and needed most when an account is full.
+  package static func weights(
+    of account: Identifier, reading queryable: some Queryable
+  ) throws -> [String: UsageWeight] {
+    [:]
+  }
+
+  package static func faults(of account: Identifier, in database: Database) throws -> [String] {
+    try RecoveryQueue.faults(of: account, in: database)
+  }
+
+  package static func repairTotals(of account: Identifier, in database: Database) throws -> Int {
+    try RecoveryQueue.repair(of: account, in: database)
+  }
+}

@@ -1,0 +1,57 @@
+import Accounts
+import Acts
+import Base
+import CommandLine
+import Configuration
+import JSON
+import PublicLinks
+import Storage
+
+extension Command {
+  private static let url = Parameter<LinkToken>.required(
+    "url", text: "the link's URL, or the token in it",
+    Form { (text, name) throws(CommandFailure) in
+      guard let token = LinkToken(inURL: text) else {
+        throw CommandFailure(.usage, "\(name) is no URL of a public link")
+      }
+      return token
+    })
+
+  static let linkShow = Command(
+    words: ["link", "show"],
+    abstract: "Show the account and the state of a public link",
+    discussion: """
+      For a link that someone reports. What it shows is ciphertext, so only the reporter's URL with its fragment \
+      shows what it is. Nothing of the URL is stored or logged.
+      """,
+    examples: [
+      "coffer link show https://sync.example.com/p/" + "Zm9yIGV4YW1wbGUgb25seSwgbm90IGEgdG9rZW4gYXQ"
+    ],
+    arguments: [url],
+    answers: .object([
+      .init("account", .text), .init("suspended", .bool), .init("link", .text),
+      .init("bytes", .integer), .init("version", .integer), .init("max_age", .integer),
+      .init("created", .time), .init("expires", .orNull(.time)),
+    ]),
+    run: { invocation in
+      try DatabaseSession.read(invocation) { reader, _ in
+        guard let link = try PublicLink.find(reader, invocation[url]),
+          let account = try Account.find(reader, link.owner)
+        else { throw CommandFailure(.refused, "there is no such link, or it has ended") }
+        return Answer(
+          text: """
+            account  \(account.id)\(account.suspended == nil ? "" : ", suspended: not served")
+            link     \(link.id)
+            size     \(link.byteCount) bytes (\(ByteCount.text(link.byteCount)))
+            created  \(link.created)
+            expires  \(link.expires?.description ?? "-")
+
+            """,
+          json: .object(
+            [
+              .init("account", .string(account.id.description)),
+              .init("suspended", .bool(account.suspended != nil)),
+            ] + PublicLink.listing.members(link)))
+      }
+    })
+}

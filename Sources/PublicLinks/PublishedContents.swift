@@ -1,0 +1,79 @@
+package import Accounts
+package import Archive
+package import Base
+import Endpoints
+package import HTTPServer
+package import Storage
+
+/// The protocol of public links: ciphertext that an account publishes for whoever has its URL.
+package struct PublishedContents: ProtocolRoom {
+  package static let name = "links"
+  package static let remedy = "coffer usage recount --all"
+
+  private let host: ProtocolHost
+  private let contents: PutPublicLink
+
+  package init(_ host: ProtocolHost) {
+    self.host = host
+    contents = PutPublicLink(host: host)
+  }
+
+  package var routes: [Route] {
+    let endpoints: [any Endpoint] = [
+      GetPublicLinks(host: host), DeletePublicLink(host: host), PostLinkToken(host: host),
+    ]
+    return endpoints.map { $0.route(on: host.database) } + [
+      contents.route, GetPublishedContent(host: host).route,
+    ]
+  }
+
+  package var upkeep: [Upkeep] {
+    let (host, queues) = (host, QueueWork(host.database, clock: host.clock))
+    return [
+      Upkeep("links", isUrgent: false) {
+        let now = queues.clock.now()
+        return try queues.takeNext(LinkPurge.queue) { transaction in
+          try LinkPurge.next(transaction, now: now)
+        } work: { transaction, account in
+          try LinkPurge.sweep(transaction, account, host: host, now: now)
+        }
+      }
+    ]
+  }
+
+  package static func erase(
+    _ account: Identifier, in transaction: Transaction, now: Instant
+  ) throws -> Bool {
+    try LinkPurge.erase(transaction, account, now: now)
+  }
+
+  /// No other account sees the end of a link.
+  package static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool {
+    false
+  }
+
+  /// Writes nothing: a link's URL names this server, so it ends here. It says how many are left behind.
+  package static func export(
+    _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
+    progress: (Int64) -> Void
+  ) throws -> ProtocolExport {
+    ProtocolExport(publicLinksLeft: try PublicLink.weight(reader, of: account).recordCount)
+  }
+
+  package static func weights(
+    of account: Identifier, reading queryable: some Queryable
+  ) throws -> [String: UsageWeight] {
+    let weight = try PublicLink.weight(queryable, of: account)
+    return weight.recordCount == 0 ? [:] : ["public_link": weight]
+  }
+
+  /// No row repeats what another says. The usage is counted from the links, and their objects are looked for with all
+  /// others.
+  package static func faults(of account: Identifier, in database: Database) throws -> [String] {
+    []
+  }
+
+  package static func repairTotals(of account: Identifier, in database: Database) throws -> Int {
+    0
+  }
+}

@@ -1,0 +1,79 @@
+import Accounts
+import Base
+import Endpoints
+import HTTPMessages
+import HTTPServer
+import Objects
+import Storage
+
+/// `GET /p/{secret}`: a published content or a range of it, for whoever has the token. It needs no account.
+///
+/// Whatever was published must never act as a page of this server's address. So every answer is sandboxed, of a type
+/// that no browser shows, and an attachment. Pages of any origin may read it: they need the token, and no cookie is
+/// involved.
+struct GetPublishedContent: Sendable {
+  let host: ProtocolHost
+
+  var route: Route {
+    Route("GET", "/p/{secret}") { head, captures in
+      Self.mark(head)
+      if let seconds = host.linkLimits.secondsToWait(countingRequestOf: head.remoteAddress) {
+        throw LinkRefusal.requestsLimited(retryAfterSeconds: seconds)
+      }
+      guard let hash = LinkToken(captures[0])?.hash else { throw LinkRefusal.linkNotFound }
+      return .ready(Admission(body: .none, finish: { _ in answer(head, hash) }))
+    }
+  }
+
+  /// The fields of every answer, refusals included.
+  private static func mark(_ head: RequestHead) {
+    for (name, value) in fields { head.answerFields.set(name, value) }
+  }
+
+  private static let fields = [
+    ("Cache-Control", "no-store"), ("Content-Security-Policy", "sandbox; default-src 'none'"),
+    ("X-Content-Type-Options", "nosniff"), ("Content-Disposition", "attachment"),
+    ("Cross-Origin-Resource-Policy", "cross-origin"), ("Referrer-Policy", "no-referrer"),
+    ("Access-Control-Allow-Origin", "*"),
+    ("Access-Control-Expose-Headers", "Accept-Ranges, Content-Range, ETag, Retry-After"),
+  ]
+
+  /// The object is opened on the pool, because the object store may be another machine.
+  private func answer(_ head: RequestHead, _ hash: [UInt8]) -> Step<Response> {
+    .pending { done in
+      host.database.submitRead(for: Identifier(bytes: hash.prefix(16))) { reader in
+        try find(reader, hash)
+      } completion: { (result: Result<PublicLink, any Error>) in
+        switch result {
+        case .failure(let error): done(.failure(error))
+        case .success(let link):
+          let accepted = host.pool.submit(for: link.owner) {
+            done(Result { try respond(link, to: head) })
+          }
+          if !accepted { done(.failure(DatabaseError.busy(retryAfterSeconds: 1))) }
+        }
+      }
+    }
+  }
+
+  private func find(_ reader: Reader, _ hash: [UInt8]) throws -> PublicLink {
+    guard let link = try PublicLink.served(reader, hash, now: host.clock.now()) else {
+      throw LinkRefusal.linkNotFound
+    }
+    if let seconds = host.linkLimits.secondsToWait(forLinksOf: link.owner) {
+      throw LinkRefusal.transferLimited(retryAfterSeconds: seconds)
+    }
+    return link
+  }
+
+  /// The bytes always pass through here: the object store would send none of the fields, and count nothing.
+  private func respond(_ link: PublicLink, to head: RequestHead) throws -> Response {
+    let (response, byteCount) = try Download(
+      link.content, host.objects, pool: host.pool, givesLinks: false
+    ).response(to: head)
+    head.answerFields.set("Cache-Control", link.caching(host.clock.now()))
+    host.linkLimits.sent(byteCount, of: link.owner)
+    host.transfers.sent(byteCount, of: link.owner)
+    return response
+  }
+}
