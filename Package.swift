@@ -288,8 +288,8 @@ let package = Package(
       [
         "Objects", "S3",
         "Accounts", "Acts", "Answers", "Archive", "Base", "CommandLine", "Configuration",
-        "Crypto", "JSON", "KnownProtocols", "KnownStores", "Ledger", "Logs", "Repair", "Storage",
-        "Stores", "Subscriptions", "Sync", "Tiers",
+        "Crypto", "Documents", "JSON", "KnownProtocols", "KnownStores", "Ledger", "Logs", "Repair",
+        "Storage", "Stores", "Subscriptions", "Sync", "Tiers",
       ]),
     module(
       "Doctor",
@@ -411,11 +411,17 @@ let package = Package(
         "Accounts", "Base", "JSON", "Logs", "NaiveTries", "Requests", "SeededRandom", "Simulation",
         "Storage", "Sync", "TestDevices", "TestEngines", "TreeSimulation",
       ]),
+    support(
+      "Support/DocumentSimulation",
+      [
+        "Accounts", "Base", "Crypto", "Documents", "JSON", "Requests", "SeededRandom", "Simulation",
+        "Storage", "Sync", "TestDevices", "TestEngines", "Tiers", "TreeSimulation",
+      ]),
     program(
       "Tests/System/simulate",
       [
-        "Base", "BillingSimulation", "ContentSimulation", "Crypto", "LogSimulation",
-        "SeededOpenSSL", "Simulation", "TreeSimulation",
+        "Base", "BillingSimulation", "ContentSimulation", "Crypto", "DocumentSimulation",
+        "LogSimulation", "SeededOpenSSL", "Simulation", "TreeSimulation",
       ],
       exclude: ["seeds.txt"]),
 
@@ -568,8 +574,9 @@ let package = Package(
     tests(
       "System/TreeModelTests",
       [
-        "Base", "ContentSimulation", "Crypto", "LogSimulation", "SeededRandom", "Simulation",
-        "Storage", "Sync", "TestDevices", "TestEngines", "TreeSimulation",
+        "Base", "ContentSimulation", "Crypto", "DocumentSimulation", "LogSimulation",
+        "SeededRandom", "Simulation", "Storage", "Sync", "TestDevices", "TestEngines",
+        "TreeSimulation",
       ]),
     tests(
       "System/ScenarioTests",

@@ -46,12 +46,11 @@ package struct VersionedDocuments: ProtocolRoom {
     false
   }
 
-  /// Writes nothing: an archive has no place for versions yet. It says how many are left behind.
   package static func export(
     _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
     progress: (Int64) -> Void
   ) throws -> ProtocolExport {
-    ProtocolExport(versionsLeft: try DocumentTotals(reader, of: account).recordCount)
+    try DocumentExport.write(account, from: reader, to: archive, progress: progress)
   }
 
   package static func weights(

@@ -5,6 +5,7 @@ import Base
 package import CommandLine
 package import Configuration
 import Crypto
+import Documents
 import JSON
 import KnownStores
 import Ledger
@@ -198,8 +199,11 @@ package struct AccountArrival: Sendable {
         of: moved.id, pages: ArrivingAccount.pages(of: archive), objects: objects, at: now,
         in: transaction)
       try arriving.budgets.insert(of: moved.id, in: transaction)
+      try arriving.documents.insert(
+        of: moved.id, pages: ArrivingAccount.documents(of: archive), at: now, in: transaction)
       try arriving.tree.charge(
-        catalogue, beside: arriving.logs.weight, at: now, in: transaction)
+        catalogue, beside: arriving.logs.weight + arriving.documents.weight, at: now,
+        in: transaction)
       let foreign = Int64(arriving.tree.foreignCount)
       return Act.Effect(
         subject: moved.id.description, name: moved.username?.shown, account: moved.id,
@@ -209,6 +213,7 @@ package struct AccountArrival: Sendable {
           + (arriving.logs.count > 0
             ? "logs           \(arriving.logs.count) with \(arriving.logs.messageCount) messages\n"
             : "")
+          + (arriving.documents.count > 0 ? "versions       \(arriving.documents.count)\n" : "")
           + "subscriptions  \(arriving.subscriptions.count)\n"
           + (foreign > 0 ? "foreign        \(foreign) records that others signed\n" : "")
           + reads.text,
@@ -219,6 +224,7 @@ package struct AccountArrival: Sendable {
           .init("documents", .integer(documentCount)),
           .init("logs", .integer(arriving.logs.count)),
           .init("messages", .integer(arriving.logs.messageCount)),
+          .init("versions", .integer(arriving.documents.count)),
           .init("subscriptions", .integer(Int64(arriving.subscriptions.count))),
           .init("foreign_records", .integer(foreign)), .init("sha256", .string(digest)),
         ] + reads.members)

@@ -29,7 +29,6 @@ package struct AccountExport {
   private var deliveryCount = 0
   private var erasedCount = 0
   private var left: (shares: Int64, links: Int64) = (0, 0)
-  private var versionsLeft: Int64 = 0
   private var messagesLeft: Int64 = 0
   private var chainsLeft: Int64 = 0
   private var publicLinksLeft: Int64 = 0
@@ -91,7 +90,6 @@ package struct AccountExport {
         let export = try room.export(account.id, from: reader, to: writer) { progress.done += $0 }
         counts += export.counts
         objects += export.objects
-        versionsLeft += export.versionsLeft
         messagesLeft += export.messagesLeft
         chainsLeft += export.chainsLeft
         publicLinksLeft += export.publicLinksLeft
@@ -127,9 +125,6 @@ package struct AccountExport {
       text +=
         "left        \(left.links) links and \(left.shares) shares, that involve other accounts\n"
     }
-    if versionsLeft > 0 {
-      text += "left        \(versionsLeft) versions of documents, which no archive holds yet\n"
-    }
     if messagesLeft > 0 {
       text += "left        \(messagesLeft) messages, which wait in mailboxes of this server\n"
     }
@@ -147,7 +142,6 @@ package struct AccountExport {
       .init("deliveries", .integer(Int64(deliveryCount))),
       .init("erased_deliveries", .integer(Int64(erasedCount))),
       .init("links_left", .integer(left.links)), .init("shares_left", .integer(left.shares)),
-      .init("versions_left", .integer(versionsLeft)),
       .init("messages_left", .integer(messagesLeft)),
       .init("chains_left", .integer(chainsLeft)),
       .init("public_links_left", .integer(publicLinksLeft)),

@@ -4,6 +4,7 @@ package import Base
 import CommandLine
 import Configuration
 import Crypto
+package import Documents
 import JSON
 import KnownStores
 package import Ledger
@@ -21,6 +22,7 @@ package struct ArrivingAccount: Sendable {
   package let tree: MovedTree
   package let logs: ArrivingLogs
   package let budgets: ArrivingBudgets
+  package let documents: ArrivingDocuments
   package let archive: ArchiveReader
   package let subscriptions: [ObjectKey]
   package let decided: [Decided]
@@ -63,6 +65,11 @@ package struct ArrivingAccount: Sendable {
       let isNamed = archive.file(named: ArrivingBudgets.list) != nil
       budgets = try ArrivingBudgets(
         isNamed ? Self.json(ArrivingBudgets.list, archive) : nil, of: logs)
+      let hasDocuments = archive.file(named: ArrivingDocuments.list) != nil
+      documents = try ArrivingDocuments(
+        hasDocuments ? Self.json(ArrivingDocuments.list, archive) : nil,
+        pages: Self.documents(of: archive), keys: Set(account.devices.map(\.publicKey)),
+        sequence: account.sequence)
       let billing = try Self.json(AccountArchive.billing, archive)
       subscriptions = try Self.subscriptions(try billing["subscriptions"].requireArray())
       erased = try Self.subscriptions(try billing["erased"].requireArray())
@@ -95,10 +102,11 @@ package struct ArrivingAccount: Sendable {
   ) throws(CommandFailure) {
     let folders = [
       TreeExport.files, TreeExport.contents, ArrivingLogs.folder, ArrivingLogs.snapshots,
-      AccountArchive.deliveries,
+      ArrivingDocuments.folder, AccountArchive.deliveries,
     ]
     let names = [
       AccountArchive.account, AccountArchive.billing, ArrivingLogs.list, ArrivingBudgets.list,
+      ArrivingDocuments.list,
     ]
     for file in archive.files where !names.contains(file.name) {
       guard folders.contains(where: file.name.hasPrefix) else {
@@ -110,9 +118,9 @@ package struct ArrivingAccount: Sendable {
 
   /// Throws if anything is dated in the future, apart from differences of clocks.
   func requirePast(at now: Instant) throws(MovingError) {
-    let moments =
-      [account.created] + account.devices.flatMap { [$0.added, $0.revoked ?? $0.added] }
-      + deliveries.map(\.received)
+    var moments = [account.created] + deliveries.map(\.received)
+    for device in account.devices { moments += [device.added, device.revoked ?? device.added] }
+    if let latest = documents.latest { moments.append(latest) }
     for moment in moments
     where !(Instant(milliseconds: 0)...now + .days(1)).contains(moment) {
       throw MovingError("it has a time in the future: \(moment)")
@@ -132,6 +140,11 @@ package struct ArrivingAccount: Sendable {
     { folder, each in
       for file in archive.files(in: folder) { try each(json(file.name, archive)) }
     }
+  }
+
+  /// Reads the pages of documents of versions.
+  static func documents(of archive: ArchiveReader) -> ArrivingDocuments.Pages {
+    { each in try pages(of: archive)(ArrivingDocuments.folder, each) }
   }
 
   /// The document that a file of the archive holds the content of.

@@ -207,8 +207,8 @@ CREATE INDEX views_by_owner ON views (owner_id, account_id);
 -- a deletion. `seq` is the number of the account's sequence under which it was stored, at `stored_ms`. `bytes` is what
 -- it is charged with besides the fee of a record. It is current while `replaced_ms` is NULL. Then its row stays for as
 -- long as the owner's plan keeps history, uncharged but for its `bytes`. A deletion is not replaced; its row goes
--- after the retention of deleted records. It has a rowid, because long rows in the inner pages of their own key would
--- make the tree deep.
+-- once every device has it, or after the retention of deleted records. It has a rowid, because long rows in the inner
+-- pages of their own key would make the tree deep.
 CREATE TABLE document_versions (
   account_id BLOB NOT NULL REFERENCES accounts (id),
   seq INTEGER NOT NULL,
@@ -258,6 +258,17 @@ CREATE TABLE document_devices (
   counter INTEGER NOT NULL CHECK (counter > 0),
   collected INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (account_id, author_key)
+) STRICT, WITHOUT ROWID;
+
+-- Up to which number of the account's sequence a device had everything when it pulled while a newer deletion waited, and
+-- when. A pull writes it, at most once an hour. The row of a deletion goes before its retention ends once no device is
+-- below it whose key is not revoked. The row stays while the account does.
+CREATE TABLE document_readers (
+  account_id BLOB NOT NULL REFERENCES accounts (id),
+  device_key BLOB NOT NULL CHECK (length(device_key) = 32),
+  seq INTEGER NOT NULL,
+  told_ms INTEGER NOT NULL,
+  PRIMARY KEY (account_id, device_key)
 ) STRICT, WITHOUT ROWID;
 
 -- What an account's versions add up to: `record_count` is the number of the current ones, and `bytes` the sum of all.

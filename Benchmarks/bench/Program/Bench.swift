@@ -34,6 +34,7 @@ enum Bench {
       case .fold: try FoldBench(options: options, workspace: workspace).report()
       case .tree: try TreeBench(options: options, workspace: workspace).report()
       case .logs: try LogBench(options, workspace).report()
+      case .documents: try DocumentBench(options, workspace).report()
       case .worst: try WorstBench(options: options, workspace: workspace).report()
       case .questions: try QuestionsBench(options, workspace).report()
       }

@@ -4,7 +4,7 @@ import Glibc
 struct Options: Sendable {
   enum Subject: String, CaseIterable {
     case webhooks, backlog, reconcile, kept, sync, streams, content, fold, tree, logs, worst
-    case questions
+    case documents, questions
   }
 
   enum Form { case text, json, markdown }
@@ -83,6 +83,8 @@ struct Options: Sendable {
       logs      300 messages appended and read in a log of 1,000 and in one of a million, on each
                 engine, beside raw inserts and Actual's algorithm in Python; a first pull of a
                 million by a client of Actual
+      documents versions of documents pushed beside Ed25519's own rate, pushed and pulled in an account
+                of 1,000 and of a million, on each engine; a new device's first pull
       worst     the dearest requests that a stranger or a free account can choose, each beside an
                 ordinary client, on each engine
       questions the operator's cookbook, each question once by coffer beside a million accounts:
@@ -104,14 +106,14 @@ struct Options: Sendable {
       --documents N    sync, streams: documents of each account that writes (32)
       --streams N      streams: the larger number of them (18000)
       --stored N       fold: subscriptions in the larger ledger (100000)
-      --files N        tree: files of the larger account (1000000)
+      --files N        tree, documents: files of the larger account (1000000)
       --rounds N       tree: rounds of ten changes in both accounts (100); logs: of 300 messages
-                       in both logs (100)
+                       in both logs; documents: of 20 documents in both accounts (100)
       --messages N     logs: messages of the larger log in the end (1000000)
       --batches N      tree: batches of 500 new records (160)
-      --engine NAME    streams, tree, logs, worst: sqlite or postgres alone
-      --postgres URL   streams, tree, logs, worst: an empty database; ops/bench starts a cluster
-                       of its own
+      --engine NAME    streams, tree, logs, documents, worst: sqlite or postgres alone
+      --postgres URL   streams, tree, logs, documents, worst: an empty database; ops/bench starts
+                       a cluster of its own
       --bucket URL     content: s3://<bucket>?region=…&endpoint=…; ops/bench starts a service
       --rclone FILE    content: the program rclone (rclone in PATH)
       --samples DIR    kept: also writes what the stores' dictionaries are trained on
@@ -132,7 +134,7 @@ struct Options: Sendable {
     guard let name = rest.popFirst(), let subject = Subject(rawValue: name) else {
       throw .usage(
         "say what to measure: webhooks, backlog, reconcile, kept, sync, streams, content, fold, "
-          + "tree, logs, worst or questions (--help tells more)"
+          + "tree, logs, documents, worst or questions (--help tells more)"
       )
     }
     self.subject = subject
@@ -141,7 +143,7 @@ struct Options: Sendable {
     case .questions: accountCount = 1_000_000
     // For one of several loads: signatures hold for five minutes.
     case .streams: requestCount = 60_000
-    case .webhooks, .backlog, .kept, .sync, .content, .fold, .tree, .logs, .worst: break
+    case .webhooks, .backlog, .kept, .sync, .content, .fold, .tree, .logs, .documents, .worst: break
     }
     while let flag = rest.popFirst() {
       switch flag {

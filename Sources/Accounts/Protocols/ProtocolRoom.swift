@@ -100,8 +100,6 @@ package struct ProtocolExport: Sendable {
   /// By the names of the members that report them.
   package var counts: [(name: String, count: Int64)]
   package var objects: [Object]
-  /// How many versions of documents the archive does not hold.
-  package var versionsLeft: Int64
   /// How many messages in mailboxes it does not hold.
   package var messagesLeft: Int64
   /// How many signature chains of the account it does not hold.
@@ -110,13 +108,11 @@ package struct ProtocolExport: Sendable {
   package var publicLinksLeft: Int64
 
   package init(
-    counts: [(name: String, count: Int64)] = [], objects: [Object] = [], versionsLeft: Int64 = 0,
-    messagesLeft: Int64 = 0, chainsLeft: Int64 = 0,
-    publicLinksLeft: Int64 = 0
+    counts: [(name: String, count: Int64)] = [], objects: [Object] = [], messagesLeft: Int64 = 0,
+    chainsLeft: Int64 = 0, publicLinksLeft: Int64 = 0
   ) {
     self.counts = counts
     self.objects = objects
-    self.versionsLeft = versionsLeft
     self.messagesLeft = messagesLeft
     self.chainsLeft = chainsLeft
     self.publicLinksLeft = publicLinksLeft

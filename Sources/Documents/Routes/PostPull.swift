@@ -7,19 +7,26 @@ import JSON
 import Requests
 import Storage
 
-/// `POST /v1/documents/pull`: the current versions that a clock lacks. Writes nothing, however often a client asks; it
-/// has a body because a clock is longer than a query may be.
-struct PostPull: AccountEndpoint, ReadEndpoint {
+/// `POST /v1/documents/pull`: the current versions that a clock lacks. It has a body because a clock is longer than a
+/// query may be.
+///
+/// It reads a snapshot. If it shows that a device knows of deletions that wait, that is recorded then. So it writes at most
+/// once for a deletion, however often a client asks, and no pull fails because nothing can be written.
+struct PostPull: AccountEndpoint {
   let host: ProtocolHost
   var gate: RequestGate { host.gate }
   let method = "POST"
   let pattern = "/v1/documents/pull"
   let bodyByteCountMax = Pull.bodyByteCountMax
-  let isLong = true
 
   struct Input: Sendable {
     let request: AccountRequest
     let pull: Pull
+  }
+
+  struct Answer: Sendable {
+    let page: DocumentAnswer
+    let known: KnownDeletions?
   }
 
   func prepare(_ request: AccountRequest, _ body: [UInt8]) throws -> Input {
@@ -28,15 +35,33 @@ struct PostPull: AccountEndpoint, ReadEndpoint {
     return Input(request: request, pull: try Pull(body))
   }
 
-  func read(_ reader: Reader, _ input: Input) throws -> DocumentAnswer {
-    let credentials = input.request.credentials
-    defer { credentials.meter.charge(Price.rows(reader.work.rowCount), for: .reading) }
-    let caller = try Caller(reader, credentials, now: host.clock.now())
-    return DocumentAnswer(account: caller.account, try input.pull.read(reader, for: caller))
+  func perform(
+    _ request: AccountRequest, _ body: [UInt8], on database: Database
+  ) throws -> Step<Response> {
+    let input = try prepare(request, body)
+    return .pending { done in
+      database.submitRead(for: lane(request), { reader in try read(reader, input) }) { result in
+        let response = result.map { answer in respond(answer, to: input) }
+        guard let known = try? result.get().known else { return done(response) }
+        database.submitWrite(
+          for: lane(request), { transaction in try known.save(transaction, now: host.clock.now()) }
+        ) { _ in done(response) }
+      }
+    }
   }
 
-  func respond(_ answer: DocumentAnswer, to input: Input) -> Response {
-    answer.response(to: input.request, host)
+  private func read(_ reader: Reader, _ input: Input) throws -> Answer {
+    let credentials = input.request.credentials
+    defer { credentials.meter.charge(Price.rows(reader.work.rowCount), for: .reading) }
+    let now = host.clock.now()
+    let caller = try Caller(reader, credentials, now: now)
+    let page = try input.pull.read(reader, for: caller, now: now)
+    return Answer(
+      page: DocumentAnswer(account: caller.account, page.json), known: page.known)
+  }
+
+  func respond(_ answer: Answer, to input: Input) -> Response {
+    answer.page.response(to: input.request, host)
   }
 }
 

@@ -42,6 +42,15 @@ struct DocumentDevice: Sendable {
       """, .id(account), .blob(author), .integer(counter))
   }
 
+  /// Writes an arriving device.
+  func insert(of account: Identifier, in transaction: Transaction) throws {
+    try transaction.execute(
+      """
+      INSERT INTO sync.document_devices (account_id, author_key, counter, collected)
+      VALUES ($1, $2, $3, $4)
+      """, .id(account), .blob(author), .integer(counter), .integer(collected))
+  }
+
   /// Records that the row of a deletion goes.
   static func collect(
     _ transaction: Transaction, _ author: [UInt8], of account: Identifier, through counter: Int64

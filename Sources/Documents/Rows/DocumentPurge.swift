@@ -3,10 +3,11 @@ import Base
 import Storage
 import Tiers
 
-/// Deletes replaced versions after the retention of their owner's plan, and deletions after that of deleted records.
+/// Deletes replaced versions after the retention of their owner's plan, and deletions once every device has them, or after
+/// the retention of deleted records.
 ///
 /// An account with any is looked at when its oldest is due, and at least once a day if it keeps replaced versions,
-/// because its plan may have changed.
+/// because its plan may have changed. A pull has it looked at when the last device has a deletion.
 enum DocumentPurge {
   static let queue = FailingItems.Queue("documents")
   /// The most rows of each kind that one slice deletes.
@@ -24,12 +25,14 @@ enum DocumentPurge {
     let retention = try Retention(transaction, account, catalogue: host.catalogue, now: now)
     for era in retention.eras {
       let oldest = try rows.oldest(replacedIn: era, limit: sliceCountMax - slice.leaving.count)
-      slice.take(oldest, at: now) { retention.end(ofReplaced: $0) }
+      slice.take(oldest, at: now) { retention.end(ofReplaced: $0.moment) }
     }
     if let next = slice.next { slice.look(at: min(next, now + pauseMax)) }
     let replacedCount = slice.leaving.count
-    slice.take(try rows.oldestDeletions(limit: sliceCountMax), at: now) {
-      $0 + host.limits.deletionHorizon
+    let readers = try DocumentReaders(transaction, of: account)
+    slice.take(try rows.oldestDeletions(limit: sliceCountMax), at: now) { deletion in
+      let end = deletion.moment + host.limits.deletionHorizon
+      return min(end, readers.end(of: deletion) ?? end)
     }
     let deletions = slice.leaving.dropFirst(replacedCount)
     for deletion in deletions {
@@ -64,10 +67,10 @@ enum DocumentPurge {
 
     /// Takes what is due of versions, the oldest first.
     mutating func take(
-      _ oldest: [LeavingVersion], at now: Instant, end: (Instant) -> Instant
+      _ oldest: [LeavingVersion], at now: Instant, end: (LeavingVersion) -> Instant
     ) {
       for version in oldest {
-        let end = end(version.moment)
+        let end = end(version)
         guard end <= now else { return look(at: end) }
         leaving.append(version)
       }
@@ -86,6 +89,8 @@ enum DocumentPurge {
     return try !numbers.isEmpty
       || transaction.eraseSlice(
         of: "document_devices", by: "account_id, author_key", where: "account_id", is: account)
+      || transaction.eraseSlice(
+        of: "document_readers", by: "account_id, device_key", where: "account_id", is: account)
       || transaction.eraseSlice(
         of: "document_totals", by: "account_id", where: "account_id", is: account)
   }

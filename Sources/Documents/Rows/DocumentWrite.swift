@@ -72,7 +72,10 @@ struct DocumentWrite {
     let numbers = plan.replaced.map(\.number)
     if keeps { try rows.keep(numbers, now: now) } else { try rows.delete(numbers) }
     try rows.insert(
-      keeps ? plan.fresh : plan.fresh.filter(\.isCurrent), after: number, now: now)
+      zip(keeps ? plan.fresh : plan.fresh.filter(\.isCurrent), (number + 1)...).map {
+        StoredVersion(
+          $0.version, number: $1, stored: now, replaced: $0.isCurrent ? nil : now)
+      })
   }
 
   /// Deletes the replaced versions that are more than the plan keeps of a document. A former plan may keep more of those

@@ -59,8 +59,14 @@ struct Pull: Sendable {
     }
   }
 
+  /// A page, and what the server learns by the clock.
+  struct Page: Sendable {
+    let json: JSONValue
+    let known: KnownDeletions?
+  }
+
   /// Reads a page: device by device, each one's versions in the order of its counters.
-  func read(_ reader: Reader, for caller: Caller) throws -> JSONValue {
+  func read(_ reader: Reader, for caller: Caller, now: Instant) throws -> Page {
     let devices = try DocumentDevice.all(reader, of: caller.account)
     // A clock without devices knows no document that could have been deleted.
     guard clock.isEmpty || devices.allSatisfy({ clock[$0.author] >= $0.collected }) else {
@@ -78,12 +84,23 @@ struct Pull: Sendable {
       known[device.author] = device.counter
     }
     let end = page.isFull ? page.versions.last.map { Place($0.version) } : nil
-    return [
+    let json: JSONValue = [
       "versions": .array(page.versions.map { .object($0.version.members) }),
       "clock": known.json, "more": .bool(end != nil),
       "cursor": end.map { .string($0.text) } ?? .null,
       "counter": .integer(devices.first { $0.author == caller.publicKey }?.counter ?? 0),
     ]
+    return Page(
+      json: json,
+      known: lacksNothing(of: devices, caller) ? try KnownDeletions(reader, caller, now: now) : nil)
+  }
+
+  /// Whether the clock has everything that is stored, and nothing of the caller that it has yet to push. That may be of a
+  /// document that was deleted.
+  private func lacksNothing(of devices: [DocumentDevice], _ caller: Caller) -> Bool {
+    let own = devices.first { $0.author == caller.publicKey }?.counter ?? 0
+    return place == nil && clock[caller.publicKey] == own
+      && devices.allSatisfy { clock[$0.author] >= $0.counter }
   }
 
   private func isBefore(_ device: DocumentDevice) -> Bool {

@@ -8,12 +8,21 @@ struct StoredVersion: Sendable {
   let version: DocumentVersion
   /// The number of the account's sequence under which it was stored.
   let number: Int64
+  let stored: Instant
   /// When another took its place; nil while it is current.
   let replaced: Instant?
 
   static let columns = """
-    document_id, author_key, counter, clock, created_s, secret, body, signature, seq, replaced_ms
+    document_id, author_key, counter, clock, created_s, secret, body, signature, seq, replaced_ms,
+    stored_ms
     """
+
+  init(_ version: DocumentVersion, number: Int64, stored: Instant, replaced: Instant?) {
+    self.version = version
+    self.number = number
+    self.stored = stored
+    self.replaced = replaced
+  }
 
   init(row: borrowing Row) throws {
     guard let clock = VersionClock(bytes: try row.blob(3)) else {
@@ -30,6 +39,7 @@ struct StoredVersion: Sendable {
       signature: try row.blob(7))
     number = try row.integer(8)
     replaced = try row.optionalInstant(9)
+    stored = try row.instant(10)
   }
 
   /// When a replaced version is deleted; nil for a current one.
@@ -141,6 +151,17 @@ struct VersionRows<Source: Queryable> {
     ) { row in try LeavingVersion(row: row) }
   }
 
+  /// The number of the deletion that was stored last; nil if none waits.
+  func newestDeletion() throws -> Int64? {
+    try source.first(
+      """
+      SELECT seq FROM sync.document_versions
+      WHERE account_id = $1 AND deleted = 1 AND replaced_ms IS NULL
+      ORDER BY stored_ms DESC, seq DESC LIMIT 1
+      """, .id(account)
+    ) { row in try row.integer(0) }
+  }
+
   /// The oldest deletions.
   func oldestDeletions(limit: Int) throws -> [LeavingVersion] {
     try source.rows(
@@ -154,16 +175,15 @@ struct VersionRows<Source: Queryable> {
 }
 
 extension VersionRows<Transaction> {
-  /// Stores versions under the numbers from the one after `number` on.
-  func insert(_ versions: [PushPlan.Fresh], after number: Int64, now: Instant) throws {
+  func insert(_ versions: [StoredVersion]) throws {
     try source.insert(
-      zip(versions, (number + 1)...).map { fresh, number in
-        let version = fresh.version
+      versions.map { stored in
+        let version = stored.version
         return [
-          .integer(number), .id(version.document), .blob(version.author),
+          .integer(stored.number), .id(version.document), .blob(version.author),
           .integer(version.counter), .integer(version.isDeletion ? 1 : 0),
-          .integer(version.chargedByteCount), .instant(now),
-          fresh.isCurrent ? .null : .instant(now), .integer(version.created),
+          .integer(version.chargedByteCount), .instant(stored.stored),
+          .instant(stored.replaced), .integer(version.created),
           .blob(version.signature), .blob(version.content?.secret), .blob(version.clock.bytes),
           .blob(version.content?.body),
         ]

@@ -39,7 +39,29 @@ import Testing
       #expect(answers.map(\.status).allSatisfy { (200..<300).contains($0) })
       let (gone, _) = try writer.device.create()
       #expect(try writer.device.delete(gone).status == 200)
+      #expect(try push().status == 200)
       try pay()
+    }
+
+    /// Pushes a document of versions.
+    private func push() throws -> Answer {
+      let device = writer.device
+      let version: JSONValue = [
+        "document": .string(Random.identifier().description),
+        "author": .string(Base64.standard.encode(device.key.publicKey.bytes)), "clock": .object([]),
+        "counter": 1,
+        "created": 1_780_000_000, "deleted": false, "secret": "Bw==",
+        "body": "AQID",
+      ]
+      let signed = JSONValue.object([.init("version", version)]).canonical()
+      let signature = Base64.standard.encode(device.key.signature(for: signed))
+      return try device.post(
+        "/v1/documents", ["versions": [["version": version, "signature": .string(signature)]]])
+    }
+
+    /// Everything that a new device pulls of documents of versions.
+    static func pull(_ device: TestDevice) throws -> Answer {
+      try device.post("/v1/documents/pull", ["clock": .object([])])
     }
 
     /// Pays a month of premium, and adds a grant.
@@ -171,6 +193,10 @@ import Testing
       )
       #expect(content.status == other.status && content.body == other.body)
     }
+    #expect(try House.pull(device).json["versions"].array?.count == 1)
+    #expect(try House.pull(device).body == House.pull(moved).body)
+    #expect(exported["versions"].integer == 1)
+    #expect(taken.output.contains(#""versions":1,"#), "\(taken.output)")
     let owed = try schedule(old.installation, device.account)
     #expect(owed.count > 1)
     let there = try schedule(new, device.account)

@@ -2,6 +2,7 @@ import Base
 import BillingSimulation
 import ContentSimulation
 import Crypto
+import DocumentSimulation
 import Glibc
 import LogSimulation
 import SeededOpenSSL
@@ -13,10 +14,10 @@ import TreeSimulation
 
 let arguments = CommandLine.arguments.dropFirst()
 guard arguments.count == 2, let what = arguments.first,
-  ["billing", "buying", "content", "logs", "sync"].contains(what),
+  ["billing", "buying", "content", "documents", "logs", "sync"].contains(what),
   let seed = arguments.last.flatMap({ UInt64($0) })
 else {
-  print("usage: simulate billing|buying|content|logs|sync SEED")
+  print("usage: simulate billing|buying|content|documents|logs|sync SEED")
   exit(64)
 }
 guard seed_openssl(seed) == 1 else {
@@ -30,6 +31,7 @@ do {
   case "billing": try Storm.run(seed: seed, log)
   case "buying": try BuyingStorm.run(seed: seed, log)
   case "content": try ContentRun.run(seed: seed, log)
+  case "documents": try DocumentRun.run(seed: seed, log)
   case "logs": try LogRun.run(seed: seed, log)
   default: try Story.run(seed: seed, log)
   }

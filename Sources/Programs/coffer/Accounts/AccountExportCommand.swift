@@ -37,11 +37,10 @@ extension Command {
     options: [target] + Act.handyOptions,
     answers: Act.handyAnswers([
       "account": .text, "archive": .text, "bytes": .integer, "records": .integer,
-      "documents": .integer, "logs": .integer, "messages": .integer, "deliveries": .integer,
-      "erased_deliveries": .integer, "sha256": .text,
+      "documents": .integer, "logs": .integer, "messages": .integer, "versions": .integer,
+      "deliveries": .integer, "erased_deliveries": .integer, "sha256": .text,
       "erases": .orNull(.time), "links_left": .integer, "shares_left": .integer,
-      "versions_left": .integer, "messages_left": .integer, "chains_left": .integer,
-      "public_links_left": .integer,
+      "messages_left": .integer, "chains_left": .integer, "public_links_left": .integer,
     ]),
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(

@@ -41,7 +41,7 @@ extension Command {
     options: [unproven] + Act.handyOptions,
     answers: Act.handyAnswers([
       "account": .text, "username": .orNull(.text), "records": .integer, "documents": .integer,
-      "logs": .integer, "messages": .integer, "subscriptions": .integer,
+      "logs": .integer, "messages": .integer, "versions": .integer, "subscriptions": .integer,
       "foreign_records": .integer, "sha256": .text,
       "read": .list(.text), "unread": .list(.text),
     ]),

@@ -1,0 +1,90 @@
+import Accounts
+import Archive
+import Base
+import Crypto
+import JSON
+import Requests
+import Storage
+
+/// Writes an account's documents of versions to an archive: how far its devices go, and pages of versions, current and
+/// replaced, in the order in which they were stored.
+enum DocumentExport {
+  static let list = "documents.json"
+  /// The folder of the pages.
+  static let folder = "documents/"
+
+  static func write(
+    _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
+    progress: (Int64) -> Void
+  ) throws -> ProtocolExport {
+    let devices = try DocumentDevice.all(reader, of: account)
+    if !devices.isEmpty {
+      try archive.add(
+        list, JSONValue.object([.init("devices", .array(devices.map(\.movedJSON)))]).encoded())
+    }
+    var (count, number, last) = (0, 0, Int64(0))
+    while !devices.isEmpty {
+      var page = VersionPage(limit: VersionPage.limitMax)
+      try page.add(reader, where: "account_id = $1", [.id(account)], "seq", after: last)
+      guard let end = page.versions.last else { break }
+      (count, number, last) = (count + page.versions.count, number + 1, end.number)
+      let text = JSONValue.object([
+        .init("versions", .array(page.versions.map(\.movedJSON)))
+      ]).encoded()
+      try archive.add(ArchiveWriter.numbered(folder, number), text)
+      progress(Int64(text.count))
+    }
+    return ProtocolExport(counts: [("versions", Int64(count))])
+  }
+}
+
+extension DocumentDevice {
+  fileprivate var movedJSON: JSONValue {
+    [
+      "key": .base64(author), "counter": .integer(counter), "collected": .integer(collected),
+    ]
+  }
+
+  /// Reads what an archive has of a device.
+  init(moved json: JSON) throws(RequestRefusal) {
+    try json.requireMembers(["key", "counter", "collected"])
+    let keyByteCount = Ed25519PublicKey.byteCount
+    author = try json["key"].base64(byteCount: keyByteCount...keyByteCount)
+    counter = try json["counter"].counter()
+    guard let collected = json["collected"].integer, 0...counter ~= collected else {
+      throw .bodyInvalid(path: json["collected"].path, rule: "must be at most the counter")
+    }
+    self.collected = collected
+  }
+}
+
+extension StoredVersion {
+  fileprivate var movedJSON: JSONValue {
+    [
+      "signed": .object(version.members), "number": .integer(number),
+      "stored_ms": .integer(stored.milliseconds),
+      "replaced_ms": replaced.map { .integer($0.milliseconds) } ?? .null,
+    ]
+  }
+
+  /// Reads what an archive has of a version. The signature is only read.
+  init(moved json: JSON) throws(RequestRefusal) {
+    try json.requireMembers(["signed", "number", "stored_ms", "replaced_ms"])
+    let (number, replaced) = (json["number"], json["replaced_ms"])
+    guard let seq = number.integer, seq > 0 else {
+      throw .bodyInvalid(path: number.path, rule: "must be a number of the account")
+    }
+    self.init(
+      try DocumentVersion(json["signed"]), number: seq, stored: try json["stored_ms"].moment(),
+      replaced: replaced.isNull ? nil : try replaced.moment())
+  }
+}
+
+extension JSON {
+  fileprivate func moment() throws(RequestRefusal) -> Instant {
+    guard let integer, integer >= 0 else {
+      throw .bodyInvalid(path: path, rule: "must be milliseconds since 1970")
+    }
+    return Instant(milliseconds: integer)
+  }
+}

@@ -1,0 +1,195 @@
+import Base
+import Crypto
+import JSON
+import TestDevices
+
+/// An app on a device that merges documents: it edits and deletes them without a network, pushes and pulls.
+final class DocumentPhone {
+  /// Why a phone is not up to date for now.
+  enum Pause: String, Error {
+    /// An answer is missing.
+    case interrupted
+    /// There is no room for what it pushes.
+    case full
+    /// Its key was revoked.
+    case removed
+    /// Deletions that it lacks are forgotten. It starts over at once.
+    case expired
+  }
+
+  let device: TestDevice
+  let account: Identifier
+  private unowned let story: DocumentStory
+  /// Whether it sends only the last of its versions of a document.
+  private let isTerse: Bool
+  private(set) var documents = Merged()
+  private(set) var unpushed: [Version] = []
+  /// The edits that it has made.
+  private(set) var made: [Identifier: Set<UInt64>] = [:]
+  private var counter: Int64 = 0
+  private var clock: Clock = [:]
+  /// The highest counter of what it has sent, whether it arrived or not.
+  private var sent: Int64 = 0
+  /// The documents of which the server had a version.
+  private var pushed: Set<Identifier> = []
+  /// When it last pulled everything.
+  private var pulled: Instant?
+
+  /// A phone pulls before it pushes if it was away for longer, because a deletion may be forgotten by then.
+  private static let awaySpan = Instant.Span.days(60)
+
+  /// What a phone knows of documents: of each the versions that no other covers, unless it was deleted.
+  struct Merged {
+    private(set) var versions: [Identifier: [Version]] = [:]
+    private(set) var deleted: Set<Identifier> = []
+
+    mutating func take(_ version: Version) {
+      let (document, known) = (version.document, versions[version.document] ?? [])
+      guard !deleted.contains(document) else { return }
+      guard version.body != nil else { return end(document) }
+      guard !known.contains(where: { $0 == version || version.isCovered(by: $0.clock) }) else {
+        return
+      }
+      versions[document] = known.filter { !$0.isCovered(by: version.clock) } + [version]
+    }
+
+    mutating func end(_ document: Identifier) {
+      versions[document] = nil
+      deleted.insert(document)
+    }
+
+    /// Forgets the versions, and keeps what was deleted.
+    mutating func startOver() { versions = [:] }
+
+    var edits: [Identifier: Set<UInt64>] {
+      versions.mapValues { $0.reduce(into: []) { $0.formUnion($1.edits) } }
+    }
+  }
+
+  init(_ story: DocumentStory, _ device: TestDevice, _ account: Identifier, isTerse: Bool) {
+    (self.story, self.device, self.account, self.isTerse) = (story, device, account, isTerse)
+  }
+
+  var key: Key { device.key.publicKey.bytes }
+
+  // MARK: What happens on the device
+
+  /// Edits a document by all that the phone has of it; deletes it if there is no edit.
+  func change(_ document: Identifier, _ edit: UInt64?, padding: Int) {
+    guard !documents.deleted.contains(document) else { return }
+    var (covered, edits) = (Clock(), Set<UInt64>())
+    for version in documents.versions[document] ?? [] {
+      covered.merge(version.clock) { max($0, $1) }
+      covered.merge([version.author: version.counter]) { max($0, $1) }
+      edits.formUnion(version.edits)
+    }
+    counter = max(counter, clock.values.max() ?? 0) + 1
+    if let edit {
+      edits.insert(edit)
+      made[document, default: []].insert(edit)
+    }
+    let body = edit == nil ? nil : Version.body(edits, paddedBy: padding)
+    let version = Version(document, by: key, counter, covering: covered, body)
+    if isTerse || edit == nil {
+      unpushed.removeAll { $0.document == document && $0.counter > sent }
+    }
+    unpushed.append(version)
+    documents.take(version)
+  }
+
+  private func drop(_ document: Identifier) {
+    documents.end(document)
+    unpushed.removeAll { $0.document == document }
+  }
+
+  /// The server has the phone's versions up to a counter.
+  private func confirm(_ counter: Int64) {
+    for version in unpushed where version.counter <= counter { pushed.insert(version.document) }
+    unpushed.removeAll { $0.counter <= counter }
+  }
+
+  // MARK: The loop
+
+  /// Nil once the phone has everything, and the server has everything of it.
+  func keepUp() throws -> Pause? {
+    do {
+      let mayPush = pulled.map { story.now - $0 < Self.awaySpan } ?? false
+      if mayPush, story.chance(30) { try push() }
+      do { try pull() } catch Pause.expired { try startOver() }
+      try push()
+      return nil
+    } catch let pause as Pause { return pause }
+  }
+
+  private func ask(_ act: DocumentAct) throws -> Answer {
+    guard let answer = try story.ask(act, self) else { throw Pause.interrupted }
+    if answer.status == 401 { throw Pause.removed }
+    return answer
+  }
+
+  private func push() throws {
+    while !unpushed.isEmpty {
+      let batch = Array(unpushed.prefix(story.number(1...20)))
+      sent = max(sent, batch[batch.count - 1].counter)
+      let answer = try ask(.push(batch))
+      let json = try answer.json
+      switch answer.status {
+      case 200:
+        for document in (json["deleted"].array ?? []).compactMap(\.identifier) { drop(document) }
+      case 422:
+        guard batch[0].counter <= json["counter"].integer ?? 0 else {
+          throw DocumentStory.Mismatch("a push is refused: \(UnexpectedAnswer(answer))")
+        }
+      case 507: throw Pause.full
+      default: throw DocumentStory.Mismatch("a push: \(UnexpectedAnswer(answer))")
+      }
+      confirm(json["counter"].integer ?? 0)
+    }
+  }
+
+  private func pull() throws {
+    for version in try pages(clock) {
+      pushed.insert(version.document)
+      if version.body == nil { drop(version.document) } else { documents.take(version) }
+    }
+    pulled = story.now
+  }
+
+  /// Everything that a clock lacks. Then the phone's clock has it, too.
+  private func pages(_ start: Clock) throws -> [Version] {
+    var (versions, known, cursor) = ([Version](), start, String?.none)
+    while true {
+      let place = cursor == nil ? nil : versions.last.map { DocumentModel.Place($0) }
+      let answer = try ask(.pull(start, cursor, place, limit: story.pageLimit()))
+      if answer.status == 410 { throw Pause.expired }
+      let json = try answer.json
+      versions += (json["versions"].array ?? []).compactMap { Version($0) }
+      known.merge(Version.clock(json["clock"])) { max($0, $1) }
+      cursor = json["cursor"].string
+      guard cursor == nil else { continue }
+      clock = known
+      confirm(json["counter"].integer ?? 0)
+      return versions
+    }
+  }
+
+  /// Pulls everything, and deletes what does not come and was pushed before.
+  private func startOver() throws {
+    clock = [:]
+    let versions = try pages([:])
+    story.note("a phone starts over")
+    documents.startOver()
+    let there = Set(versions.map(\.document))
+    for version in versions {
+      if version.body == nil { drop(version.document) } else { documents.take(version) }
+    }
+    for document in pushed.subtracting(there) { drop(document) }
+    for version in unpushed { documents.take(version) }
+    pushed = there
+    pulled = story.now
+  }
+}
+
+extension DocumentModel.Place {
+  init(_ version: Version) { self.init(author: version.author, counter: version.counter) }
+}

@@ -1,0 +1,338 @@
+import Accounts
+import Base
+import Documents
+import SeededRandom
+package import Simulation
+import Storage
+import Sync
+import TestDevices
+package import TestEngines
+import Tiers
+import TreeSimulation
+
+/// A seeded story of documents of versions: the devices of a few accounts edit, delete, push and pull, come and go, and
+/// are away for long, while the network loses, repeats and delays requests, the program crashes, and caps change. A model
+/// says what must be true.
+package final class DocumentStory {
+  package struct Mismatch: Error, CustomStringConvertible {
+    package let description: String
+    init(_ description: String) { self.description = description }
+  }
+
+  let server: TreeServer
+  let log: SimulationLog
+  var random: SeededGenerator
+  var model = DocumentModel()
+  private var phones: [DocumentPhone] = []
+  private var documents: [Identifier: [Identifier]] = [:]
+  /// The answers to pushes that were carried out, by the request's number.
+  var recorded: [Int: Answer] = [:]
+  /// Requests that are still under way.
+  private var late: [SentAct] = []
+  /// Nothing goes wrong.
+  private var isCalm = false
+  private var lastNumber = 0
+  private var lastEdit: UInt64 = 0
+  /// What took effect. A story in which nothing happens proves nothing.
+  package internal(set) var storedCount = 0
+  package internal(set) var forgottenCount = 0
+  package private(set) var crashCount = 0
+
+  private static let caps: [Int64] = [25_000, 100_000, 2_000_000]
+  /// No device waits so long for an answer.
+  private static let lateSpan = Instant.Span.minutes(1)
+  private static let phoneCountMax = 4
+  private static let sliceCountMax = 10_000
+
+  package init(_ engine: TestEngine = .sqlite, seed: UInt64, _ log: SimulationLog) throws {
+    random = SeededGenerator(seed: seed)
+    self.log = log
+    server = try TreeServer(
+      engine, freeByteCount: Self.caps[1],
+      plans: [
+        Plan(
+          id: "keeper", title: "Keeper", byteCount: Self.caps[2],
+          limits: Plan.Limits(historyDays: 30))
+      ], protocols: [FileTrees.self, VersionedDocuments.self])
+    for keeps in [true, false] {
+      let device = try server.register(root: identifier())
+      let account = try device.account
+      let base = try server.database.read { reader in
+        try reader.first(
+          "SELECT usage_bytes FROM sync.accounts WHERE id = $1", .id(account)
+        ) { row in try row.integer(0) } ?? 0
+      }
+      model.accounts[account] = DocumentModel.Account(
+        kept: keeps ? .days(30) : nil, base: base, cap: Self.caps[2])
+      try setCap(account, Self.caps[2])
+      try take(device, into: account)
+      for _ in 0..<number(1...2) { try add(to: account) }
+    }
+  }
+
+  // MARK: Steps
+
+  package func tell(stepCount: Int) throws {
+    for step in 1...stepCount {
+      do {
+        note("step \(step)")
+        try self.step()
+        try checkUsage()
+        if step.isMultiple(of: 15) { try checkRows() }
+        if step.isMultiple(of: 75) { try quiet() }
+      } catch {
+        throw Mismatch("step \(step): \(error)")
+      }
+    }
+    do { try quiet() } catch { throw Mismatch("at the end: \(error)") }
+  }
+
+  private func step() throws {
+    switch number(1...100) {
+    case ...38: change()
+    case ...72: if let phone = anyPhone() { try keepUp(phone) }
+    case ...76: try readHistory()
+    case ...80: if let account = anyAccount() { try setCap(account, Self.caps[number(0...2)]) }
+    case ...82: if let account = anyAccount() { try add(to: account) }
+    case ...84: try remove()
+    case ...91: try pass()
+    case ...94: try work()
+    case ...97: try deliverLate()
+    default: try crash()
+    }
+  }
+
+  var now: Instant { server.now }
+  func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+  func chance(_ percent: Int) -> Bool { number(1...100) <= percent }
+  func note(_ what: String) { log.write(now, what) }
+  func pageLimit() -> Int { chance(50) ? 500 : number(1...5) }
+
+  private func identifier() -> Identifier { Identifier(high: random.next(), low: random.next()) }
+  private func anyPhone() -> DocumentPhone? { phones.randomElement(using: &random) }
+  private func anyAccount() -> Identifier? {
+    model.accounts.keys.sorted().randomElement(using: &random)
+  }
+
+  private func change() {
+    guard let phone = anyPhone() else { return }
+    for _ in 0..<number(1...4) {
+      var known = documents[phone.account] ?? []
+      if known.count < 6 || chance(10) { known.append(identifier()) }
+      documents[phone.account] = known
+      // The latest are there, while those before may be deleted.
+      guard let document = known.suffix(8).randomElement(using: &random) else { return }
+      lastEdit += 1
+      phone.change(
+        document, chance(12) ? nil : lastEdit, padding: chance(10) ? number(500...2000) : 0)
+    }
+  }
+
+  private func keepUp(_ phone: DocumentPhone) throws {
+    let pause = try phone.keepUp()
+    note("a phone \(pause?.rawValue ?? "agrees")")
+  }
+
+  private func readHistory() throws {
+    guard let phone = anyPhone(),
+      let document = documents[phone.account]?.randomElement(using: &random)
+    else { return }
+    try deliver(sign(.history(document), by: phone))
+  }
+
+  private func setCap(_ account: Identifier, _ byteCount: Int64) throws {
+    try server.setCap(
+      account, byteCount, plan: model.accounts[account]?.kept == nil ? "free" : "keeper")
+    model.accounts[account]?.cap = byteCount
+    note("cap \(byteCount)")
+  }
+
+  // MARK: Devices
+
+  private func take(_ device: TestDevice, into account: Identifier) throws {
+    let phone = DocumentPhone(self, device, account, isTerse: chance(50))
+    model.accounts[account]?.known[phone.key] = [:]
+    phones.append(phone)
+  }
+
+  private func add(to account: Identifier) throws {
+    let others = phones.filter { $0.account == account }
+    guard let first = others.first, others.count < Self.phoneCountMax else { return }
+    note("another phone")
+    try take(server.add(to: first.device), into: account)
+  }
+
+  /// A device revokes another. What that one has not pushed is lost.
+  private func remove() throws {
+    guard let phone = anyPhone(),
+      let other = phones.first(where: { $0.account == phone.account && $0 !== phone })
+    else { return }
+    let answer = try other.device.revoke(key: phone.key)
+    guard 200..<300 ~= answer.status else { throw Mismatch("\(UnexpectedAnswer(answer))") }
+    note("a phone is removed")
+    model.accounts[phone.account]?.known[phone.key] = nil
+    // It tries once more.
+    guard try phone.keepUp() != nil else { throw Mismatch("a removed phone keeps up") }
+    phones.removeAll { $0 === phone }
+  }
+
+  // MARK: The network
+
+  private func sign(_ act: DocumentAct, by phone: DocumentPhone) -> SentAct {
+    lastNumber += 1
+    return SentAct(
+      number: lastNumber, act: act, account: phone.account, device: phone.device,
+      request: act.request(by: phone.device), signed: now)
+  }
+
+  /// Sends a phone's request, at times in bad weather. Nil if the phone gets no answer.
+  func ask(_ act: DocumentAct, _ phone: DocumentPhone) throws -> Answer? {
+    let sent = sign(act, by: phone)
+    guard !isCalm else { return try deliver(sent) }
+    switch number(1...100) {
+    case ...3:
+      note("lost: \(act.name)")
+      return nil
+    case ...8:
+      try deliver(sent)
+      note("the answer is lost")
+      return nil
+    case ...11:
+      try deliver(sent)
+      return try deliver(sent)
+    case ...14:
+      late.append(sent)
+      return nil
+    case 15:
+      try crash()
+      return nil
+    case 16:
+      try deliver(sent)
+      try crash()
+      return nil
+    default: return try deliver(sent)
+    }
+  }
+
+  /// Has the program answer a request, and compares the answer with the model, which follows.
+  @discardableResult
+  private func deliver(_ sent: SentAct) throws -> Answer {
+    let answer = try sent.device.send(sent.request)
+    note("\(sent.act.name): \(answer.status) \(try answer.problem ?? "")")
+    try judge(answer, to: sent)
+    return answer
+  }
+
+  private func deliverLate() throws {
+    guard !late.isEmpty else { return }
+    let sent = late.remove(at: number(0...late.count - 1))
+    guard now - sent.signed < Self.lateSpan else { return }
+    note("late")
+    try deliver(sent)
+  }
+
+  private func crash() throws {
+    crashCount += 1
+    note("crash")
+    try server.crash()
+  }
+
+  // MARK: Time
+
+  private func pass() throws {
+    let span: Instant.Span =
+      switch number(1...20) {
+      case ...9: .seconds(Int64(number(1...30)))
+      case ...14: .minutes(Int64(number(1...40)))
+      case ...18: .hours(Int64(number(1...24)))
+      default: .days(Int64(number(10...100)))
+      }
+    server.advance(span)
+    if span > .hours(1) { try work() }
+  }
+
+  /// Background work, to its end. A crash may come in between.
+  private func work() throws {
+    var countdown = chance(20) && !isCalm ? number(1...10) : .max
+    var index = 0
+    while index < server.upkeep.count {
+      let work = server.upkeep[index]
+      var count = 0
+      while try work.slice() {
+        count += 1
+        countdown -= 1
+        guard count < Self.sliceCountMax else { throw Mismatch("\(work.name) never ends") }
+        guard countdown == 0 else { continue }
+        try crash()
+        break
+      }
+      // What the crash cut off is done again.
+      if countdown == 0 { countdown = .max } else { index += 1 }
+    }
+    try server.sweeper.sweep()
+    model.sweep(at: now)
+    try followForgotten()
+    note("work is done")
+  }
+
+  // MARK: Pauses
+
+  /// All requests arrive and there is room. Then every device has the same, a new one, too, and no edit is lost that was
+  /// not deleted. All devices have the deletions, which are soon forgotten.
+  private func quiet() throws {
+    note("quiet")
+    isCalm = true
+    defer { isCalm = false }
+    while !late.isEmpty { try deliverLate() }
+    for account in model.accounts.keys.sorted() { try setCap(account, 100_000_000) }
+    // What one phone pushes, the others have to pull.
+    for _ in 0..<2 {
+      for phone in phones { try requireUpToDate(phone) }
+    }
+    try checkDocuments()
+    // A phone says once an hour what it has.
+    server.advance(.hours(2))
+    for phone in phones { try requireUpToDate(phone) }
+    server.advance(.minutes(11))
+    try work()
+    try checkRows()
+    for (id, account) in model.accounts where account.current.contains(where: { $0.body == nil }) {
+      throw Mismatch("\(id) has deletions that all devices know")
+    }
+    try checkDocuments()
+    for account in model.accounts.keys.sorted() { try setCap(account, Self.caps[number(0...2)]) }
+  }
+
+  private func requireUpToDate(_ phone: DocumentPhone) throws {
+    if let pause = try phone.keepUp() { throw Mismatch("a phone is \(pause.rawValue)") }
+  }
+
+  private func checkDocuments() throws {
+    for (id, account) in model.accounts {
+      let own = phones.filter { $0.account == id }
+      let shown = account.current.filter { $0.body != nil }.reduce(
+        into: [Identifier: Set<UInt64>]()
+      ) { $0[$1.document, default: []].formUnion($1.edits) }
+      for document in documents[id] ?? [] {
+        let made = own.reduce(into: model.promised[document] ?? []) {
+          $0.formUnion($1.made[document] ?? [])
+        }
+        let isGone = model.deleted.contains(document) || made.isEmpty
+        let expected: Set<UInt64>? = isGone ? nil : made
+        guard shown[document] == expected else {
+          throw Mismatch(
+            "\(document) has \(shown[document]?.count ?? -1) edits, and must have "
+              + "\(expected?.count ?? -1)")
+        }
+      }
+      guard let first = own.first else { continue }
+      let device = DocumentPhone(self, first.device, id, isTerse: false)
+      for phone in own + [device] {
+        try requireUpToDate(phone)
+        guard phone.documents.edits == shown else {
+          throw Mismatch("a phone of \(id) shows other documents")
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import Base
+import Crypto
+import JSON
+import Storage
+import TestDevices
+import TestEngines
+import Testing
+
+/// The cost of the most expensive requests about documents of versions, in statements and rows; counted, not timed.
+@Suite struct DocumentWorstCaseTests {
+  private let document = Random.identifier()
+
+  /// The keys of as many devices as an account may have had besides one.
+  private static let keys = (0..<999).map { index in
+    [UInt8](repeating: 1, count: 30) + [UInt8(index >> 8), UInt8(index & 0xFF)]
+  }
+
+  private static let clock = Dictionary(uniqueKeysWithValues: keys.map { ($0, Int64(1)) })
+
+  /// Gives an account versions of devices, of which none is current any more.
+  private func plantDevices(_ server: TestServer, _ device: TestDevice) throws {
+    let account = try device.account
+    try server.database.write(for: nil) { transaction in
+      for key in Self.keys {
+        try transaction.execute(
+          """
+          INSERT INTO sync.document_devices (account_id, author_key, counter) VALUES ($1, $2, 1)
+          """, .id(account), .blob(key))
+      }
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a pull with a clock of a thousand devices reads each once, and writes nothing`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    try device.push(device.version(document, 1)).requireSuccess()
+    try plantDevices(server, device)
+    let clock = Self.clock.merging([device.publicKey: 1]) { $1 }
+    let (read, written) = (server.database.readWork, server.database.writeWork)
+    #expect(try device.pull(clock).versions.isEmpty)
+    let work = server.database.readWork - read
+    #expect(work.returnedRowCount <= 1000 + 20)
+    #expect(work.statementCount <= 20)
+    #expect((server.database.writeWork - written).statementCount == 0)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a first pull asks for the versions of each device that the account had once`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    try device.push(device.version(document, 1)).requireSuccess()
+    try plantDevices(server, device)
+    let before = server.database.readWork
+    let pulled = try device.pull()
+    #expect(pulled.versions.count == 1 && pulled.clock.count == 1000)
+    let work = server.database.readWork - before
+    #expect(work.returnedRowCount <= 1000 + 20)
+    #expect(work.statementCount <= 1000 + 20)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a version that was made of a thousand devices' costs no more rows than any other`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let usage = try device.usage()
+    let before = server.database.writeWork
+    try device.push(device.version(document, 1, covering: Self.clock, [1])).requireSuccess()
+    let work = server.database.writeWork - before
+    #expect(work.changedRowCount <= 12)
+    #expect(work.statementCount <= 30)
+    #expect(try device.usage() == usage + 1000 + 128 + 1 + 999 * 40)
+    #expect(try device.pull().versions.map(\.clock) == [Self.clock])
+    let longer = Self.clock.merging([
+      [UInt8](repeating: 2, count: 32): 1, [UInt8](repeating: 3, count: 32): 1,
+    ]) { $1 }
+    let refused = try device.push(device.version(document, 2, covering: longer, [1]))
+    #expect(try refused.problem == "body_invalid")
+    #expect(try device.pullPage(longer).problem == "body_invalid")
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `the largest batch changes a row for each version that it brings or replaces, and few more`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, keepingFor: 30, cap: 100_000_000)
+    let devices = try server.devices(4)
+    let documents = (0..<500).map { _ in Random.identifier() }
+    for device in devices {
+      let versions = documents.enumerated().map { index, document in
+        device.version(document, Int64(index + 1), [1])
+      }
+      let before = server.database.writeWork
+      try device.push(versions).requireSuccess()
+      let work = server.database.writeWork - before
+      #expect(work.changedRowCount <= 500 + 12)
+      #expect(work.statementCount <= 60)
+      // The same again is read, and not written.
+      let (read, written) = (server.database.readWork, server.database.writeWork)
+      #expect(try device.push(versions).json["repeated"].integer == 500)
+      #expect((server.database.readWork - read).returnedRowCount <= 500 * (4 + 1) + 20)
+      #expect((server.database.writeWork - written).changedRowCount <= 12)
+    }
+    let last = devices[3]
+    let deletions = documents.enumerated().map { index, document in
+      last.version(document, Int64(501 + index), covering: [last.publicKey: 500], nil)
+    }
+    let before = server.database.writeWork
+    try last.push(deletions).requireSuccess()
+    let work = server.database.writeWork - before
+    #expect(work.changedRowCount <= 4 * 500 + 500 + 12)
+    #expect(work.statementCount <= 80)
+    try server.requireDocuments(last)
+  }
+}
