@@ -232,7 +232,7 @@ let package = Package(
       "Documents",
       [
         "Accounts", "Archive", "Base", "Crypto", "Endpoints", "HTTPMessages", "HTTPServer", "JSON",
-        "Requests", "Storage", "Tiers",
+        "Objects", "Requests", "Storage", "Tiers",
       ]),
     module(
       "Mailboxes",

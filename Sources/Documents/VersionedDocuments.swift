@@ -4,6 +4,7 @@ package import Base
 import Endpoints
 package import HTTPServer
 package import Storage
+import Tiers
 
 /// The protocol of documents of versions: what each device of an account says of a document, merged on the devices.
 package struct VersionedDocuments: ProtocolRoom {
@@ -11,14 +12,19 @@ package struct VersionedDocuments: ProtocolRoom {
   package static let remedy = "coffer usage recount --all"
 
   private let host: ProtocolHost
+  private let blobs: PutBlob
 
-  package init(_ host: ProtocolHost) { self.host = host }
+  package init(_ host: ProtocolHost) {
+    self.host = host
+    blobs = PutBlob(host: host)
+  }
 
   package var routes: [Route] {
     let endpoints: [any Endpoint] = [
       PostDocuments(host: host), PostPull(host: host), GetDocumentVersions(host: host),
+      GetBlob(host: host),
     ]
-    return endpoints.map { $0.route(on: host.database) }
+    return endpoints.map { $0.route(on: host.database) } + [blobs.route]
   }
 
   package var upkeep: [Upkeep] {
@@ -31,14 +37,38 @@ package struct VersionedDocuments: ProtocolRoom {
         ) { transaction, account in
           try DocumentPurge.sweep(transaction, account, host: host, now: now)
         }
-      }
+      },
+      Upkeep("documents.blobs", isUrgent: false) {
+        let now = queues.clock.now()
+        return try queues.takeNext(DocumentBlob.queue) { transaction in
+          try DocumentBlob.next(transaction, now: now)
+        } work: { transaction, account in
+          try DocumentBlob.sweep(transaction, account, now: now)
+        }
+      },
+      Upkeep("documents.releases", isUrgent: false) {
+        let now = queues.clock.now()
+        return try queues.takeNext(DocumentReleases.queue) { transaction in
+          try DocumentReleases.next(transaction, now: now)
+        } work: { transaction, account in
+          try DocumentReleases.sweep(transaction, account, now: now)
+        }
+      },
     ]
+  }
+
+  /// Takes back what its devices wrote in other accounts.
+  package func withdraw(
+    _ account: Identifier, in transaction: Transaction, now: Instant
+  ) throws -> Bool {
+    try DocumentWithdrawal.sweep(
+      transaction, account, fee: host.catalogue.metadataFeeByteCount, now: now)
   }
 
   package static func erase(
     _ account: Identifier, in transaction: Transaction, now: Instant
   ) throws -> Bool {
-    try DocumentPurge.erase(transaction, account)
+    try DocumentPurge.erase(transaction, account, now: now)
   }
 
   /// No other account sees the end of a document.

@@ -207,8 +207,12 @@ CREATE INDEX views_by_owner ON views (owner_id, account_id);
 -- a deletion. `seq` is the number of the account's sequence under which it was stored, at `stored_ms`. `bytes` is what
 -- it is charged with besides the fee of a record. It is current while `replaced_ms` is NULL. Then its row stays for as
 -- long as the owner's plan keeps history, uncharged but for its `bytes`. A deletion is not replaced; its row goes
--- once every device has it, or after the retention of deleted records. It has a rowid, because long rows in the inner
--- pages of their own key would make the tree deep.
+-- once every device has it, or after the retention of deleted records. `blobs` are the ids of the blobs that a version
+-- names, and `receivers` those of other accounts. Each of them has a row of its own, with `writer_id`: the account whose
+-- device wrote it. Such rows have no `clock` and `body`, but a text, which all of them and the writer's row refer to;
+-- their `bytes` is 0, because the text is charged. In another account a version without a body is the removal of that
+-- account: what it replaces is the writer's alone. It has a rowid, because long rows in the inner pages of their own key
+-- would make the tree deep.
 CREATE TABLE document_versions (
   account_id BLOB NOT NULL REFERENCES accounts (id),
   seq INTEGER NOT NULL,
@@ -222,11 +226,18 @@ CREATE TABLE document_versions (
   created_s INTEGER NOT NULL,
   signature BLOB NOT NULL CHECK (length(signature) = 64),
   secret BLOB,
-  clock BLOB NOT NULL,
+  writer_id BLOB,
+  receivers BLOB,
+  blobs BLOB,
+  text_id BLOB,
+  clock BLOB,
   body BLOB,
   UNIQUE (account_id, seq),
-  CHECK ((deleted = 1) = (body IS NULL)),
-  CHECK ((deleted = 1) = (secret IS NULL))
+  CHECK ((deleted = 1) = (secret IS NULL)),
+  CHECK ((text_id IS NULL) = (clock IS NOT NULL)),
+  CHECK (text_id IS NULL OR (body IS NULL AND bytes = 0)),
+  CHECK (text_id IS NOT NULL OR (deleted = 1) = (body IS NULL)),
+  CHECK (writer_id IS NULL OR text_id IS NOT NULL)
 ) STRICT;
 
 -- A document has one current version of each device.
@@ -250,13 +261,70 @@ CREATE INDEX document_versions_by_age ON document_versions (account_id, replaced
 CREATE INDEX document_deletions_by_age ON document_versions (account_id, stored_ms, seq)
   WHERE deleted = 1 AND replaced_ms IS NULL;
 
--- The highest counter of a device's versions, and that of its deletions whose rows have gone. The row stays while the
--- account does, because a counter is not used twice.
+-- The accounts that hold a text, besides the one that is charged for it.
+CREATE UNIQUE INDEX document_versions_by_text ON document_versions (text_id, account_id)
+  WHERE text_id IS NOT NULL;
+
+-- What an account wrote in others.
+CREATE INDEX document_versions_by_writer ON document_versions (writer_id, account_id, seq)
+  WHERE writer_id IS NOT NULL;
+
+-- The clock and the body of a version that several accounts hold, once for all of them. `bytes` is what `owner_id`,
+-- the account whose device wrote it, is charged with. The row goes when no version refers to it any more.
+CREATE TABLE document_texts (
+  id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+  owner_id BLOB NOT NULL REFERENCES accounts (id),
+  bytes INTEGER NOT NULL CHECK (bytes >= 0),
+  clock BLOB NOT NULL,
+  body BLOB
+) STRICT;
+
+CREATE INDEX document_texts_by_owner ON document_texts (owner_id, id);
+
+-- An encrypted file that versions name: an object. It is charged to `owner_id`, whose device stored it under the number
+-- `seq`. Until a version names it, `due_ms` is when it goes. Then the row goes when no version names it any more.
+CREATE TABLE document_blobs (
+  id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
+  owner_id BLOB NOT NULL REFERENCES accounts (id),
+  seq INTEGER NOT NULL,
+  object_id BLOB NOT NULL UNIQUE,
+  content_bytes INTEGER NOT NULL CHECK (content_bytes >= 0),
+  due_ms INTEGER,
+  UNIQUE (owner_id, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX document_blobs_due ON document_blobs (due_ms, id) WHERE due_ms IS NOT NULL;
+
+CREATE INDEX document_blobs_unnamed ON document_blobs (owner_id, due_ms, id)
+  WHERE due_ms IS NOT NULL;
+
+-- The versions that name a blob, by the account that holds them and their numbers there. Written and deleted with them.
+CREATE TABLE document_blob_names (
+  blob_id BLOB NOT NULL,
+  account_id BLOB NOT NULL,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (blob_id, account_id, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX document_blob_names_by_version ON document_blob_names (account_id, seq);
+
+-- Texts and blobs that an account, `holder_id`, holds no longer. Whoever deletes such a row of a version writes it,
+-- because that transaction may not hold the row of the account that is charged. It goes once that account was looked at.
+CREATE TABLE document_releases (
+  owner_id BLOB NOT NULL,
+  item_id BLOB NOT NULL,
+  holder_id BLOB NOT NULL,
+  PRIMARY KEY (owner_id, item_id, holder_id)
+) STRICT, WITHOUT ROWID;
+
+-- The highest counter of a device's versions, and that of its deletions whose rows have gone. `writer_id` is the
+-- device's account, if it is another. The row stays while both accounts do, because a counter is not used twice.
 CREATE TABLE document_devices (
   account_id BLOB NOT NULL REFERENCES accounts (id),
   author_key BLOB NOT NULL CHECK (length(author_key) = 32),
   counter INTEGER NOT NULL CHECK (counter > 0),
   collected INTEGER NOT NULL DEFAULT 0,
+  writer_id BLOB,
   PRIMARY KEY (account_id, author_key)
 ) STRICT, WITHOUT ROWID;
 
@@ -271,7 +339,11 @@ CREATE TABLE document_readers (
   PRIMARY KEY (account_id, device_key)
 ) STRICT, WITHOUT ROWID;
 
--- What an account's versions add up to: `record_count` is the number of the current ones, and `bytes` the sum of all.
+CREATE INDEX document_devices_by_writer ON document_devices (writer_id)
+  WHERE writer_id IS NOT NULL;
+
+-- What an account's versions add up to: `record_count` is the number of the current ones, and `bytes` the sum of all
+-- and of the texts and blobs that the account is charged for.
 -- `seq` is the number of the latest change. `due_ms` is when to look next for rows to delete; NULL: nothing waits.
 CREATE TABLE document_totals (
   account_id BLOB NOT NULL PRIMARY KEY REFERENCES accounts (id),

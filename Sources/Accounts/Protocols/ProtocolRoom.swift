@@ -25,6 +25,10 @@ package protocol ProtocolRoom: Sendable {
   /// The work that coffer-sync repeats for the protocol.
   var upkeep: [Upkeep] { get }
 
+  /// Takes back one slice of what an account that is being erased has in other accounts, before `erase`. Returns false if
+  /// nothing was left.
+  func withdraw(_ account: Identifier, in transaction: Transaction, now: Instant) throws -> Bool
+
   /// Erases one slice of what an account keeps, and ends what it shares with others. Returns false if nothing was left.
   static func erase(
     _ account: Identifier, in transaction: Transaction, now: Instant
@@ -70,6 +74,11 @@ package protocol ProtocolRoom: Sendable {
 extension ProtocolRoom {
   /// A protocol that keeps everything in the database.
   package var contents: [any ContentPut] { [] }
+
+  /// A protocol whose accounts have nothing in others.
+  package func withdraw(
+    _ account: Identifier, in transaction: Transaction, now: Instant
+  ) throws -> Bool { false }
 
   /// A protocol that shares nothing with other accounts.
   package static func followed(

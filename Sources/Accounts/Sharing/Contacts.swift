@@ -17,6 +17,13 @@ package enum Contacts {
   }
 
   package static func areContacts(
+  /// Whether an account takes what another one sends it: they know each other, and it does not block the sender.
+  package static func receives(
+    _ receiver: Identifier, from sender: Identifier, _ queryable: some Queryable
+  ) throws -> Bool {
+    try areContacts(queryable, sender, receiver) && !Blocks.has(queryable, receiver, sender)
+  }
+
     _ queryable: some Queryable, _ one: Identifier, _ other: Identifier
   ) throws -> Bool {
     let condition = areContacts("$1", "$2")

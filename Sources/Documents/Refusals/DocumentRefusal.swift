@@ -8,6 +8,8 @@ import JSON
 enum DocumentRefusal: AnswerableError, Equatable {
   case documentNotFound
   case versionsRefused([VersionFailure], highest: Int64)
+  case blobNotFound
+  case blobExists
   case clockExpired
   case cursorInvalid
   case limitInvalid(max: Int)
@@ -16,6 +18,14 @@ enum DocumentRefusal: AnswerableError, Equatable {
     switch self {
     case .documentNotFound:
       Problem(404, "document_not_found", "Document not found", "There is no such document.")
+    case .blobNotFound:
+      Problem(
+        404, "blob_not_found", "Blob not found",
+        "There is no such blob, or the account holds no version that names it.")
+    case .blobExists:
+      Problem(
+        409, "blob_exists", "Blob exists", "A blob has this id. Choose another; blobs never change."
+      )
     case .versionsRefused(let failures, let highest):
       Problem(
         422, "versions_refused", "Versions refused",

@@ -54,16 +54,19 @@ struct PostDocuments: AccountEndpoint, PlannedEndpoint {
   ) throws -> Pushed {
     defer { input.credentials.meter.charge(Price.rows(transaction.work.rowCount), for: .writing) }
     let now = host.clock.now()
-    var locked = try LockedCaller(transaction, input.credentials, now: now)
+    var locked = try LockedCaller(transaction, input.credentials, now: now) { _ in
+      input.batch.receivers
+    }
     let caller = locked.caller
     var receivedByteCount: Int64 = 0
     let outcome = try Nonces.once(transaction, input.credentials) {
       var plan = plan
-      if try locked.owners.require(caller.account).sequence != plan.number {
+      if locked.owners.numbers != plan.numbers {
         plan = try PushPlan(input.batch, by: caller, transaction)
       }
       if !plan.onlyDeletes {
-        try locked.owners.requireWritable([caller.account], by: caller, transaction)
+        try locked.owners.requireWritable(
+          [caller.account] + plan.deliveries.written, by: caller, transaction)
       }
       try DocumentWrite(host: host, transaction: transaction, account: caller.account, now: now)
         .write(plan, &locked.owners)

@@ -9,7 +9,7 @@ struct DocumentDevice: Sendable {
   /// The highest counter of its deletions whose rows have gone; 0 if there is none.
   let collected: Int64
 
-  /// The devices of an account in the order of their keys: at most as many as the keys that an account can have.
+  /// The devices whose versions an account holds or held, in the order of their keys: at most as many as a clock names.
   static func all(_ queryable: some Queryable, of account: Identifier) throws -> [DocumentDevice] {
     try queryable.rows(
       """
@@ -32,14 +32,26 @@ struct DocumentDevice: Sendable {
     ) { row in try row.integer(0) } ?? 0
   }
 
+  /// How many devices of other accounts it has.
+  static func foreignCount(_ queryable: some Queryable, of account: Identifier) throws -> Int64 {
+    try queryable.first(
+      """
+      SELECT count(*) FROM sync.document_devices WHERE account_id = $1 AND writer_id IS NOT NULL
+      """, .id(account)
+    ) { row in try row.integer(0) } ?? 0
+  }
+
+  /// - Parameter writer: The device's account, if it is another.
   static func advance(
-    _ transaction: Transaction, _ author: [UInt8], of account: Identifier, to counter: Int64
+    _ transaction: Transaction, _ author: [UInt8], of account: Identifier, to counter: Int64,
+    writer: Identifier? = nil
   ) throws {
     try transaction.execute(
       """
-      INSERT INTO sync.document_devices (account_id, author_key, counter) VALUES ($1, $2, $3)
+      INSERT INTO sync.document_devices (account_id, author_key, counter, writer_id)
+      VALUES ($1, $2, $3, $4)
       ON CONFLICT (account_id, author_key) DO UPDATE SET counter = excluded.counter
-      """, .id(account), .blob(author), .integer(counter))
+      """, .id(account), .blob(author), .integer(counter), .id(writer))
   }
 
   /// Writes an arriving device.

@@ -26,15 +26,16 @@ enum DocumentHistory {
     return [
       "current": .array(
         current.sorted { $0.number < $1.number }.map { version in
-          [
-            "author": .base64(version.author), "counter": .integer(version.counter),
-            "deleted": .bool(version.isDeletion),
-          ]
+          .object(
+            [
+              .init("author", .base64(version.author)), .init("counter", .integer(version.counter)),
+              .init("deleted", .bool(version.isEmpty)),
+            ] + (version.writer.map { [.init("account", .string($0.description))] } ?? []))
         }),
       "replaced": .array(
         page.versions.map { stored in
           .object(
-            stored.version.members + [
+            stored.members + [
               .init("replaced", stored.replaced.map { .string($0.description) } ?? .null),
               .init(
                 "until", stored.end(under: retention).map { .string($0.description) } ?? .null),

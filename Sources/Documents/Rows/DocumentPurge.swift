@@ -44,7 +44,11 @@ enum DocumentPurge {
     totals.due =
       replacedCount == sliceCountMax || deletions.count == sliceCountMax ? now : slice.next
     if let first = slice.leaving.first {
-      let byteCount = slice.leaving.reduce(0) { $0 + $1.byteCount }
+      let released = slice.leaving.compactMap {
+        ReleasedText($0.text, writer: $0.writer, holder: account)
+      }
+      let freed = try DocumentTexts(transaction).release(released, holding: [account])
+      let byteCount = slice.leaving.reduce(freed[account] ?? 0) { $0 + $1.byteCount }
       totals.recordCount -= Int64(deletions.count)
       totals.byteCount -= byteCount
       totals.number = try owners.change(account) { owner in
@@ -80,13 +84,31 @@ enum DocumentPurge {
   }
 
   /// Erases one slice of an account's documents. Returns false if nothing was left.
-  static func erase(_ transaction: Transaction, _ account: Identifier) throws -> Bool {
-    let numbers = try transaction.rows(
-      "SELECT seq FROM sync.document_versions WHERE account_id = $1 ORDER BY seq LIMIT $2",
-      .id(account), .integer(Transaction.erasedCountMax)
-    ) { row in try row.integer(0) }
-    try VersionRows(transaction, of: account).delete(numbers)
-    return try !numbers.isEmpty
+  static func erase(
+    _ transaction: Transaction, _ account: Identifier, now: Instant
+  ) throws -> Bool {
+    let versions = try transaction.rows(
+      """
+      SELECT seq, text_id, writer_id FROM sync.document_versions WHERE account_id = $1
+      ORDER BY seq LIMIT $2
+      """, .id(account), .integer(Transaction.erasedCountMax)
+    ) { row in
+      (
+        number: try row.integer(0), text: try row.optionalID(1), writer: try row.optionalID(2)
+      )
+    }
+    try VersionRows(transaction, of: account).delete(versions.map(\.number))
+    // Its own texts go with the account.
+    _ = try DocumentTexts(transaction).release(
+      versions.filter { $0.writer != nil }.compactMap {
+        ReleasedText($0.text, writer: $0.writer, holder: account)
+      }, holding: [])
+    return try !versions.isEmpty
+      || transaction.eraseSlice(
+        of: "document_texts", by: "id", where: "owner_id", is: account)
+      || DocumentBlob.erase(transaction, of: account, now: now)
+      || transaction.eraseSlice(
+        of: "document_releases", by: "owner_id, item_id, holder_id", where: "owner_id", is: account)
       || transaction.eraseSlice(
         of: "document_devices", by: "account_id, author_key", where: "account_id", is: account)
       || transaction.eraseSlice(

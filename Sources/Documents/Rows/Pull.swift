@@ -12,7 +12,7 @@ struct Pull: Sendable {
   let place: Place?
   let limit: Int
 
-  static let bodyByteCountMax = 128 << 10
+  static let bodyByteCountMax = 192 << 10
 
   /// A place in the order of a pull, as opaque text. It carries no code, because no value of it costs the server more
   /// than a page.
@@ -85,7 +85,7 @@ struct Pull: Sendable {
     }
     let end = page.isFull ? page.versions.last.map { Place($0.version) } : nil
     let json: JSONValue = [
-      "versions": .array(page.versions.map { .object($0.version.members) }),
+      "versions": .array(page.versions.map { .object($0.members) }),
       "clock": known.json, "more": .bool(end != nil),
       "cursor": end.map { .string($0.text) } ?? .null,
       "counter": .integer(devices.first { $0.author == caller.publicKey }?.counter ?? 0),

@@ -1,21 +1,26 @@
 import Base
+import Crypto
 import Requests
 import Storage
 
-/// What a batch does to the documents of its account, once it was judged.
+/// What a batch does to the documents of its account and of others, once it was judged.
 struct PushPlan: Sendable {
   /// A version that is new.
   struct Fresh: Sendable {
     let version: DocumentVersion
-    /// False if a later one of the batch replaces it, or a deletion was there before.
+    /// False if a later one of the batch replaces it, a deletion was there before, or it removes accounts.
     var isCurrent: Bool
+    /// Names the text that its rows share; nil if it is for its own account alone.
+    let text: Identifier?
   }
 
-  /// The number of the account's sequence at which it was judged.
-  let number: Int64
+  /// The numbers of the sequences at which it was judged, of all accounts that it concerns.
+  let numbers: [Identifier: Int64]
   private(set) var fresh: [Fresh] = []
-  /// The stored versions that are replaced.
+  /// The stored versions that are replaced in the device's own account.
   private(set) var replaced: [CurrentVersion] = []
+  /// What it does in other accounts.
+  private(set) var deliveries: Deliveries
   /// How many versions of the batch are stored already.
   private(set) var repeatedCount = 0
   /// The documents that were deleted before a version of the batch.
@@ -26,36 +31,79 @@ struct PushPlan: Sendable {
   /// Judges a batch by the rows. Throws every failure at once.
   init(_ batch: DocumentBatch, by caller: Caller, _ queryable: some Queryable) throws {
     let account = caller.account
-    number =
-      try queryable.first("SELECT seq FROM sync.accounts WHERE id = $1", .id(account)) { row in
-        try row.integer(0)
-      } ?? 0
+    numbers = try Self.numbers(of: batch.receivers.union([account]), queryable)
     let before = try DocumentDevice.counter(queryable, of: caller.publicKey, account)
-    let rows = VersionRows(queryable, of: account)
-    let known = try rows.signatures(
-      of: caller.publicKey, batch.items.map(\.version.counter).filter { $0 <= before })
+    let known = try Self.signatures(batch, through: before, by: caller, queryable)
+    let versions = batch.items.map(\.version)
     var states = DocumentStates(
-      try rows.current(of: Set(batch.items.map(\.version.document))), author: caller.publicKey,
-      highest: before)
+      try VersionRows(queryable, of: account).current(of: Set(versions.map(\.document))),
+      author: caller.publicKey, highest: before)
+    deliveries = try Deliveries(
+      versions.filter { known[$0.counter] != $0.signature }, by: caller, queryable)
+    let blobs = try DocumentBlob.nameable(
+      Set(versions.filter { known[$0.counter] != $0.signature }.flatMap(\.blobs)), by: account,
+      queryable)
     var failures: [VersionFailure] = []
     for item in batch.items {
       let version = item.version
+      func fail(_ rule: VersionRule, in receiver: Identifier? = nil) {
+        failures.append(
+          VersionFailure(
+            document: version.document, counter: version.counter, receiver: receiver, rule: rule))
+      }
       do throws(VersionRule) {
         guard item.isSigned else { throw .signatureInvalid }
         if known[version.counter] == version.signature {
           repeatedCount += 1
         } else {
-          add(version, try states.apply(version), after: before)
+          guard blobs.isSuperset(of: version.blobs) else { throw .blobUnknown }
+          let effect = try states.apply(version)
+          if effect.isCurrent || version.isRemoval {
+            for failure in deliveries.apply(version) { fail(failure.rule, in: failure.receiver) }
+          }
+          add(version, effect, after: before)
         }
-      } catch {
-        failures.append(
-          VersionFailure(document: version.document, counter: version.counter, rule: error))
-      }
+      } catch { fail(error) }
     }
     guard failures.isEmpty else {
       throw DocumentRefusal.versionsRefused(failures, highest: before)
     }
     highest = states.highest
+  }
+
+  private static func numbers(
+    of accounts: Set<Identifier>, _ queryable: some Queryable
+  ) throws -> [Identifier: Int64] {
+    var numbers: [Identifier: Int64] = [:]
+    for list in SQLList.slices(of: accounts.sorted().map { .id($0) }, after: 0) {
+      try queryable.query(
+        "SELECT id, seq FROM sync.accounts WHERE id IN (\(list.parameters))", list.values
+      ) { row in
+        numbers[try row.id(0)] = try row.integer(1)
+        return true
+      }
+    }
+    return numbers
+  }
+
+  /// The signatures of the device's stored versions that have counters of the batch. A removal is stored in other
+  /// accounts alone.
+  private static func signatures(
+    _ batch: DocumentBatch, through counter: Int64, by caller: Caller, _ queryable: some Queryable
+  ) throws -> [Int64: [UInt8]] {
+    var counters: [Identifier: [Int64]] = [:]
+    for version in batch.items.map(\.version) where version.counter <= counter {
+      for account in version.isRemoval ? version.receivers : [caller.account] {
+        counters[account, default: []].append(version.counter)
+      }
+    }
+    var signatures: [Int64: [UInt8]] = [:]
+    for (account, counters) in counters {
+      signatures.merge(
+        try VersionRows(queryable, of: account).signatures(of: caller.publicKey, counters)
+      ) { first, _ in first }
+    }
+    return signatures
   }
 
   private mutating func add(
@@ -70,23 +118,59 @@ struct PushPlan: Sendable {
         self.replaced.append(replaced)
       }
     }
-    if !effect.isCurrent { deleted.insert(version.document) }
-    fresh.append(Fresh(version: version, isCurrent: effect.isCurrent))
+    if !effect.isCurrent, !version.isRemoval { deleted.insert(version.document) }
+    fresh.append(
+      Fresh(
+        version: version, isCurrent: effect.isCurrent,
+        text: version.receivers.isEmpty ? nil : Random.identifier()))
   }
 
   /// Whether anything is replaced, or comes after a deletion.
-  var replaces: Bool { !replaced.isEmpty || fresh.contains { !$0.isCurrent } }
+  var replaces: Bool {
+    !replaced.isEmpty || fresh.contains { !$0.isCurrent && !$0.version.isRemoval }
+  }
 
-  /// Whether it only deletes documents.
+  /// Whether it only deletes documents, or removes accounts from them.
   var onlyDeletes: Bool { fresh.allSatisfy(\.version.isDeletion) }
 
-  /// How the account's totals change if what is replaced is kept, or is not.
+  /// The versions that have a row in the device's own account.
+  func stored(keeping keeps: Bool) -> [Fresh] {
+    fresh.filter { $0.isCurrent || (keeps && !$0.version.isRemoval) }
+  }
+
+  /// The versions that have a text: some account holds them besides the device's own, or may.
+  func texts(keeping keeps: Bool) -> [(id: Identifier, version: DocumentVersion)] {
+    let counters = deliveries.counters.union(stored(keeping: keeps).map(\.version.counter))
+    return fresh.compactMap { fresh in
+      guard let text = fresh.text, counters.contains(fresh.version.counter) else { return nil }
+      return (text, fresh.version)
+    }
+  }
+
+  /// The blobs that the stored versions name, in any account.
+  func blobs(keeping keeps: Bool) -> Set<Identifier> {
+    let counters = deliveries.counters
+    let delivered = fresh.filter { counters.contains($0.version.counter) }
+    return Set((stored(keeping: keeps) + delivered).flatMap(\.version.blobs))
+  }
+
+  /// How the totals of the device's own account change if what is replaced is kept, or is not, without the texts that
+  /// nobody holds any more.
   func change(keeping keeps: Bool) -> (recordCount: Int64, byteCount: Int64) {
     let current = fresh.count { $0.isCurrent }
-    let added = fresh.filter { keeps || $0.isCurrent }.reduce(0) {
-      $0 + $1.version.chargedByteCount
-    }
+    let added =
+      stored(keeping: keeps).filter { $0.text == nil }.map(\.version)
+      + texts(keeping: keeps).map(\.version)
     let dropped = keeps ? 0 : replaced.reduce(0) { $0 + $1.byteCount }
-    return (Int64(current - replaced.count), added - dropped)
+    return (
+      Int64(current - replaced.count), added.reduce(0) { $0 + $1.chargedByteCount } - dropped
+    )
+  }
+
+  /// The charge of its removals, which are taken without room: there are no more of them than of what was sent before.
+  var removalByteCount: Int64 {
+    let counters = deliveries.counters
+    return fresh.map(\.version).filter { $0.isRemoval && counters.contains($0.counter) }
+      .reduce(0) { $0 + $1.chargedByteCount }
   }
 }

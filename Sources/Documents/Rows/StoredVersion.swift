@@ -1,5 +1,6 @@
 import Accounts
 import Base
+import JSON
 import Storage
 import Tiers
 
@@ -11,17 +12,31 @@ struct StoredVersion: Sendable {
   let stored: Instant
   /// When another took its place; nil while it is current.
   let replaced: Instant?
+  /// The account whose device wrote it; nil for the one that holds it.
+  let writer: Identifier?
+  /// Where its clock and body are; nil if they are in its row.
+  let text: Identifier?
 
   static let columns = """
-    document_id, author_key, counter, clock, created_s, secret, body, signature, seq, replaced_ms,
-    stored_ms
+    v.document_id, v.author_key, v.counter, coalesce(v.clock, t.clock), v.created_s, v.secret,
+    coalesce(v.body, t.body), v.signature, v.seq, v.replaced_ms, v.stored_ms, v.writer_id,
+    v.receivers, v.text_id, v.blobs
+    """
+  /// What the columns are of.
+  static let source = """
+    sync.document_versions AS v LEFT JOIN sync.document_texts AS t ON t.id = v.text_id
     """
 
-  init(_ version: DocumentVersion, number: Int64, stored: Instant, replaced: Instant?) {
+  init(
+    _ version: DocumentVersion, number: Int64, stored: Instant, replaced: Instant?,
+    writer: Identifier? = nil, text: Identifier? = nil
+  ) {
     self.version = version
     self.number = number
     self.stored = stored
     self.replaced = replaced
+    self.writer = writer
+    self.text = text
   }
 
   init(row: borrowing Row) throws {
@@ -36,10 +51,28 @@ struct StoredVersion: Sendable {
       content: secret.flatMap { secret in
         body.map { DocumentVersion.Content(secret: secret, body: $0) }
       },
-      signature: try row.blob(7))
+      receivers: try Self.identifiers(try row.optionalBlob(12)),
+      blobs: try Self.identifiers(try row.optionalBlob(14)), signature: try row.blob(7))
     number = try row.integer(8)
     replaced = try row.optionalInstant(9)
     stored = try row.instant(10)
+    writer = try row.optionalID(11)
+    text = try row.optionalID(13)
+  }
+
+  private static func identifiers(_ bytes: [UInt8]?) throws -> [Identifier] {
+    guard let bytes else { return [] }
+    return try stride(from: 0, to: bytes.count, by: 16).map { start in
+      guard let id = Identifier(bytes: bytes[start..<min(start + 16, bytes.count)]) else {
+        throw DatabaseError.statement("a column holds no ids")
+      }
+      return id
+    }
+  }
+
+  /// The version as it was sent, and the account that it came from if it is another.
+  var members: [JSONValue.Member] {
+    version.members + (writer.map { [.init("account", .string($0.description))] } ?? [])
   }
 
   /// When a replaced version is deleted; nil for a current one.
@@ -57,12 +90,14 @@ struct LeavingVersion: Sendable {
   let moment: Instant
   let author: [UInt8]
   let counter: Int64
+  let writer: Identifier?
+  let text: Identifier?
 
   static let columnsOfReplaced = columns("replaced_ms")
   static let columnsOfDeletions = columns("stored_ms")
 
   private static func columns(_ moment: String) -> String {
-    "seq, document_id, bytes, \(moment), author_key, counter"
+    "seq, document_id, bytes, \(moment), author_key, counter, writer_id, text_id"
   }
 
   init(row: borrowing Row) throws {
@@ -72,6 +107,8 @@ struct LeavingVersion: Sendable {
     moment = try row.instant(3)
     author = try row.blob(4)
     counter = try row.integer(5)
+    writer = try row.optionalID(6)
+    text = try row.optionalID(7)
   }
 }
 
@@ -91,15 +128,17 @@ struct VersionRows<Source: Queryable> {
     for list in SQLList.slices(of: documents.sorted().map { .id($0) }, after: 1) {
       try source.query(
         """
-        SELECT document_id, author_key, counter, deleted, bytes, seq FROM sync.document_versions
+        SELECT document_id, author_key, counter, deleted, bytes, seq, writer_id, text_id
+        FROM sync.document_versions
         WHERE account_id = $1 AND document_id IN (\(list.parameters)) AND replaced_ms IS NULL
         """, [.id(account)] + list.values
       ) { row in
         current[try row.id(0), default: []].append(
           CurrentVersion(
             author: try row.blob(1), counter: try row.integer(2),
-            isDeletion: try row.integer(3) == 1, byteCount: try row.integer(4),
-            number: try row.integer(5)))
+            isEmpty: try row.integer(3) == 1, byteCount: try row.integer(4),
+            number: try row.integer(5), writer: try row.optionalID(6),
+            text: try row.optionalID(7)))
         return true
       }
     }
@@ -179,19 +218,30 @@ extension VersionRows<Transaction> {
     try source.insert(
       versions.map { stored in
         let version = stored.version
+        let isInline = stored.text == nil
+        let receivers: [UInt8]? =
+          version.receivers.isEmpty ? nil : version.receivers.flatMap(\.bytes)
+        let blobs: [UInt8]? = version.blobs.isEmpty ? nil : version.blobs.flatMap(\.bytes)
+        let clock: [UInt8]? = isInline ? version.clock.bytes : nil
+        let body: [UInt8]? = isInline ? version.content?.body : nil
         return [
           .integer(stored.number), .id(version.document), .blob(version.author),
           .integer(version.counter), .integer(version.isDeletion ? 1 : 0),
-          .integer(version.chargedByteCount), .instant(stored.stored),
-          .instant(stored.replaced), .integer(version.created),
-          .blob(version.signature), .blob(version.content?.secret), .blob(version.clock.bytes),
-          .blob(version.content?.body),
+          .integer(isInline ? version.chargedByteCount : 0), .instant(stored.stored),
+          .instant(stored.replaced), .integer(version.created), .blob(version.signature),
+          .blob(version.content?.secret), .id(stored.writer),
+          .blob(receivers), .blob(blobs), .id(stored.text), .blob(clock), .blob(body),
         ]
       }, of: account,
       into: """
         document_versions (account_id, seq, document_id, author_key, counter, deleted, bytes,
-          stored_ms, replaced_ms, created_s, signature, secret, clock, body)
+          stored_ms, replaced_ms, created_s, signature, secret, writer_id, receivers, blobs,
+          text_id, clock, body)
         """)
+    try source.insert(
+      versions.flatMap { stored in
+        stored.version.blobs.map { [.id($0), .integer(stored.number)] }
+      }, of: account, into: "document_blob_names (account_id, blob_id, seq)")
   }
 
   /// Marks versions as replaced.
@@ -211,6 +261,13 @@ extension VersionRows<Transaction> {
         """
         DELETE FROM sync.document_versions WHERE account_id = $1 AND seq IN (\(list.parameters))
         """, values: [.id(account)] + list.values)
+      let blobs = try source.rows(
+        """
+        DELETE FROM sync.document_blob_names
+        WHERE account_id = $1 AND seq IN (\(list.parameters)) RETURNING blob_id
+        """, values: [.id(account)] + list.values
+      ) { row in try row.id(0) }
+      try DocumentBlob.release(Set(blobs), by: account, in: source)
     }
   }
 }

@@ -27,7 +27,7 @@ struct VersionPage: Sendable {
     var last = start
     try queryable.query(
       """
-      SELECT \(column), bytes FROM sync.document_versions
+      SELECT v.\(column), v.bytes + coalesce(t.bytes, 0) FROM \(StoredVersion.source)
       WHERE \(condition) AND \(column) > \(number) ORDER BY \(column) LIMIT \(end)
       """, values + [.integer(start), .integer(limit - versions.count + 1)]
     ) { row in
@@ -43,7 +43,7 @@ struct VersionPage: Sendable {
     guard last > start else { return }
     versions += try queryable.rows(
       """
-      SELECT \(StoredVersion.columns) FROM sync.document_versions
+      SELECT \(StoredVersion.columns) FROM \(StoredVersion.source)
       WHERE \(condition) AND \(column) > \(number) AND \(column) <= \(end) ORDER BY \(column)
       """, values: values + [.integer(start), .integer(last)]
     ) { row in try StoredVersion(row: row) }

@@ -9,6 +9,8 @@ struct DocumentSum {
   private(set) var recordCount: Int64 = 0
   private(set) var byteCount: Int64 = 0
   private var last: Int64 = 0
+  private var lastBlob: Int64 = 0
+  private var lastText = Identifier(high: 0, low: 0)
 
   private static let sliceRowCount: Int64 = 1000
   /// How often the rows are read again because they changed.
@@ -22,6 +24,8 @@ struct DocumentSum {
       let before = try database.read { try DocumentTotals($0, of: account) }
       var sum = DocumentSum()
       while try database.read({ try sum.addSlice(of: account, $0) }) {}
+      while try database.read({ try sum.addTexts(of: account, $0) }) {}
+      while try database.read({ try sum.addBlobs(of: account, $0) }) {}
       let after = try database.read { try DocumentTotals($0, of: account) }
       if before.number == after.number { return (after, sum) }
     }
@@ -55,6 +59,41 @@ struct DocumentSum {
       return true
     }
     return last > before
+  }
+
+  /// The texts that the account is charged for.
+  private mutating func addTexts(
+    of account: Identifier, _ queryable: some Queryable
+  ) throws -> Bool {
+    let before = lastText
+    try queryable.query(
+      """
+      SELECT id, bytes FROM sync.document_texts WHERE owner_id = $1 AND id > $2
+      ORDER BY id LIMIT $3
+      """, [.id(account), .id(lastText), .integer(Self.sliceRowCount)]
+    ) { row in
+      lastText = try row.id(0)
+      byteCount += try row.integer(1)
+      return true
+    }
+    return lastText > before
+  }
+
+  private mutating func addBlobs(
+    of account: Identifier, _ queryable: some Queryable
+  ) throws -> Bool {
+    let before = lastBlob
+    try queryable.query(
+      """
+      SELECT seq, content_bytes FROM sync.document_blobs WHERE owner_id = $1 AND seq > $2
+      ORDER BY seq LIMIT $3
+      """, [.id(account), .integer(lastBlob), .integer(Self.sliceRowCount)]
+    ) { row in
+      lastBlob = try row.integer(0)
+      byteCount += try DocumentBlob.charge(row.integer(1))
+      return true
+    }
+    return lastBlob > before
   }
 }
 

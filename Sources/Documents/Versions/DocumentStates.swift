@@ -4,21 +4,32 @@ import Base
 struct CurrentVersion: Hashable, Sendable {
   let author: [UInt8]
   let counter: Int64
-  let isDeletion: Bool
-  /// Its charge besides the fee of a record.
+  /// Whether it has no body. Of the account's own devices it deletes the document then.
+  let isEmpty: Bool
+  /// Its charge besides the fee of a record and its text.
   let byteCount: Int64
   /// The number of the account's sequence under which it was stored; 0 if it is not yet.
   let number: Int64
+  /// The account whose device wrote it; nil for the one that holds it.
+  let writer: Identifier?
+  /// The text that it refers to.
+  let text: Identifier?
 
   init(
-    author: [UInt8], counter: Int64, isDeletion: Bool, byteCount: Int64, number: Int64 = 0
+    author: [UInt8], counter: Int64, isEmpty: Bool, byteCount: Int64, number: Int64 = 0,
+    writer: Identifier? = nil, text: Identifier? = nil
   ) {
     self.author = author
     self.counter = counter
-    self.isDeletion = isDeletion
+    self.isEmpty = isEmpty
     self.byteCount = byteCount
     self.number = number
+    self.writer = writer
+    self.text = text
   }
+
+  /// Whether the document is deleted, for good. No other account can do that.
+  var isDeletion: Bool { isEmpty && writer == nil }
 }
 
 /// The documents of a batch, and what versions of one device do to them.
@@ -48,7 +59,7 @@ struct DocumentStates: Sendable {
   struct Effect: Sendable {
     /// The versions that it replaces.
     let replaced: [CurrentVersion]
-    /// False if its document was deleted before.
+    /// False if its document was deleted before, or it removes accounts from it.
     let isCurrent: Bool
   }
 
@@ -58,6 +69,10 @@ struct DocumentStates: Sendable {
   ) throws(VersionRule) -> Effect {
     guard version.author == author else { throw .authorDiffers }
     guard version.counter > highest else { throw .counterUsed }
+    if version.isRemoval {
+      highest = version.counter
+      return Effect(replaced: [], isCurrent: false)
+    }
     let before = current[version.document] ?? []
     if before.contains(where: \.isDeletion) {
       highest = version.counter
@@ -71,7 +86,7 @@ struct DocumentStates: Sendable {
     current[version.document] =
       left + [
         CurrentVersion(
-          author: author, counter: version.counter, isDeletion: version.isDeletion,
+          author: author, counter: version.counter, isEmpty: version.isDeletion,
           byteCount: version.chargedByteCount)
       ]
     return Effect(replaced: before.filter { !left.contains($0) }, isCurrent: true)

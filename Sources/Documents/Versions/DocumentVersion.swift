@@ -25,16 +25,27 @@ struct DocumentVersion: Sendable {
   let created: Int64
   /// Nil for a deletion.
   let content: Content?
+  /// The other accounts that get the version, as the device named them. A deletion that names accounts is theirs alone:
+  /// it removes them from the document.
+  let receivers: [Identifier]
+  /// The encrypted files that belong to it.
+  let blobs: [Identifier]
   let signature: [UInt8]
 
-  /// The charge besides the fee of a record, content and clock: the row and its part of the indexes.
+  /// The charge for each account that gets the version: the row and its part of the indexes.
   static let overheadByteCount: Int64 = 128
+  /// The most other accounts that a version names.
+  static let receiverCountMax = 16
+  /// The charge for each blob in each account that gets the version.
+  static let blobNameByteCount: Int64 = 64
+  static let blobCountMax = 64
   /// The end of the year 9999.
   private static let createdMax: Int64 = 253_402_300_799
 
   init(
     document: Identifier, author: [UInt8], counter: Int64, clock: VersionClock, created: Int64,
-    content: Content?, signature: [UInt8]
+    content: Content?, receivers: [Identifier] = [], blobs: [Identifier] = [],
+    signature: [UInt8]
   ) {
     self.document = document
     self.author = author
@@ -42,6 +53,8 @@ struct DocumentVersion: Sendable {
     self.clock = clock
     self.created = created
     self.content = content
+    self.receivers = receivers
+    self.blobs = blobs
     self.signature = signature
   }
 
@@ -51,8 +64,8 @@ struct DocumentVersion: Sendable {
     let version = json["version"]
     let isDeletion = try version["deleted"].boolean()
     try version.requireMembers(
-      ["author", "clock", "counter", "created", "deleted", "document"]
-        + (isDeletion ? [] : ["body", "secret"]))
+      ["author", "clock", "counter", "created", "deleted", "document", "to"]
+        + (isDeletion ? [] : ["blobs", "body", "secret"]))
     let keyByteCount = Ed25519PublicKey.byteCount
     let counter = try version["counter"].counter()
     let author = try version["author"].base64(byteCount: keyByteCount...keyByteCount)
@@ -61,6 +74,12 @@ struct DocumentVersion: Sendable {
       throw .bodyInvalid(
         path: version["clock"].path, rule: "must have a counter of the author below the version's")
     }
+    let receivers = try version["to"].identifiers(countMax: Self.receiverCountMax)
+    let blobs = try version["blobs"].identifiers(countMax: Self.blobCountMax)
+    guard !isDeletion || receivers.isEmpty || clock.isEmpty else {
+      throw .bodyInvalid(
+        path: version["clock"].path, rule: "must be empty in a deletion that names accounts")
+    }
     guard let created = version["created"].integer, 0...Self.createdMax ~= created else {
       throw .bodyInvalid(path: version["created"].path, rule: "must be whole seconds since 1970")
     }
@@ -68,15 +87,22 @@ struct DocumentVersion: Sendable {
     self.init(
       document: try version["document"].identifier(), author: author, counter: counter,
       clock: clock, created: created, content: isDeletion ? nil : try Content(version),
+      receivers: receivers, blobs: blobs,
       signature: try json["signature"].base64(byteCount: signatureByteCount...signatureByteCount))
   }
 
+  /// Whether it deletes the document, or removes accounts from it.
   var isDeletion: Bool { content == nil }
+  /// Whether it removes accounts from the document, and says nothing of the document in its own.
+  var isRemoval: Bool { isDeletion && !receivers.isEmpty }
+
+  /// How many accounts get it.
+  var placeCount: Int64 { Int64(1 + receivers.count) }
 
   /// The charge besides the fee of a record.
   var chargedByteCount: Int64 {
     Int64(content?.body.count ?? 0) + Int64(clock.count * VersionClock.entryByteCount)
-      + Self.overheadByteCount
+      + (Self.overheadByteCount + Self.blobNameByteCount * Int64(blobs.count)) * placeCount
   }
 
   private var statement: JSONValue {
@@ -87,6 +113,12 @@ struct DocumentVersion: Sendable {
     ]
     if let content {
       members += [.init("body", .base64(content.body)), .init("secret", .base64(content.secret))]
+    }
+    if !receivers.isEmpty {
+      members.append(.init("to", .array(receivers.map { .string($0.description) })))
+    }
+    if !blobs.isEmpty {
+      members.append(.init("blobs", .array(blobs.map { .string($0.description) })))
     }
     return .object(members)
   }
@@ -108,5 +140,20 @@ extension DocumentVersion.Content {
   fileprivate init(_ version: JSON) throws(RequestRefusal) {
     secret = try version["secret"].base64(byteCount: 1...Self.secretByteCountMax)
     body = try version["body"].base64(byteCount: 1...Self.bodyByteCountMax)
+  }
+}
+
+extension JSON {
+  /// Different ids that a version names; none if the member is absent.
+  fileprivate func identifiers(countMax max: Int) throws(RequestRefusal) -> [Identifier] {
+    guard exists else { return [] }
+    guard let values = array, 1...max ~= values.count else {
+      throw .bodyInvalid(path: path, rule: "must be a list of 1 to \(max) ids")
+    }
+    let ids = try values.map { (json) throws(RequestRefusal) in try json.identifier() }
+    guard Set(ids).count == ids.count else {
+      throw .bodyInvalid(path: path, rule: "must name each id once")
+    }
+    return ids
   }
 }

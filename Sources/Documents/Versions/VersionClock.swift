@@ -7,8 +7,10 @@ import Requests
 struct VersionClock: Equatable, Sendable {
   private var counters: [[UInt8]: Int64] = [:]
 
-  /// As many as the keys that an account can have in its life.
-  static let entryCountMax = 1000
+  /// As many as the keys that an account can have in its life, and as many of other accounts.
+  static let entryCountMax = 2000
+  /// The most devices of other accounts whose versions an account holds, or held.
+  static let foreignCountMax: Int64 = 1000
   /// A key and its counter.
   static let entryByteCount = Ed25519PublicKey.byteCount + 8
 

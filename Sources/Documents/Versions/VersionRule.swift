@@ -8,6 +8,10 @@ enum VersionRule: String, Error, CaseIterable, Sendable {
   case counterUsed = "counter_used"
   case ownVersionUncovered = "own_version_uncovered"
   case tooManyVersions = "too_many_versions"
+  case notAContact = "not_a_contact"
+  case removalUncovered = "removal_uncovered"
+  case tooManyDevices = "too_many_devices"
+  case blobUnknown = "blob_unknown"
 
   var sentence: String {
     switch self {
@@ -17,6 +21,11 @@ enum VersionRule: String, Error, CaseIterable, Sendable {
     case .ownVersionUncovered: "The clock does not cover the device's own version of the document."
     case .tooManyVersions:
       "A document has at most \(DocumentStates.currentCountMax) versions side by side. Merge them."
+    case .notAContact: "The account has no share with this one that was accepted, or blocks it."
+    case .removalUncovered:
+      "Another device removed the account from the document. Merge what that device wrote first."
+    case .tooManyDevices: "The account holds versions of as many other devices as it may."
+    case .blobUnknown: "The version names a blob that the account neither uploaded nor holds."
     }
   }
 }
@@ -25,12 +34,15 @@ enum VersionRule: String, Error, CaseIterable, Sendable {
 struct VersionFailure: Equatable, Sendable {
   let document: Identifier
   let counter: Int64
+  /// The account in which it breaks the rule; nil for the device's own.
+  let receiver: Identifier?
   let rule: VersionRule
 
   var json: JSONValue {
-    [
-      "document": .string(document.description), "counter": .integer(counter),
-      "rule": .string(rule.rawValue), "detail": .string(rule.sentence),
-    ]
+    .object(
+      [
+        .init("document", .string(document.description)), .init("counter", .integer(counter)),
+        .init("rule", .string(rule.rawValue)), .init("detail", .string(rule.sentence)),
+      ] + (receiver.map { [.init("account", .string($0.description))] } ?? []))
   }
 }

@@ -27,9 +27,9 @@ package struct ObjectAudit {
     self.objects = objects
   }
 
-  /// Objects that documents, their versions, snapshots of logs and public links need and that are missing or incomplete; `checked` is the number that
-  /// was looked for. Without `sample` the objects of every document are checked, otherwise one page
-  /// of them from that owner on.
+  /// Objects that documents, their versions, snapshots of logs, public links and blobs need and that are missing or
+  /// incomplete; `checked` is the number that was looked for. Without `sample` the objects of every document are checked,
+  /// otherwise one page of them from that owner on.
   package func missing(
     sample: Identifier? = nil, each: (_ checked: Int64) -> Void
   ) throws -> (checked: Int64, missing: Found) {
@@ -58,6 +58,8 @@ package struct ObjectAudit {
         SELECT 1 FROM sync.log_snapshots WHERE owner_id = $1 AND seq = $2 AND object_id = $3
         UNION ALL
         SELECT 1 FROM sync.public_links WHERE owner_id = $1 AND seq = $2 AND object_id = $3
+          UNION ALL
+        SELECT 1 FROM sync.document_blobs WHERE owner_id = $1 AND seq = $2 AND object_id = $3
         """, .id(object.owner), .integer(object.number), .id(object.id)
       ) { _ in true } ?? false
     }

@@ -90,7 +90,7 @@ struct ObjectPages {
     behind place: (owner: Identifier, number: Int64), limit: Int64
   ) throws -> [ContentRow] {
     let rows = try database.read { reader in
-      try ["files", "versions", "log_snapshots", "public_links"].map { table in
+      try ["files", "versions", "log_snapshots", "public_links", "document_blobs"].map { table in
         try reader.rows(
           """
           SELECT owner_id, seq, object_id, content_bytes FROM sync.\(table)

@@ -33,6 +33,7 @@ enum AccountErasure {
     transaction.report(News(of: account, .account))
     let hasFound =
       try erasedKeys(transaction, account)
+      || protocols.contains { try $0.withdraw(account, in: transaction, now: now) }
       || protocols.contains { try type(of: $0).erase(account, in: transaction, now: now) }
       || erasedTraces(transaction, account)
     guard !hasFound else { return }

@@ -6,7 +6,8 @@ import Storage
 struct ObjectRows {
   let database: Database
 
-  /// The objects that documents, their versions, snapshots of logs, public links and uploads under way need, each with its length; nil for an upload.
+  /// The objects that documents, their versions, snapshots of logs, public links, blobs and uploads under way need, each
+  /// with its length; nil for an upload.
   func needed(_ keys: [Identifier]) throws -> [Identifier: Int64?] {
     var needed: [Identifier: Int64?] = [:]
     for list in SQLList.slices(of: keys.map { .id($0) }, after: 0) {
@@ -21,6 +22,8 @@ struct ObjectRows {
           SELECT object_id, content_bytes FROM sync.log_snapshots
             WHERE object_id IN (\(list.parameters)) UNION ALL
           SELECT object_id, content_bytes FROM sync.public_links
+            WHERE object_id IN (\(list.parameters)) UNION ALL
+          SELECT object_id, content_bytes FROM sync.document_blobs
             WHERE object_id IN (\(list.parameters)) UNION ALL
           SELECT object_id, NULL FROM sync.reservations
             WHERE object_id IN (\(list.parameters))

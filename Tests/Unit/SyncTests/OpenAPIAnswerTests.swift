@@ -32,6 +32,7 @@ import Testing
     // Only with a bucket, if the operator wants it; and a stream, which has no end.
     let unseen: Set = [
       "GET /v1/files/{id}/content 307", "GET /v1/logs/{id}/snapshot 307",
+      "GET /v1/blobs/{id} 307",
       "GET /v1/updates/stream 200",
     ]
     #expect(Self.successes(document).subtracting(Self.seen(exchanges, document)) == unseen)

@@ -3,6 +3,7 @@ import Base
 import Crypto
 import Documents
 import JSON
+import Logs
 import Storage
 import Sync
 import TestDevices
@@ -172,7 +173,7 @@ extension TestServer {
   fileprivate var recount: Recount {
     Recount(
       database, catalogue: catalogue,
-      protocols: [FileTrees.self, VersionedDocuments.self])
+      protocols: [FileTrees.self, MessageLogs.self, VersionedDocuments.self])
   }
 
   /// Records an issue unless an account's totals, usage and ledger are what its rows add up to.

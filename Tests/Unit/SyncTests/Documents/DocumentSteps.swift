@@ -12,8 +12,11 @@ struct MadeVersion {
   var clock: [[UInt8]: Int64]
   /// Nil for a deletion.
   var body: [UInt8]?
+  /// The other accounts that it names.
+  var receivers: [Identifier] = []
+  var blobs: [Identifier] = []
 
-  private var statement: JSONValue {
+  var statement: JSONValue {
     var members: [JSONValue.Member] = [
       .init("document", .string(document.description)), .init("author", .base64(author)),
       .init("counter", .integer(counter)), .init("created", .integer(1_780_000_000)),
@@ -25,12 +28,21 @@ struct MadeVersion {
     if let body {
       members += [.init("secret", .base64([7])), .init("body", .base64(body))]
     }
+    if !receivers.isEmpty {
+      members.append(.init("to", .array(receivers.map { .string($0.description) })))
+    }
+    if !blobs.isEmpty {
+      members.append(.init("blobs", .array(blobs.map { .string($0.description) })))
+    }
     return .object(members)
   }
 
+  func signature(by key: Ed25519PrivateKey) -> [UInt8] {
+    key.signature(for: JSONValue.object([.init("version", statement)]).canonical())
+  }
+
   func signed(by key: Ed25519PrivateKey) -> JSONValue {
-    let signed = JSONValue.object([.init("version", statement)]).canonical()
-    return ["version": statement, "signature": .base64(key.signature(for: signed))]
+    ["version": statement, "signature": .base64(signature(by: key))]
   }
 }
 
@@ -41,6 +53,8 @@ struct SeenDocumentVersion: Hashable {
   let counter: Int64
   let clock: [[UInt8]: Int64]
   let body: [UInt8]?
+  /// The account that it came from, if it is another.
+  let account: Identifier?
 
   init?(_ json: JSON) {
     let version = json["version"]
@@ -51,6 +65,7 @@ struct SeenDocumentVersion: Hashable {
     self.document = document
     self.author = author
     self.counter = counter
+    account = json["account"].string.flatMap(Identifier.init)
     body = deleted ? nil : version["body"].base64
     clock = Self.clock(version["clock"])
   }
@@ -69,10 +84,24 @@ extension TestDevice {
 
   func version(
     _ document: Identifier, _ counter: Int64, covering clock: [[UInt8]: Int64] = [:],
-    _ body: [UInt8]? = [1, 2, 3]
+    _ body: [UInt8]? = [1, 2, 3], to receivers: [Identifier] = [],
+    naming blobs: [Identifier] = []
   ) -> MadeVersion {
     MadeVersion(
-      document: document, author: publicKey, counter: counter, clock: clock, body: body)
+      document: document, author: publicKey, counter: counter, clock: clock, body: body,
+      receivers: receivers, blobs: blobs)
+  }
+
+  /// Uploads a blob.
+  func putBlob(
+    _ content: [UInt8], _ id: Identifier = Random.identifier(), ifMatch: String? = "\"0\""
+  ) throws -> (id: Identifier, answer: Answer) {
+    let headers = ifMatch.map { [("If-Match", $0)] } ?? []
+    return (id, try send(sign("PUT", "/v1/blobs/\(id)", body: content, headers: headers)))
+  }
+
+  func getBlob(_ id: Identifier, headers: [(String, String)] = []) throws -> Answer {
+    try get("/v1/blobs/\(id)", headers: headers)
   }
 
   func push(_ versions: [MadeVersion]) throws -> Answer {

@@ -1,0 +1,95 @@
+import Accounts
+import Base
+import Requests
+import Storage
+
+/// What a batch does in one of the other accounts that its versions name.
+struct Delivery: Sendable {
+  let receiver: Identifier
+  /// The last version of each document: the earlier ones were never current there.
+  fileprivate(set) var versions: [Identifier: DocumentVersion] = [:]
+  /// The stored versions that are replaced.
+  fileprivate(set) var replaced: [CurrentVersion] = []
+
+  /// Whether it only removes the account from documents.
+  var onlyRemoves: Bool { versions.values.allSatisfy(\.isRemoval) }
+}
+
+/// What a batch does in other accounts. They hear of it as their own devices' changes are heard of.
+struct Deliveries: Sendable {
+  private var deliveries: [Identifier: Delivery] = [:]
+  private var states: [Identifier: ReceivedStates] = [:]
+  /// The accounts that get nothing but removals.
+  private var strangers: Set<Identifier> = []
+  /// The accounts that hold versions of as many other devices as they may, and none of this one.
+  private var full: Set<Identifier> = []
+
+  /// A rule that a version breaks in an account.
+  typealias Failure = (receiver: Identifier, rule: VersionRule)
+
+  /// Reads what the receivers have of the documents that are sent to them.
+  init(_ versions: [DocumentVersion], by caller: Caller, _ queryable: some Queryable) throws {
+    var documents: [Identifier: Set<Identifier>] = [:]
+    var written: Set<Identifier> = []
+    for version in versions {
+      for receiver in version.receivers where receiver != caller.account {
+        documents[receiver, default: []].insert(version.document)
+        if !version.isRemoval { written.insert(receiver) }
+      }
+    }
+    strangers = [caller.account]
+    for (receiver, documents) in documents {
+      let highest = try DocumentDevice.counter(queryable, of: caller.publicKey, receiver)
+      states[receiver] = ReceivedStates(
+        try VersionRows(queryable, of: receiver).current(of: documents), author: caller.publicKey,
+        of: caller.account, highest: highest)
+      if written.contains(receiver) {
+        if try !Contacts.receives(receiver, from: caller.account, queryable) {
+          strangers.insert(receiver)
+        }
+        if highest == 0,
+          try DocumentDevice.foreignCount(queryable, of: receiver) >= VersionClock.foreignCountMax
+        {
+          full.insert(receiver)
+        }
+      }
+    }
+  }
+
+  /// Applies a version. Returns the rules that it breaks.
+  mutating func apply(_ version: DocumentVersion) -> [Failure] {
+    var failures: [Failure] = []
+    for receiver in version.receivers {
+      do throws(VersionRule) { try apply(version, in: receiver) } catch {
+        failures.append((receiver, error))
+      }
+    }
+    return failures
+  }
+
+  private mutating func apply(
+    _ version: DocumentVersion, in receiver: Identifier
+  ) throws(VersionRule) {
+    guard var state = states[receiver] else { throw .notAContact }
+    guard version.isRemoval || !strangers.contains(receiver) else { throw .notAContact }
+    guard version.isRemoval || !full.contains(receiver) else { throw .tooManyDevices }
+    guard let replaced = try state.apply(version) else { return }
+    states[receiver] = state
+    var delivery = deliveries[receiver] ?? Delivery(receiver: receiver)
+    delivery.versions[version.document] = version
+    // Those of the batch itself have no row.
+    delivery.replaced += replaced.filter { $0.number > 0 }
+    deliveries[receiver] = delivery
+  }
+
+  /// In the order of the receivers.
+  var all: [Delivery] { deliveries.values.sorted { $0.receiver < $1.receiver } }
+
+  /// The accounts that get more than removals.
+  var written: [Identifier] { all.filter { !$0.onlyRemoves }.map(\.receiver) }
+
+  /// The counters of the versions that some account gets.
+  var counters: Set<Int64> {
+    Set(deliveries.values.flatMap { $0.versions.values.map(\.counter) })
+  }
+}

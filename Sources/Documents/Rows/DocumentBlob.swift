@@ -1,0 +1,194 @@
+import Accounts
+import Base
+import Storage
+import Tiers
+
+/// An encrypted file that versions of documents name. It is written once and never changes.
+///
+/// It stays for as long as any account holds a version that names it, current or kept, and is charged to the account
+/// whose device uploaded it. One that no version has named yet goes after a day.
+struct DocumentBlob: Sendable {
+  let id: Identifier
+  let owner: Identifier
+  /// The number of the owner's change that stored it.
+  let number: Int64
+  let object: Identifier
+  let byteCount: Int64
+
+  static let queue = FailingItems.Queue("document_blobs")
+  private static let isDue = FailingItems.isDue(queue, "document_blobs.owner_id", at: "$1")
+  /// How long a blob waits for a version that names it.
+  static let unnamedSpan = Instant.Span.days(1)
+  /// The charge besides the content: the row and the file.
+  private static let overheadByteCount: Int64 = 1000
+  private static let columns = "id, owner_id, seq, object_id, content_bytes"
+
+  static func charge(_ byteCount: Int64) -> Int64 { byteCount + overheadByteCount }
+
+  init(id: Identifier, owner: Identifier, number: Int64, object: Identifier, byteCount: Int64) {
+    self.id = id
+    self.owner = owner
+    self.number = number
+    self.object = object
+    self.byteCount = byteCount
+  }
+
+  private init(row: borrowing Row) throws {
+    self.init(
+      id: try row.id(0), owner: try row.id(1), number: try row.integer(2),
+      object: try row.id(3), byteCount: try row.integer(4))
+  }
+
+  static func find(_ queryable: some Queryable, _ id: Identifier) throws -> DocumentBlob? {
+    try queryable.first(
+      "SELECT \(columns) FROM sync.document_blobs WHERE id = $1", .id(id)
+    ) { row in try DocumentBlob(row: row) }
+  }
+
+  /// The blob if an account may read it: it uploaded it, or holds a version that names it.
+  static func find(
+    _ queryable: some Queryable, _ id: Identifier, by account: Identifier
+  ) throws -> DocumentBlob {
+    guard try nameable([id], by: account, queryable).contains(id),
+      let blob = try find(queryable, id)
+    else { throw DocumentRefusal.blobNotFound }
+    return blob
+  }
+
+  /// Those of some blobs that versions of an account may name: it uploaded them, or holds a version that names them.
+  static func nameable(
+    _ blobs: Set<Identifier>, by account: Identifier, _ queryable: some Queryable
+  ) throws -> Set<Identifier> {
+    var nameable: Set<Identifier> = []
+    for list in SQLList.slices(of: blobs.sorted().map { .id($0) }, after: 1) {
+      try queryable.query(
+        """
+        SELECT b.id FROM sync.document_blobs AS b
+        WHERE b.id IN (\(list.parameters)) AND (b.owner_id = $1 OR EXISTS (
+          SELECT 1 FROM sync.document_blob_names AS n
+          WHERE n.blob_id = b.id AND n.account_id = $1))
+        """, [.id(account)] + list.values
+      ) { row in
+        nameable.insert(try row.id(0))
+        return true
+      }
+    }
+    return nameable
+  }
+
+  /// What a download sends.
+  var content: StoredContent {
+    StoredContent(owner: owner, version: number, byteCount: byteCount, place: .object(object))
+  }
+
+  func insert(_ transaction: Transaction, now: Instant) throws {
+    try transaction.execute(
+      """
+      INSERT INTO sync.document_blobs (id, owner_id, seq, object_id, content_bytes, due_ms)
+      VALUES ($1, $2, $3, $4, $5, $6)
+      """, .id(id), .id(owner), .integer(number), .id(object), .integer(byteCount),
+      .instant(now + Self.unnamedSpan))
+  }
+
+  /// Lets an account's blobs stay for as long as versions name them.
+  static func markNamed(
+    _ blobs: Set<Identifier>, of owner: Identifier, _ transaction: Transaction
+  ) throws {
+    for list in SQLList.slices(of: blobs.sorted().map { .id($0) }, after: 1) {
+      try transaction.execute(
+        """
+        UPDATE sync.document_blobs SET due_ms = NULL
+        WHERE owner_id = $1 AND id IN (\(list.parameters)) AND due_ms IS NOT NULL
+        """, values: [.id(owner)] + list.values)
+    }
+  }
+
+  /// Has the owners of blobs looked at, because an account's versions that named them were deleted. A row that waits
+  /// already is written again, so that who looks at it sees this transaction.
+  static func release(
+    _ blobs: Set<Identifier>, by holder: Identifier, in transaction: Transaction
+  ) throws {
+    for list in SQLList.slices(of: blobs.sorted().map { .id($0) }, after: 1) {
+      try transaction.execute(
+        """
+        INSERT INTO sync.document_releases (owner_id, item_id, holder_id)
+        SELECT owner_id, id, $1 FROM sync.document_blobs WHERE id IN (\(list.parameters))
+        ORDER BY owner_id, id
+        ON CONFLICT (owner_id, item_id, holder_id) DO UPDATE SET holder_id = excluded.holder_id
+        """, values: [.id(holder)] + list.values)
+    }
+  }
+
+  /// Deletes those of an account's blobs that no version names, and hands their objects to the sweeper. Returns their
+  /// charge.
+  static func delete(
+    unnamed blobs: Set<Identifier>, of owner: Identifier, _ transaction: Transaction, now: Instant
+  ) throws -> Int64 {
+    var byteCount: Int64 = 0
+    for list in SQLList.slices(of: blobs.sorted().map { .id($0) }, after: 1) {
+      let unnamed = try transaction.rows(
+        """
+        SELECT \(columns) FROM sync.document_blobs
+        WHERE owner_id = $1 AND id IN (\(list.parameters)) AND NOT EXISTS (
+          SELECT 1 FROM sync.document_blob_names AS n WHERE n.blob_id = document_blobs.id)
+        """, values: [.id(owner)] + list.values
+      ) { row in try DocumentBlob(row: row) }
+      for blob in unnamed {
+        try transaction.execute("DELETE FROM sync.document_blobs WHERE id = $1", .id(blob.id))
+        try Garbage.add(
+          transaction, blob.object, of: owner, byteCount: blob.byteCount, since: now)
+        byteCount += charge(blob.byteCount)
+      }
+    }
+    return byteCount
+  }
+
+  /// An account with blobs that no version has named in time; nil if there is none.
+  static func next(_ transaction: Transaction, now: Instant) throws -> Identifier? {
+    try transaction.first(
+      """
+      SELECT owner_id FROM sync.document_blobs WHERE due_ms IS NOT NULL AND due_ms <= $1
+        AND \(isDue)
+      ORDER BY due_ms, id LIMIT 1
+      """, .instant(now)
+    ) { row in try row.id(0) }
+  }
+
+  /// Deletes one slice of an account's blobs that no version has named in time.
+  static func sweep(_ transaction: Transaction, _ account: Identifier, now: Instant) throws {
+    var owners = try LockedOwners(transaction, [account])
+    let due = try transaction.rows(
+      """
+      SELECT id FROM sync.document_blobs
+      WHERE due_ms IS NOT NULL AND due_ms <= $2 AND owner_id = $1 ORDER BY due_ms, id LIMIT $3
+      """, .id(account), .instant(now), .integer(DocumentTexts.sliceCountMax)
+    ) { row in try row.id(0) }
+    guard let first = due.first else { return }
+    let byteCount = try delete(unnamed: Set(due), of: account, transaction, now: now)
+    var totals = try DocumentTotals(transaction, of: account)
+    totals.byteCount -= byteCount
+    totals.number = try owners.change(account) { owner in
+      let number = owner.nextSequence(for: .documents)
+      owner.charge(-byteCount, reason: .documentsCollected, file: first, sequence: number)
+      return number
+    }
+    try owners.save(transaction, now: now)
+    try totals.save(transaction, of: account)
+  }
+
+  /// Erases one slice of an account's blobs. Returns false if nothing was left.
+  static func erase(
+    _ transaction: Transaction, of account: Identifier, now: Instant
+  ) throws -> Bool {
+    let blobs = try transaction.rows(
+      """
+      SELECT \(columns) FROM sync.document_blobs WHERE owner_id = $1 ORDER BY seq LIMIT $2
+      """, .id(account), .integer(Transaction.erasedCountMax)
+    ) { row in try DocumentBlob(row: row) }
+    for blob in blobs {
+      try transaction.execute("DELETE FROM sync.document_blobs WHERE id = $1", .id(blob.id))
+      try Garbage.addOfErased(transaction, blob.object, since: now)
+    }
+    return !blobs.isEmpty
+  }
+}

@@ -1,0 +1,84 @@
+import Accounts
+import Base
+import Storage
+
+/// A text that an account holds no longer, because the row of its version was deleted.
+struct ReleasedText: Sendable {
+  let id: Identifier
+  /// The account whose device wrote it, which is charged for it.
+  let owner: Identifier
+  let holder: Identifier
+
+  /// Nil if the version has its content in its row.
+  init?(_ text: Identifier?, writer: Identifier?, holder: Identifier) {
+    guard let text else { return nil }
+    id = text
+    owner = writer ?? holder
+    self.holder = holder
+  }
+}
+
+/// The texts that versions of several accounts share. Each is charged to the account whose device wrote it, for as long
+/// as any account holds a version that refers to it.
+struct DocumentTexts {
+  let transaction: Transaction
+
+  init(_ transaction: Transaction) { self.transaction = transaction }
+
+  /// The most texts that one slice looks at.
+  static let sliceCountMax: Int64 = 250
+
+  func insert(
+    _ texts: [(id: Identifier, version: DocumentVersion)], of owner: Identifier
+  ) throws {
+    try transaction.insert(
+      texts.map { id, version in
+        [
+          .id(id), .integer(version.chargedByteCount), .blob(version.clock.bytes),
+          .blob(version.content?.body),
+        ]
+      }, of: owner, into: "document_texts (owner_id, id, bytes, clock, body)")
+  }
+
+  /// Deletes those that nobody holds any more, and returns their charge by owner: of the accounts whose rows are held.
+  /// Those of other accounts wait for `DocumentReleases`.
+  func release(
+    _ released: [ReleasedText], holding locked: Set<Identifier>
+  ) throws -> [Identifier: Int64] {
+    var freed: [Identifier: Int64] = [:]
+    for (owner, texts) in Dictionary(grouping: released, by: \.owner) {
+      if locked.contains(owner) {
+        freed[owner] = try delete(unheld: Set(texts.map(\.id)), of: owner)
+      } else {
+        // In one order, so that no two transactions wait for each other.
+        let texts = texts.sorted { ($0.id, $0.holder) < ($1.id, $1.holder) }
+        try transaction.insert(
+          texts.map { [.id($0.id), .id($0.holder)] }, of: owner,
+          into: "document_releases (owner_id, item_id, holder_id)",
+          conflict: "ON CONFLICT (owner_id, item_id, holder_id) DO NOTHING")
+      }
+    }
+    return freed
+  }
+
+  /// Deletes those of an account's texts that nobody holds. Returns their charge. Nobody can come to hold one
+  /// meanwhile, because only a push of the owner's device adds a holder.
+  func delete(unheld texts: Set<Identifier>, of owner: Identifier) throws -> Int64 {
+    var byteCount: Int64 = 0
+    for list in SQLList.slices(of: texts.sorted().map { .id($0) }, after: 1) {
+      let unheld = try transaction.rows(
+        """
+        SELECT t.id, t.bytes FROM sync.document_texts AS t
+        WHERE t.owner_id = $1 AND t.id IN (\(list.parameters)) AND NOT EXISTS (
+          SELECT 1 FROM sync.document_versions AS v WHERE v.text_id = t.id)
+        """, values: [.id(owner)] + list.values
+      ) { row in (id: try row.id(0), byteCount: try row.integer(1)) }
+      for list in SQLList.slices(of: unheld.map { .id($0.id) }, after: 0) {
+        try transaction.execute(
+          "DELETE FROM sync.document_texts WHERE id IN (\(list.parameters))", values: list.values)
+      }
+      byteCount += unheld.reduce(0) { $0 + $1.byteCount }
+    }
+    return byteCount
+  }
+}

@@ -1,0 +1,49 @@
+import Base
+
+/// The documents of a batch in another account that it names, and what versions of the sender's device do to them.
+///
+/// There a version replaces that of the same device, and nothing else: only the receiver's own devices merge what the
+/// receiver has. A removal replaces all versions of the sender's account. What the receiver deleted stays deleted.
+struct ReceivedStates: Sendable {
+  /// The current versions by their documents.
+  private(set) var current: [Identifier: [CurrentVersion]]
+  /// The highest counter of the device's versions in that account; 0 if there is none.
+  private var highest: Int64
+  private let author: [UInt8]
+  private let sender: Identifier
+
+  init(
+    _ current: [Identifier: [CurrentVersion]], author: [UInt8], of sender: Identifier,
+    highest: Int64
+  ) {
+    self.current = current
+    self.author = author
+    self.sender = sender
+    self.highest = highest
+  }
+
+  /// Applies a version of the device. Returns what it replaces; nil if nothing is stored.
+  mutating func apply(_ version: DocumentVersion) throws(VersionRule) -> [CurrentVersion]? {
+    let before = current[version.document] ?? []
+    let sent = before.filter { $0.writer == sender }
+    guard !before.contains(where: \.isDeletion),
+      !version.isRemoval || sent.contains(where: { !$0.isEmpty })
+    else { return nil }
+    guard version.counter > highest else { throw .counterUsed }
+    let removals = sent.filter { $0.isEmpty && $0.author != author }
+    guard version.isRemoval || removals.allSatisfy({ $0.counter <= version.clock[$0.author] })
+    else { throw .removalUncovered }
+    let replaced =
+      version.isRemoval ? sent : sent.filter { $0.author == author } + removals
+    let left = before.filter { !replaced.contains($0) }
+    guard left.count < DocumentStates.currentCountMax else { throw .tooManyVersions }
+    highest = version.counter
+    current[version.document] =
+      left + [
+        CurrentVersion(
+          author: author, counter: version.counter, isEmpty: version.isDeletion, byteCount: 0,
+          writer: sender)
+      ]
+    return replaced
+  }
+}

@@ -1,0 +1,439 @@
+import Base
+import Crypto
+import JSON
+import RawClient
+import Requests
+import Storage
+import Streams
+import Sync
+import TestDevices
+import TestEngines
+import Testing
+
+/// Documents of versions that devices of several accounts write.
+@Suite struct DocumentSharingTests {
+  private let document = Random.identifier()
+
+  /// Ada and Bob, who know each other by a log that Bob accepted.
+  private struct Scene {
+    let server: TestServer
+    let ada: TestDevice
+    let bob: TestDevice
+    let log: KnownLog
+
+    init(
+      _ engine: TestEngine = .sqlite, keepingFor days: Int64? = nil, cap: Int64 = 1_000_000
+    ) throws {
+      server = try TestServer(engine, keepingFor: days, cap: cap)
+      (ada, bob) = (try server.register(), try server.register())
+      log = try ada.createLog()
+      try ada.shareLog(log, with: bob)
+    }
+
+    /// Everything that a refused push could have changed.
+    func state() throws -> String {
+      let counts = try [
+        "document_versions", "document_texts", "document_devices", "document_releases",
+      ].map { try server.count($0) }
+      return try "\(server.state())\n\(counts)\n\(ada.pull().versions)\n\(bob.pull().versions)"
+    }
+
+    /// Records an issue unless both accounts' totals and usage are what their rows add up to.
+    func requireRight() throws {
+      for device in [ada, bob] { try server.requireDocuments(device) }
+    }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a version for another account comes there with its author and its account`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    let (ada, bob) = (scene.ada, scene.bob)
+    let (adas, bobs) = (try ada.usage(), try bob.usage())
+    let version = ada.version(document, 3, [1, 2], to: [try bob.account])
+    try ada.push(version).requireSuccess()
+    let pulled = try bob.pull()
+    #expect(pulled.versions.map(\.body) == [[1, 2]])
+    #expect(pulled.versions.map(\.author) == [ada.publicKey])
+    #expect(pulled.versions.map(\.account) == [try ada.account])
+    #expect(pulled.clock == [ada.publicKey: 3])
+    #expect(pulled.counter == 0)
+    #expect(try ada.pull().versions.map(\.account) == [nil])
+    let list = try bob.get("/v1/documents/\(document)/versions").json["current"][0]
+    #expect(try list["account"].string == ada.account.description)
+    // The writer pays for the content, and each for its record.
+    #expect(try ada.usage() == adas + 1000 + 2 * 128 + 2)
+    #expect(try bob.usage() == bobs + 1000)
+    #expect(try scene.server.count("document_texts") == 1)
+    try scene.requireRight()
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `the receiver's devices are told at once`(engine: TestEngine) throws {
+    var silent = StreamLimits()
+    silent.heartbeat = .hours(1)
+    let server = try TestServer(engine, streams: silent)
+    let (ada, bob) = (try server.register(), try server.register())
+    try ada.shareLog(ada.createLog(), with: bob)
+    let stream = try RawStream.open(bob, server)
+    let to = [try bob.account]
+    for version in [ada.version(document, 1, to: to), ada.version(document, 2, nil, to: to)] {
+      try ada.push(version).requireSuccess()
+      var told = stream.next()
+      while let data = told, !data.contains("documents") { told = stream.next() }
+      #expect(told != nil)
+    }
+    #expect(try bob.bodies(of: document) == [nil])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `what comes from another account is signed with the accounts that it names`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    let (ada, bob) = (scene.ada, scene.bob)
+    let version = ada.version(document, 1, to: [try bob.account])
+    try ada.push(version).requireSuccess()
+    let sent = try JSON.parse(version.signed(by: ada.key).encoded())
+    let pulled = try bob.pullPage().json["versions"][0]
+    #expect(pulled["signature"].string == sent["signature"].string)
+    #expect(
+      try pulled["version"]["to"].array?.map(\.string) == [bob.account.description])
+    var unnamed = ada.version(Random.identifier(), 2, to: [try bob.account])
+    let signature = unnamed.signature(by: ada.key)
+    unnamed.receivers = []
+    let forged: JSONValue = ["version": unnamed.statement, "signature": .base64(signature)]
+    #expect(try ada.rules(ada.push([forged])) == ["signature_invalid"])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `in another account a version replaces that of the same device alone`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let devices = try server.devices(2)
+    let (phone, laptop, bob) = (devices[0], devices[1], try server.register())
+    try phone.shareLog(phone.createLog(), with: bob)
+    let to = [try bob.account]
+    try bob.push(bob.version(document, 1, [9])).requireSuccess()
+    try phone.push(phone.version(document, 1, [1], to: to)).requireSuccess()
+    try laptop.push(laptop.version(document, 1, [2], to: to)).requireSuccess()
+    let merged = phone.version(
+      document, 2, covering: [phone.publicKey: 1, laptop.publicKey: 1, bob.publicKey: 1], [3],
+      to: to)
+    try phone.push(merged).requireSuccess()
+    #expect(try laptop.bodies(of: document) == [[3]])
+    #expect(try Set(bob.bodies(of: document)) == [[9], [2], [3]])
+    // Bob's own device merges all of them.
+    let clock = [bob.publicKey: Int64(1), phone.publicKey: 2, laptop.publicKey: 1]
+    try bob.push(bob.version(document, 3, covering: clock, [4])).requireSuccess()
+    #expect(try bob.bodies(of: document) == [[4]])
+    #expect(try phone.bodies(of: document) == [[3]])
+    try server.sweeper().sweep()
+    for device in [phone, bob] { try server.requireDocuments(device) }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `strangers, who blocked the sender, and the sender itself get nothing`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    let (ada, bob) = (scene.ada, scene.bob)
+    let stranger = try scene.server.register()
+    let before = try scene.state()
+    let good = ada.version(Random.identifier(), 1, to: [try bob.account])
+    for receiver in [try stranger.account, Random.identifier(), try ada.account] {
+      let answer = try ada.push(good, ada.version(document, 2, to: [receiver, try bob.account]))
+      #expect(try ada.rules(answer) == ["not_a_contact"])
+      #expect(try answer.json["failures"][0]["account"].string == receiver.description)
+    }
+    #expect(try scene.state() == before)
+    let blocking = try bob.send(bob.sign("PUT", "/v1/blocks/\(try ada.account)"))
+    try blocking.requireSuccess()
+    #expect(try ada.rules(ada.push(good)) == ["not_a_contact"])
+    #expect(try bob.pull().versions.isEmpty)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an offered share that was not accepted makes no contact, and an ended one ends it`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = (try server.register(), try server.register())
+    let log = try ada.createLog()
+    try ada.grantLog(log, to: bob.account).requireSuccess()
+    let version = ada.version(document, 1, to: [try bob.account])
+    #expect(try ada.rules(ada.push(version)) == ["not_a_contact"])
+    try bob.acceptLog(log).requireSuccess()
+    try ada.push(version).requireSuccess()
+    try ada.endLogShare(log, with: bob.account).requireSuccess()
+    let next = ada.version(document, 2, covering: [ada.publicKey: 1], to: [try bob.account])
+    #expect(try ada.rules(ada.push(next)) == ["not_a_contact"])
+    // What it sent before can be taken back all the same.
+    try ada.push(ada.version(document, 2, nil, to: [try bob.account])).requireSuccess()
+    #expect(try bob.bodies(of: document) == [nil])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an older push that comes late replaces nothing newer`(engine: TestEngine) throws {
+    let scene = try Scene(engine, keepingFor: 30)
+    let (ada, bob) = (scene.ada, scene.bob)
+    let to = [try bob.account]
+    let old = ada.version(document, 1, [1], to: to)
+    try ada.push(old).requireSuccess()
+    try ada.push(ada.version(document, 2, covering: [ada.publicKey: 1], [2], to: to))
+      .requireSuccess()
+    let before = try scene.state()
+    #expect(try ada.push(old).json["repeated"].integer == 1)
+    #expect(try ada.rules(ada.push(ada.version(document, 1, [7], to: to))) == ["counter_used"])
+    #expect(try scene.state() == before)
+    #expect(try bob.bodies(of: document) == [[2]])
+    #expect(try bob.replaced(of: document) == [[1]])
+    try scene.requireRight()
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a deletion deletes nothing of another account`(engine: TestEngine) throws {
+    let scene = try Scene(engine)
+    let (ada, bob) = (scene.ada, scene.bob)
+    try bob.push(bob.version(document, 1, [9])).requireSuccess()
+    try ada.push(ada.version(document, 1, [1], to: [try bob.account])).requireSuccess()
+    try ada.push(ada.version(document, 2, covering: [ada.publicKey: 1], nil)).requireSuccess()
+    #expect(try ada.bodies(of: document) == [nil])
+    #expect(try Set(bob.bodies(of: document)) == [[9], [1]])
+    try scene.requireRight()
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a removal takes the sender's versions back, leaves a mark, and nothing else`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    let (ada, bob) = (scene.ada, scene.bob)
+    let to = [try bob.account]
+    let usage = try bob.usage()
+    let removal = ada.version(document, 2, nil, to: to)
+    try bob.push(bob.version(document, 1, [9])).requireSuccess()
+    try ada.push(ada.version(document, 1, [1], to: to)).requireSuccess()
+    try ada.push(removal).requireSuccess()
+    #expect(try ada.bodies(of: document) == [[1]])
+    #expect(try Set(bob.bodies(of: document)) == [[9], nil])
+    #expect(try ada.push(removal).json["repeated"].integer == 1)
+    // The document is not deleted there: Bob's devices go on.
+    let edit = bob.version(document, 3, covering: [bob.publicKey: 1], [8])
+    #expect(try bob.push(edit).json["deleted"].array?.isEmpty == true)
+    #expect(try Set(bob.bodies(of: document)) == [[8], nil])
+    scene.server.clock.advance(.days(90))
+    try scene.server.sweeper().sweep()
+    #expect(try bob.bodies(of: document) == [[8]])
+    #expect(try bob.usage() == usage + 1000 + 128 + 40 + 1)
+    try scene.server.sweeper().sweep()
+    try scene.requireRight()
+  }
+
+  @Test func `where nothing was sent, a removal leaves nothing`() throws {
+    let scene = try Scene()
+    let before = try scene.server.count("document_texts")
+    try scene.ada.push(scene.ada.version(document, 1, nil, to: [try scene.bob.account]))
+      .requireSuccess()
+    #expect(try scene.bob.pull().versions.isEmpty)
+    #expect(try scene.server.count("document_texts") == before)
+    try scene.requireRight()
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a device that does not know of a removal cannot undo it`(engine: TestEngine) throws {
+    let server = try TestServer(engine)
+    let devices = try server.devices(2)
+    let (phone, laptop, bob) = (devices[0], devices[1], try server.register())
+    try phone.shareLog(phone.createLog(), with: bob)
+    let to = [try bob.account]
+    try phone.push(phone.version(document, 1, [1], to: to)).requireSuccess()
+    try phone.push(phone.version(document, 2, nil, to: to)).requireSuccess()
+    try phone.push(phone.version(document, 3, covering: [phone.publicKey: 1], [3]))
+      .requireSuccess()
+    let late = laptop.version(document, 4, covering: [phone.publicKey: 1], [4], to: to)
+    #expect(try laptop.rules(laptop.push(late)) == ["removal_uncovered"])
+    #expect(try bob.bodies(of: document) == [nil])
+    // One that merged what the phone wrote with the removal may invite again.
+    try laptop.push(laptop.version(document, 4, covering: [phone.publicKey: 3], [4], to: to))
+      .requireSuccess()
+    #expect(try bob.bodies(of: document) == [[4]])
+    for device in [phone, bob] { try server.requireDocuments(device) }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `what the receiver deleted stays deleted there`(engine: TestEngine) throws {
+    let scene = try Scene(engine)
+    let (ada, bob) = (scene.ada, scene.bob)
+    let to = [try bob.account]
+    try ada.push(ada.version(document, 1, [1], to: to)).requireSuccess()
+    try bob.push(bob.version(document, 2, covering: [ada.publicKey: 1], nil)).requireSuccess()
+    try ada.push(ada.version(document, 2, covering: [ada.publicKey: 1], [2], to: to))
+      .requireSuccess()
+    #expect(try bob.bodies(of: document) == [nil])
+    #expect(try ada.bodies(of: document) == [[2]])
+    try scene.server.sweeper().sweep()
+    try scene.requireRight()
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a version is charged to its writer for as long as somebody holds it`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    let (ada, bob) = (scene.ada, scene.bob)
+    let usage = try ada.usage()
+    let body = [UInt8](repeating: 1, count: 5000)
+    try ada.push(ada.version(document, 1, body, to: [try bob.account])).requireSuccess()
+    // Ada keeps no history, but Bob still has her version.
+    try ada.push(ada.version(document, 2, covering: [ada.publicKey: 1], [2])).requireSuccess()
+    #expect(try ada.usage() == usage + 1000 + 5000 + 2 * 128 + 1 + 40 + 128)
+    try bob.push(bob.version(document, 3, covering: [ada.publicKey: 1], [3])).requireSuccess()
+    try scene.server.sweeper().sweep()
+    #expect(try ada.usage() == usage + 1000 + 1 + 40 + 128)
+    #expect(try scene.server.count("document_texts") == 0)
+    #expect(try scene.server.count("document_releases") == 0)
+    try scene.requireRight()
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a smaller version takes the place of a larger one in both accounts at once`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine, cap: 12_000)
+    let (ada, bob) = (scene.ada, scene.bob)
+    let to = [try bob.account]
+    try ada.push(ada.version(document, 1, [UInt8](repeating: 1, count: 6000), to: to))
+      .requireSuccess()
+    let smaller = [UInt8](repeating: 2, count: 5000)
+    try ada.push(ada.version(document, 2, covering: [ada.publicKey: 1], smaller, to: to))
+      .requireSuccess()
+    #expect(try bob.bodies(of: document) == [smaller])
+    #expect(try scene.server.count("document_texts") == 1)
+    try scene.requireRight()
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a receiver without room, or suspended, gets nothing, and nothing is written`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine, cap: 8000)
+    let (ada, bob) = (scene.ada, scene.bob)
+    let to = [try bob.account]
+    try ada.push(ada.version(document, 1, to: to)).requireSuccess()
+    try bob.push(bob.version(Random.identifier(), 1, [UInt8](repeating: 1, count: 3950)))
+      .requireSuccess()
+    let before = try scene.state()
+    let refused = try ada.push(ada.version(Random.identifier(), 2, [1], to: to))
+    #expect(refused.status == 507)
+    #expect(try refused.json["owner"].string == bob.account.description)
+    #expect(try !refused.json["usage"].exists)
+    #expect(try scene.state() == before)
+    // What takes the place of another needs no room.
+    let next = ada.version(document, 2, covering: [ada.publicKey: 1], to: to)
+    try scene.server.suspend(bob.account, since: scene.server.clock.now)
+    #expect(try ada.push(next).problem == "account_suspended")
+    try ada.push(ada.version(document, 2, nil, to: to)).requireSuccess()
+    #expect(try bob.bodies(of: document).contains(nil))
+    try scene.requireRight()
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `what an erased account wrote goes from other accounts, and what others wrote from it`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine, keepingFor: 30)
+    let (server, ada, bob) = (scene.server, scene.ada, scene.bob)
+    let usage = try bob.usage()
+    try bob.push(bob.version(document, 1, [9], to: [try ada.account])).requireSuccess()
+    for counter in Int64(1)...3 {
+      let clock = counter == 1 ? [:] : [ada.publicKey: counter - 1]
+      try ada.push(
+        ada.version(document, counter, covering: clock, to: [try bob.account])
+      ).requireSuccess()
+    }
+    #expect(try ada.remove("/v1/account").status == 202)
+    server.clock.advance(.days(8))
+    try server.sweeper().sweepErasures()
+    try server.sweeper().sweep()
+    #expect(try bob.pull().versions.map(\.body) == [[9]])
+    #expect(try bob.replaced(of: document).isEmpty)
+    #expect(try server.count("document_versions") == 1)
+    #expect(try server.count("document_texts") == 1)
+    #expect(try server.count("document_releases") == 0)
+    #expect(try bob.usage() == usage + 1000 + 1 + 2 * 128)
+    try server.requireDocuments(bob)
+  }
+
+  @Test func `a version names at most 16 accounts, each once, and a removal has no clock`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    let many = (0..<17).map { _ in Random.identifier() }
+    for version in [
+      device.version(document, 1, to: many), device.version(document, 1, to: [many[0], many[0]]),
+      device.version(document, 2, covering: [device.publicKey: 1], nil, to: [many[0]]),
+    ] {
+      let answer = try device.push(version)
+      #expect(try answer.problem == "body_invalid")
+      #expect(try answer.json["path"].string?.hasPrefix("$.versions[0].version.") == true)
+    }
+    let wide = (1...5).map { counter in
+      device.version(
+        Random.identifier(), counter, to: (0..<16).map { _ in Random.identifier() })
+    }
+    #expect(try device.push(wide).problem == "body_invalid")
+  }
+
+  @Test func `a batch writes at most 2000 rows, one for each version in each account`() throws {
+    let server = try TestServer(freeByteCount: 10_000_000)
+    let ada = try server.register()
+    let log = try ada.createLog()
+    let others = try (0..<3).map { _ in
+      let other = try server.register()
+      try ada.shareLog(log, with: other)
+      return other
+    }
+    let accounts = try others.map { try $0.account }
+    func versions(_ count: Int64, to receivers: [Identifier]) -> [MadeVersion] {
+      (1...count).map { ada.version(Random.identifier(), $0, [1], to: receivers) }
+    }
+    let more = versions(500, to: accounts + [Random.identifier()])
+    #expect(try ada.push(more).problem == "body_invalid")
+    try ada.push(versions(500, to: accounts)).requireSuccess()
+    #expect(try server.count("document_versions") == 2000)
+    #expect(try server.count("document_texts") == 500)
+    #expect(try others[2].pull(limit: 300).versions.count == 500)
+    for device in [ada] + others { try server.requireDocuments(device) }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `accounts that write to each other at the same time wait for no one for ever`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    let (ada, bob) = (scene.ada, scene.bob)
+    let failures = Locked<[String]>([])
+    let threads = [(ada, try bob.account), (bob, try ada.account)].map { device, other in
+      Thread {
+        let device = scene.server.device(key: device.key, root: device.root)
+        for counter in Int64(1)...20 {
+          let clock = counter == 1 ? [:] : [device.publicKey: counter - 1]
+          let version = device.version(
+            document, counter, covering: clock, [UInt8(counter)], to: [other])
+          do { try device.push(version).requireSuccess() } catch {
+            failures.withLock { $0.append("\(error)") }
+          }
+        }
+      }
+    }
+    for thread in threads { thread.join() }
+    #expect(failures.withLock { $0 } == [])
+    try scene.server.sweeper().sweep()
+    #expect(try Set(ada.bodies(of: document)) == [[20]])
+    #expect(try ada.bodies(of: document).count == 2)
+    #expect(try scene.server.count("document_texts") == 2)
+    try scene.requireRight()
+  }
+}
