@@ -9,205 +9,11 @@ are those that the tests of Bolik Timeline tell.
 """
 
 import argparse
-import base64
-import datetime
-import json
 import os
-import secrets
 import time
 import uuid
 
-import requests
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from http_message_signatures import HTTPMessageSigner, MappingKeyResolver, algorithms
-from pycrdt import Doc, Map
-
-
-def text(data):
-    return base64.b64encode(data).decode()
-
-
-def canonical(value):
-    """RFC 8785, for texts of ASCII and integers."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
-
-
-class Refused(Exception):
-    def __init__(self, answer):
-        self.status = answer.status_code
-        self.problem = answer.json() if answer.content else {}
-        super().__init__(f"{self.status} {self.problem}")
-
-    @property
-    def kind(self):
-        return self.problem.get("type", "").rsplit(":", 1)[-1].rsplit("/", 1)[-1]
-
-
-class Device:
-    """One device: its key, what it knows of each document, and what it has not sent yet."""
-
-    def __init__(self, url, name):
-        self.url, self.name = url, name
-        self.key = Ed25519PrivateKey.generate()
-        self.public = self.key.public_key().public_bytes_raw()
-        self.id = text(self.public)
-        self.account = None
-        self.secrets = {}
-        self.forget()
-
-    def forget(self):
-        """As after the app's data were lost. The key and the secrets stay, as in a keychain."""
-        self.documents = {}
-        self.merged = {}
-        self.deleted = set()
-        self.clock = {}
-        self.counter = 0
-        self.unsent = []
-
-    # Requests
-
-    def ask(self, method, path, body=None, headers=None):
-        data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-        request = requests.Request(method, self.url + path, data=data, headers=headers).prepare()
-        now = datetime.datetime.now(datetime.timezone.utc)
-        signer = HTTPMessageSigner(
-            signature_algorithm=algorithms.ED25519,
-            key_resolver=MappingKeyResolver(
-                public_keys={self.id: self.key.public_key()}, private_keys={self.id: self.key}))
-        signer.sign(
-            request, key_id=self.id, created=now, expires=now + datetime.timedelta(seconds=240),
-            nonce=secrets.token_hex(16), label="coffer",
-            covered_component_ids=("@method", "@authority", "@path", "@query"), body=data)
-        with requests.Session() as session:
-            answer = session.send(request, timeout=60)
-        if answer.status_code >= 300:
-            raise Refused(answer)
-        return answer
-
-    def json(self, method, path, body=None):
-        answer = self.ask(method, path, body)
-        return answer.json() if answer.content else None
-
-    def sign(self, statement):
-        return text(self.key.sign(canonical(statement)))
-
-    # Accounts and devices
-
-    def begin(self):
-        self.account = self.json("POST", "/v1/accounts", {"root": str(uuid.uuid4())})["account"]
-        self.secrets["1"] = os.urandom(32)
-        return self
-
-    def link(self, device):
-        """Lets another device in, and hands it the secrets."""
-        statement = {"device": {"account": self.account, "key": device.id, "created": int(time.time())}}
-        self.json("POST", "/v1/devices", {
-            **statement, "proof": device.sign(statement), "signature": self.sign(statement),
-            "label": device.name})
-        device.account = self.account
-        device.secrets.update(self.secrets)
-        return device
-
-    def revoke(self, device):
-        statement = {"revocation": {
-            "account": self.account, "key": device.id, "created": int(time.time())}}
-        self.json("POST", "/v1/revocations", {**statement, "signature": self.sign(statement)})
-
-    # Documents
-
-    def create(self, **values):
-        document = str(uuid.uuid4())
-        self.edit(document, **values)
-        return document
-
-    def edit(self, document, **values):
-        """Changes members of a document. What is not pushed yet is said anew, in one version."""
-        crdt = self.documents.setdefault(document, Doc())
-        card = crdt.get("card", type=Map)
-        for name, value in values.items():
-            card[name] = value
-        self.say(document, crdt.get_update())
-
-    def delete(self, document):
-        self.documents.pop(document, None)
-        self.deleted.add(document)
-        self.say(document, None)
-
-    def say(self, document, update):
-        self.unsent = [entry for entry in self.unsent if entry["version"]["document"] != document]
-        self.counter += 1
-        clock = self.merged.setdefault(document, {})
-        version = {
-            "document": document, "author": self.id, "counter": self.counter, "clock": dict(clock),
-            "created": int(time.time()), "deleted": update is None}
-        if update is not None:
-            name = max(self.secrets, key=int)
-            nonce = os.urandom(12)
-            version["secret"] = text(name.encode())
-            version["body"] = text(
-                nonce + AESGCM(self.secrets[name]).encrypt(nonce, update, document.encode()))
-        self.unsent.append({"version": version, "signature": self.sign({"version": version})})
-
-    def push(self):
-        if not self.unsent:
-            return None
-        answer = self.json("POST", "/v1/documents", {"versions": self.unsent})
-        for entry in self.unsent:
-            version = entry["version"]
-            self.merged[version["document"]][self.id] = version["counter"]
-            self.clock[self.id] = version["counter"]
-        self.unsent = []
-        for document in answer["deleted"]:
-            self.documents.pop(document, None)
-            self.deleted.add(document)
-        return answer
-
-    def pull(self):
-        """Takes over what other devices said. Returns how many versions came."""
-        count, cursor, known = 0, None, dict(self.clock)
-        while True:
-            body = {"clock": known, "limit": 500}
-            if cursor:
-                body["cursor"] = cursor
-            page = self.json("POST", "/v1/documents/pull", body)
-            for entry in page["versions"]:
-                self.take(entry["version"])
-                count += 1
-            for author, counter in page["clock"].items():
-                self.clock[author] = max(counter, self.clock.get(author, 0))
-            self.counter = max(self.counter, page["counter"] or 0)
-            cursor = page["cursor"]
-            if not page["more"]:
-                return count
-
-    def take(self, version):
-        document = version["document"]
-        clock = self.merged.setdefault(document, {})
-        for author, counter in [*version["clock"].items(), (version["author"], version["counter"])]:
-            clock[author] = max(counter, clock.get(author, 0))
-        if version["deleted"]:
-            self.documents.pop(document, None)
-            self.deleted.add(document)
-            self.unsent = [e for e in self.unsent if e["version"]["document"] != document]
-        elif document not in self.deleted:
-            body = base64.b64decode(version["body"])
-            secret = self.secrets[base64.b64decode(version["secret"]).decode()]
-            update = AESGCM(secret).decrypt(body[:12], body[12:], document.encode())
-            self.documents.setdefault(document, Doc()).apply_update(update)
-            if any(e["version"]["document"] == document for e in self.unsent):
-                self.say(document, self.documents[document].get_update())
-
-    def sync(self):
-        self.pull()
-        self.push()
-        return self
-
-    def read(self, document):
-        return dict(self.documents[document].get("card", type=Map).to_py())
-
-    def versions(self, document):
-        return self.json("GET", f"/v1/documents/{document}/versions")
+from document_device import Device, Refused
 
 
 STORIES = {}
@@ -416,6 +222,325 @@ def devices_that_meet_in_any_order_agree(url):
     for card in cards:
         states = [device.read(card) for device in devices]
         assert states[0] == states[1] == states[2], states
+
+
+# Several accounts
+
+
+def contacts(url, *people):
+    """Devices of several accounts, of which each knows the first one."""
+    groups = [person(url, *names) for names in people]
+    for group in groups[1:]:
+        groups[0][0].befriend(group[0])
+    return groups
+
+
+def shared_card(url, *people, **values):
+    """A card of the first account's that all others have, under a secret that all devices know."""
+    groups = contacts(url, *people)
+    secret = os.urandom(32)
+    for device in sum(groups, []):
+        device.secrets["shared"] = secret
+    author = groups[0][0]
+    card = author.create(**(values or {"title": "a"}))
+    author.share(card, *(group[0].account for group in groups[1:]), secret="shared")
+    author.push()
+    for device in sum(groups, []):
+        device.pull()
+        device.shared[card] = (
+            tuple(group[0].account for group in groups if group[0].account != device.account), "shared")
+    return card, groups
+
+
+def rule(problem):
+    return problem["failures"][0]["rule"]
+
+
+@story
+def a_card_reaches_all_devices_of_another_account(url):
+    card, (_, bobs) = shared_card(url, ["ada"], ["bob", "bobs-tablet"])
+    assert [bob.read(card) for bob in bobs] == [{"title": "a"}] * 2
+
+
+@story
+def edits_of_two_accounts_meet(url):
+    card, ((ada,), (bob,)) = shared_card(url, ["ada"], ["bob"])
+    ada.edit(card, ada=1)
+    bob.edit(card, bob=2)
+    for device in (ada, bob, ada, bob):
+        device.sync()
+    assert ada.read(card) == bob.read(card) == {"title": "a", "ada": 1, "bob": 2}
+
+
+@story
+def versions_of_a_contacts_devices_stand_side_by_side_until_one_is_merged(url):
+    card, ((phone, tablet), (bob,)) = shared_card(url, ["phone", "tablet"], ["bob"])
+    phone.edit(card, phone=1)
+    tablet.edit(card, tablet=2)
+    phone.push()
+    tablet.push()
+    bob.pull()
+    assert len(bob.versions(card)["current"]) == 2, bob.versions(card)
+    bob.edit(card, bob=3)
+    bob.push()
+    assert len(bob.versions(card)["current"]) == 1, bob.versions(card)
+    for device in (phone, tablet):
+        device.pull()
+    assert phone.read(card) == tablet.read(card) == bob.read(card)
+
+
+@story
+def three_accounts_agree(url):
+    card, ((ada,), (bob,), (carl,)) = shared_card(url, ["ada"], ["bob"], ["carl"])
+    bob.befriend(carl)
+    for number in range(3):
+        for device in (ada, bob, carl):
+            device.edit(card, **{f"{device.name}-{number}": number})
+            device.sync()
+    for device in (ada, bob, carl) * 2:
+        device.sync()
+    assert ada.read(card) == bob.read(card) == carl.read(card)
+    assert len(ada.read(card)) == 10, ada.read(card)
+
+
+@story
+def a_stranger_gets_and_sends_nothing(url):
+    (ada,), (eve,) = person(url, "ada"), person(url, "eve")
+    card = eve.create(title="spam")
+    eve.share(card, ada.account)
+    assert rule(refused("versions_refused", eve.push)) == "not_a_contact"
+    assert ada.pull() == 0
+    problem = refused("message_not_delivered", eve.write, b"spam", ada)
+    assert problem["refused"][0]["reason"] == "unknown", problem
+    assert ada.mailbox() == []
+    refused("device_not_found", eve.claim, ada)
+
+
+@story
+def a_contact_who_does_not_have_a_document_cannot_read_it(url):
+    card, ((ada,), (bob,), (carl,)) = shared_card(url, ["ada"], ["bob"], ["carl"])
+    secret = ada.create(title="secret")
+    ada.push()
+    assert bob.pull() == 0 and secret not in bob.documents
+    refused("document_not_found", bob.versions, secret)
+
+
+@story
+def an_older_version_that_arrives_late_changes_nothing(url):
+    card, ((ada,), (bob,)) = shared_card(url, ["ada"], ["bob"])
+    ada.edit(card, title="b")
+    late = list(ada.unsent)
+    ada.push()
+    ada.edit(card, title="c")
+    ada.push()
+    assert ada.json("POST", "/v1/documents", {"versions": late})["repeated"] == 1
+    bob.pull()
+    assert bob.read(card) == {"title": "c"}
+
+
+@story
+def a_deletion_in_one_account_leaves_the_document_to_the_other(url):
+    card, ((ada,), (bob,)) = shared_card(url, ["ada"], ["bob"])
+    bob.delete(card)
+    bob.push()
+    ada.edit(card, title="b")
+    ada.push()
+    bob.sync()
+    assert card not in bob.documents and bob.versions(card)["current"][0]["author"] == bob.id
+    assert ada.read(card) == {"title": "b"}
+
+
+@story
+def a_removed_collaborator_learns_of_it_and_gets_no_more(url):
+    card, ((ada,), (bob,), (carl,)) = shared_card(url, ["ada"], ["bob"], ["carl"])
+    ada.dismiss(card, bob.account)
+    ada.edit(card, title="b")
+    ada.push()
+    bob.pull()
+    carl.pull()
+    assert card in bob.removed and bob.read(card) == {"title": "a"}
+    assert carl.read(card) == {"title": "b"}
+    # Bob can still say something, and it reaches nobody who has dropped him; his own copy stays his.
+    bob.forget()
+    bob.pull()
+    assert card in bob.removed
+
+
+@story
+def a_blob_is_read_by_whoever_holds_a_version_that_names_it(url):
+    card, ((ada,), (bob,), (carl,)) = shared_card(url, ["ada"], ["bob"], ["carl"])
+    blob, data = str(uuid.uuid4()), os.urandom(100_000)
+    ada.ask("PUT", f"/v1/blobs/{blob}", data, {"If-Match": '"0"'})
+    refused("blob_not_found", bob.ask, "GET", f"/v1/blobs/{blob}")
+    ada.shared[card] = ((bob.account,), "shared")
+    ada.attach(card, blob)
+    ada.push()
+    assert bob.ask("GET", f"/v1/blobs/{blob}").content == data
+    refused("blob_not_found", carl.ask, "GET", f"/v1/blobs/{blob}")
+    stolen = carl.create(title="mine")
+    carl.attach(stolen, blob)
+    assert rule(refused("versions_refused", carl.push)) == "blob_unknown"
+
+
+@story
+def a_blob_goes_with_the_last_version_that_names_it(url):
+    card, ((ada,), (bob,)) = shared_card(url, ["ada"], ["bob"])
+    blob = str(uuid.uuid4())
+    ada.ask("PUT", f"/v1/blobs/{blob}", b"sealed", {"If-Match": '"0"'})
+    ada.attach(card, blob)
+    ada.push()
+    bob.delete(card)
+    bob.push()
+    assert ada.ask("GET", f"/v1/blobs/{blob}").content == b"sealed"
+    refused("blob_exists", ada.ask, "PUT", f"/v1/blobs/{blob}", b"other", {"If-Match": '"0"'})
+
+
+# Mailboxes and key packages
+
+
+@story
+def a_message_waits_until_it_is_acknowledged(url):
+    (ada, tablet), (bob,) = contacts(url, ["ada", "tablet"], ["bob"])
+    assert ada.write(b"hello", bob, tablet)["stored"] == 2
+    page = bob.json("GET", "/v1/mailbox?after=0")
+    assert [message["body"] for message in page["messages"]] == ["aGVsbG8="]
+    assert len(bob.mailbox()) == 1 and bob.mailbox() == []
+    assert len(tablet.mailbox()) == 1
+
+
+@story
+def a_key_package_is_given_once_and_the_last_one_again(url):
+    (ada,), (bob,) = contacts(url, ["ada"], ["bob"])
+    bob.offer(2, last_resort=True)
+    claims = [ada.claim(bob) for _ in range(4)]
+    assert [claim["last_resort"] for claim in claims] == [False, False, True, True], claims
+    assert len({claim["key_package"] for claim in claims}) == 3
+
+
+# Groups
+
+
+@story
+def a_device_is_let_in_by_its_key_package(url):
+    phone, tablet = person(url, "phone", "tablet")
+    tablet.offer(2)
+    chain = phone.found(own=True)
+    phone.change(chain, additions=[tablet])
+    tablet.follow()
+    name = phone.groups[chain].name
+    assert tablet.secrets[name] == phone.secrets[name]
+    phone.current_secret = name
+    card = phone.create(title="for both")
+    phone.push()
+    tablet.pull()
+    assert tablet.read(card) == {"title": "for both"}
+
+
+@story
+def a_group_of_accounts_shares_the_secrets_of_its_epochs(url):
+    (ada,), (bob, bobs_tablet), (carl,) = contacts(url, ["ada"], ["bob", "bobs-tablet"], ["carl"])
+    for device in (bob, bobs_tablet, carl):
+        device.offer(3)
+    chain = ada.found()
+    ada.change(chain, additions=[bob, bobs_tablet])
+    bob.follow()
+    bobs_tablet.follow()
+    bob.befriend(carl)
+    bob.change(chain, additions=[carl])
+    for device in (ada, bobs_tablet, carl):
+        device.follow()
+    members = (ada, bob, bobs_tablet, carl)
+    assert len({device.groups[chain].member.secret for device in members}) == 1
+    carl.tell(chain, b"thanks")
+    for device in (ada, bob, bobs_tablet):
+        (message,) = device.follow()
+        assert device.groups[chain].member.unprotect(message) == b"thanks"
+    card = ada.create(title="for the group")
+    ada.share(card, bob.account, carl.account, secret=ada.groups[chain].name)
+    ada.push()
+    for device in (bob, bobs_tablet, carl):
+        device.pull()
+        assert device.read(card) == {"title": "for the group"}
+
+
+@story
+def additions_at_the_same_time_follow_the_longer_membership(url):
+    ada, bob, carl, dora = person(url, "ada", "bob", "carl", "dora")
+    for device in (bob, carl, dora):
+        device.offer(4)
+    chain = ada.found()
+    ada.change(chain, additions=[bob])
+    bob.follow()
+    # Bob adds Dora while Ada, who has been a member for longer, adds Carl.
+    by_ada = ada.change(chain, additions=[carl], send=False)
+    bob.change(chain, additions=[dora])
+    by_ada.send(ada)
+    entry = bob.blocks(chain, 1)[0]
+    assert entry["block"]["author"] == ada.id, entry
+    listed = {member["key"] for member in ada.json("GET", f"/v1/chains/{chain}")["members"]}
+    assert listed == {ada.id, bob.id, carl.id}, listed
+    assert ada.json("GET", f"/v1/chains/{chain}")["replaced"]["epoch"] == 2
+    # The other way round the later block of the younger member is refused.
+    carl.follow()
+    by_carl = carl.change(chain, additions=[dora], send=False)
+    ada.change(chain, additions=[])
+    assert refused("head_changed", by_carl.send, carl)["head"]["epoch"] == 3
+
+
+@story
+def a_lost_answer_to_a_commit_is_asked_for_again(url):
+    phone, tablet = person(url, "phone", "tablet")
+    tablet.offer(1)
+    chain = phone.found()
+    change = phone.change(chain, additions=[tablet], send=False)
+    assert change.send(phone)["repeated"] is False
+    assert change.send(phone)["repeated"] is True
+    assert [message["kind"] for message in tablet.mailbox()] == ["welcome"]
+
+
+@story
+def a_removed_member_reads_and_writes_no_more(url):
+    (ada,), (bob,), (carl,) = contacts(url, ["ada"], ["bob"], ["carl"])
+    for device in (bob, carl):
+        device.offer(3)
+    chain = ada.found()
+    ada.change(chain, additions=[bob, carl])
+    bob.follow()
+    carl.follow()
+    before = carl.groups[chain]
+    ada.change(chain, removals=[carl], staying=[bob])
+    bob.follow()
+    carl.follow()
+    assert chain not in carl.groups
+    name = ada.groups[chain].name
+    assert bob.secrets[name] == ada.secrets[name] and name not in carl.secrets
+    carl.groups[chain] = before
+    refused("not_member", carl.tell, chain, b"still here?")
+    entry = carl.block(before, additions=[])
+    refused("chain_not_found", carl.json, "POST", f"/v1/chains/{chain}/blocks", {"blocks": [entry]})
+
+
+@story
+def a_device_that_leaves_the_accounts_own_chain_is_logged_out(url):
+    phone, tablet = person(url, "phone", "tablet")
+    tablet.offer(1)
+    chain = phone.found(own=True)
+    phone.change(chain, additions=[tablet])
+    entry = phone.block(phone.groups[chain], removals=[tablet.id])
+    path = f"/v1/chains/{chain}/blocks"
+    problem = refused("blocks_refused", phone.json, "POST", path, {"blocks": [entry]})
+    assert problem["rule"] == "revocation_missing", problem
+    statement = {"revocation": {
+        "account": phone.account, "key": tablet.id, "created": int(time.time())}}
+    phone.json("POST", path, {
+        "blocks": [entry], "revocations": [{**statement, "signature": phone.sign(statement)}]})
+    tablet.create(title="late")
+    try:
+        tablet.push()
+    except Refused as refusal:
+        assert refusal.status == 401, refusal
+    else:
+        raise AssertionError("a device that left wrote")
 
 
 def main():

@@ -22,10 +22,11 @@ from rfc9420.messages.key_packages import KeyPackage, LeafNode
 class Member:
     """A device's part in a group. Its signature key is the device's own."""
 
-    def __init__(self, key):
+    def __init__(self, key, offered):
+        """The key packages that the device offers are the same for all of its groups."""
         self.key = key.private_bytes_raw()
         self.public = key.public_key().public_bytes_raw()
-        self.offered = {}
+        self.offered = offered
         self.session = None
 
     def offer(self):
@@ -48,6 +49,14 @@ class Member:
         package, _, encryption = self.offered[self.offer()]
         self.session = MLSGroupSession.create_with_config(self.config(), group, package)
         self.inner._ratchet_tree.get_node(0).private_key = encryption.private_bytes_raw()
+
+    def copy(self):
+        """A member in the same state. A commit changes its state, and may still lose against another."""
+        copy = Member.__new__(Member)
+        copy.key, copy.public, copy.offered = self.key, self.public, self.offered
+        copy.session = MLSGroupSession.deserialize_with_config(
+            self.config(), self.session.serialize())
+        return copy
 
     def add(self, packages):
         """Adds members by their key packages. Returns the commit, with its proposals, and the welcome."""
