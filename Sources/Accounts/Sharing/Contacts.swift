@@ -16,7 +16,6 @@ package enum Contacts {
     }.joined(separator: " OR ")
   }
 
-  package static func areContacts(
   /// Whether an account takes what another one sends it: they know each other, and it does not block the sender.
   package static func receives(
     _ receiver: Identifier, from sender: Identifier, _ queryable: some Queryable
@@ -24,6 +23,7 @@ package enum Contacts {
     try areContacts(queryable, sender, receiver) && !Blocks.has(queryable, receiver, sender)
   }
 
+  package static func areContacts(
     _ queryable: some Queryable, _ one: Identifier, _ other: Identifier
   ) throws -> Bool {
     let condition = areContacts("$1", "$2")
