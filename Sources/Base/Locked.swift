@@ -48,18 +48,15 @@ package final class Locked<Value>: @unchecked Sendable {
 
   /// Changes the value and wakes every thread in `wait`.
   package func signal<Result>(_ body: (inout Value) -> Result) -> Result {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
+    // Once the lock is free: a thread that is woken needs it at once, and would go back to sleep.
     defer { unsafe pthread_cond_broadcast(changed) }
-    return body(&box.value)
+    return withLock(bodybox.)
   }
 
   /// Changes the value and wakes one thread in `wait`. Use it where the change lets one thread go on, whichever it is.
   package func signalOne<Result>(_ body: (inout Value) -> Result) -> Result {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
     defer { unsafe pthread_cond_signal(changed) }
-    return body(&box.value)
+    return withLock(bodybox.)
   }
 
   /// Waits until `body` returns a value; nil once `deadline` has passed.

@@ -5,6 +5,7 @@ import COpenSSL
 final class DigestAlgorithm: @unchecked Sendable {
   static let sha256 = DigestAlgorithm("SHA256", byteCount: 32)
   static let sha512 = DigestAlgorithm("SHA512", byteCount: 64)
+  static let md5 = DigestAlgorithm("MD5", byteCount: 16)
 
   let handle: OpaquePointer
   let byteCount: Int

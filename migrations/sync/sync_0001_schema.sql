@@ -353,7 +353,8 @@ CREATE TABLE transfers (
 ) STRICT, WITHOUT ROWID;
 
 -- An object that is being written, and the space reserved for it. `instance_id` is the program that writes
--- it, `nonce` the request. The row goes with the end of the upload, or when it expires.
+-- it, `nonce` the request, `file_id` the document whose content it will be; a message log's snapshot has none.
+-- The row goes with the end of the upload, or when it expires.
 CREATE TABLE reservations (
   object_id BLOB NOT NULL PRIMARY KEY,
   owner_id BLOB NOT NULL REFERENCES accounts (id),
@@ -361,7 +362,8 @@ CREATE TABLE reservations (
   bytes INTEGER NOT NULL CHECK (bytes >= 0),
   expires_ms INTEGER NOT NULL,
   instance_id BLOB,
-  nonce BLOB
+  nonce BLOB,
+  file_id BLOB
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX reservations_by_owner ON reservations (owner_id, expires_ms);

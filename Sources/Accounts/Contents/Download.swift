@@ -8,6 +8,7 @@ private struct FetchedObject: BlockSource {
   let object: any DistantObject
   let owner: Identifier
   let pool: WorkPool
+  let blockByteCountMax = ObjectParts.blockByteCount
 
   func fetch(
     _ range: Range<Int64>, _ done: @escaping @Sendable (Result<[UInt8], any Error>) -> Void

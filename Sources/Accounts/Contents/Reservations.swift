@@ -36,10 +36,12 @@ package enum Reservations {
   }
 
   /// Reserves room for an upload before its first byte, and protects its object until it is visible. `requireRoom`
-  /// refuses it for want of room beside what is reserved already, in bytes.
+  /// refuses it for want of room beside what is reserved already, in bytes. `file` is the document whose content it
+  /// will be; nil for anything else.
   package static func reserve(
-    _ transaction: Transaction, _ object: ReservedObject, for owner: LockedOwner,
-    by actorKey: [UInt8], identity: [UInt8]?, catalogue: Catalogue, now: Instant,
+    _ transaction: Transaction, _ object: ReservedObject, of file: Identifier? = nil,
+    for owner: LockedOwner, by actorKey: [UInt8], identity: [UInt8]?,
+    catalogue: Catalogue, now: Instant,
     requireRoom: (_ reserved: Int64) throws -> Void
   ) throws {
     let live = try transaction.rows(
@@ -54,11 +56,11 @@ package enum Reservations {
     try transaction.execute(
       """
       INSERT INTO sync.reservations
-        (object_id, owner_id, actor_key, bytes, expires_ms, instance_id, nonce)
-      VALUES ($1, $2, $3, $4, $5, $6, $7)
+        (object_id, owner_id, actor_key, bytes, expires_ms, instance_id, nonce, file_id)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
       """,
       .id(object.id), .id(owner.account), .blob(actorKey), .integer(object.byteCount),
-      .instant(object.expires), .id(object.instance), .blob(identity))
+      .instant(object.expires), .id(object.instance), .blob(identity), .id(file))
   }
 
   /// The attempt at the same upload that holds a reservation.

@@ -15,8 +15,8 @@ package protocol ContentGet: SyncRead where Answer == StoredContent {
 extension ContentGet {
   package var isLong: Bool { true }
 
-  /// Large content is opened on the pool, because the object store may be another machine. Readers of the
-  /// database do not wait for it.
+  /// Large content is opened on the pool if the object store may be another machine. Readers of the database do not
+  /// wait for it.
   package func perform(
     _ request: AccountRequest, _ body: [UInt8], on database: Database
   ) throws -> Step<Response> {
@@ -24,7 +24,9 @@ extension ContentGet {
       database.submitRead(
         for: lane(request), { reader in try read(reader, request) }
       ) { result in
-        guard case .success(let found) = result, case .object = found.place else {
+        guard case .success(let found) = result, case .object = found.place,
+          !host.objects.opensAtOnce
+        else {
           return done(result.flatMap { found in Result { try respond(found, to: request) } })
         }
         let accepted = host.pool.submit(for: found.owner) {

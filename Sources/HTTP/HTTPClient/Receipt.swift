@@ -31,6 +31,10 @@ final class Receipt {
   func takeBody(_ part: RawSpan) -> Bool {
     isTooLarge = body.count + part.byteCount > bodyByteCountMax
     if isTooLarge { return false }
+    if body.isEmpty, let count = headers.text("content-length").flatMap({ Int($0) }), count > 0 {
+      // Else a large body is copied each time that it outgrows its memory.
+      body.reserveCapacity(min(count, bodyByteCountMax))
+    }
     unsafe part.withUnsafeBytes { unsafe body.append(contentsOf: $0) }
     return true
   }

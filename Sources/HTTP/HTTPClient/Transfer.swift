@@ -120,6 +120,8 @@ final class Transfer: @unchecked Sendable {
     let context = unsafe Unmanaged.passUnretained(receipt).toOpaque()
     unsafe coffer_curl_set_pointer(handle, CURLOPT_HEADERDATA, context)
     unsafe coffer_curl_set_pointer(handle, CURLOPT_WRITEDATA, context)
+    // The most that one system call reads; libcurl has the memory only while it transfers. Its default is 16 KiB.
+    unsafe coffer_curl_set_long(handle, CURLOPT_BUFFERSIZE, 256 * 1024)
     unsafe coffer_curl_set_receiver(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
       let line = unsafe Array(UnsafeRawBufferPointer(start: bytes, count: size * count))
       let receipt = unsafe Unmanaged<Receipt>.fromOpaque(context!).takeUnretainedValue()

@@ -6,29 +6,43 @@ import HTTPMessages
 ///
 /// Everything here runs on the worker of the connection, which is suspended while it waits for a block.
 final class BlockReader {
-  private static let blockByteCount: Int64 = 1 << 19
-  /// The size of libmicrohttpd's own buffer for this response.
-  private static let bufferByteCount = 32 * 1024
+  /// Whether the blocks may take so many more bytes of memory, once one was sent that began to be sent at that time.
+  typealias Growth = (_ byteCount: Int, _ since: MonotonicTime) -> Bool
 
-  /// The most bytes in memory at once for a range: two blocks.
+  /// The size of the first blocks. Two of them are in memory for as long as a slow client takes.
+  private static let firstByteCount: Int64 = 1 << 19
+  /// The size of libmicrohttpd's own buffer for this response, which is sent by one system call.
+  private static let bufferByteCount: Int64 = 128 * 1024
+
+  /// The most bytes in memory at once for a range, before its blocks grow: two blocks and the buffer.
   static func heldByteCount(of range: Range<Int64>) -> Int {
-    Int(min(Int64(range.count), 2 * blockByteCount))
+    let count = Int64(range.count)
+    return Int(min(count, 2 * firstByteCount) + min(count, bufferByteCount))
   }
 
   private let source: any BlockSource
   private let range: Range<Int64>
   private let connection: Connection
   private let peer: Peer
+  private let mayGrow: Growth
+  private var blockByteCount: Int64
   private var block: [UInt8] = []
   private var blockStart: Int64
+  /// When this block began to be sent; nil before the first one.
+  private var begun: MonotonicTime?
   /// The block after this one.
   private var next: Waiting<[UInt8]>?
 
-  init(_ source: any BlockSource, _ range: Range<Int64>, to connection: Connection, _ peer: Peer) {
+  init(
+    _ source: any BlockSource, _ range: Range<Int64>, to connection: Connection, _ peer: Peer,
+    mayGrow: @escaping Growth
+  ) {
     self.source = source
     self.range = range
     self.connection = connection
     self.peer = peer
+    self.mayGrow = mayGrow
+    blockByteCount = min(Self.firstByteCount, source.blockByteCountMax)
     blockStart = range.lowerBound
   }
 
@@ -36,7 +50,8 @@ final class BlockReader {
   func makeOwnedMessage() -> OpaquePointer? {
     let context = unsafe Unmanaged.passRetained(self).toOpaque()
     let message = unsafe MHD_create_response_from_callback(
-      UInt64(range.upperBound - range.lowerBound), Self.bufferByteCount,
+      UInt64(range.upperBound - range.lowerBound),
+      Int(min(Self.bufferByteCount, Int64(range.count))),
       { context, position, buffer, count in
         let reader = unsafe Unmanaged<BlockReader>.fromOpaque(context!).takeUnretainedValue()
         let buffer = unsafe UnsafeMutableRawBufferPointer(start: buffer, count: count)
@@ -61,6 +76,8 @@ final class BlockReader {
       guard case .success(let bytes) = fetched, !bytes.isEmpty else { return -2 }
       (block, blockStart) = (bytes, position)
       let end = position + Int64(bytes.count)
+      if range.upperBound - end > blockByteCount { grow() }
+      begun = .now()
       next = end < range.upperBound ? fetch(from: end) : nil
     }
     let offset = Int(position - blockStart)
@@ -72,9 +89,18 @@ final class BlockReader {
     return count
   }
 
+  /// Doubles the size of the blocks, if the client is quick and there is memory for two of them: each costs a request to
+  /// the other machine.
+  private func grow() {
+    let size = 2 * blockByteCount
+    guard size <= source.blockByteCountMax, let begun, mayGrow(Int(size), begun) else { return }
+    blockByteCount = size
+  }
+
   private func fetch(from position: Int64) -> Waiting<[UInt8]> {
     let waiting = Waiting<[UInt8]> { _ in }
-    let end = min(position + Self.blockByteCount, range.upperBound)
+    // At a multiple of its size, as the blocks of which a store reads whole ones.
+    let end = min((position / blockByteCount + 1) * blockByteCount, range.upperBound)
     source.fetch(position..<end) { result in
       if case .failure(let error) = result {
         Log.error("http.block_missing", ["error": String(reflecting: error)])

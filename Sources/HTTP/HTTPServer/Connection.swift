@@ -56,8 +56,13 @@ struct Connection: @unchecked Sendable {
   }
 
   /// Queues a response; false if libmicrohttpd cannot accept it and the connection must close.
-  func answer(_ response: Response, to peer: Peer, requestID: String, closes: Bool) -> Bool {
-    guard let message = unsafe makeOwnedMessage(response.body, to: peer) else { return false }
+  func answer(
+    _ response: Response, to peer: Peer, requestID: String, closes: Bool,
+    mayGrow: @escaping BlockReader.Growth
+  ) -> Bool {
+    guard let message = unsafe makeOwnedMessage(response.body, to: peer, mayGrow) else {
+      return false
+    }
     defer { unsafe MHD_destroy_response(message) }
     for (name, value) in response.headers where !value.isEmpty {
       if unsafe MHD_add_response_header(message, name, value) == .NO {
@@ -69,7 +74,9 @@ struct Connection: @unchecked Sendable {
     return unsafe MHD_queue_response(handle, UInt32(response.status), message) == .YES
   }
 
-  private func makeOwnedMessage(_ body: Response.Body, to peer: Peer) -> OpaquePointer? {
+  private func makeOwnedMessage(
+    _ body: Response.Body, to peer: Peer, _ mayGrow: @escaping BlockReader.Growth
+  ) -> OpaquePointer? {
     switch body {
     case .inherited: return nil
     case .bytes(let bytes):
@@ -88,7 +95,8 @@ struct Connection: @unchecked Sendable {
       if unsafe message == nil { close(copy) }
       return unsafe message
     case .blocks(let source, let range):
-      return unsafe BlockReader(source, range, to: self, peer).makeOwnedMessage()
+      return unsafe BlockReader(source, range, to: self, peer, mayGrow: mayGrow)
+        .makeOwnedMessage()
     }
   }
 }

@@ -286,6 +286,15 @@ final class Exchange {
     return true
   }
 
+  /// Counts the bytes of larger blocks, if the client took the last one quickly and half of the memory stays for others.
+  private func growBlocks(by count: Int, since begun: MonotonicTime) -> Bool {
+    guard begun + core.limits.quickBlockSpan > .now(),
+      core.held.take(count, for: client, leavesHalf: true)
+    else { return false }
+    heldByteCount += count
+    return true
+  }
+
   private func finish(_ connection: Connection, _ admission: Admission) -> Bool {
     let bytes = body
     body = []
@@ -365,7 +374,10 @@ final class Exchange {
     lingers = closes
     let isLast = record(response)
     return connection.answer(
-      completed(response), to: peer, requestID: requestID, closes: closes || isLast)
+      completed(response), to: peer, requestID: requestID, closes: closes || isLast
+    ) { [weak self] byteCount, since in
+      self?.growBlocks(by: byteCount, since: since) ?? false
+    }
   }
 
   /// Sends the head of the response and leaves the socket to its heir. False, so that libmicrohttpd forgets the

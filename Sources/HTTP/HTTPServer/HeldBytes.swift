@@ -21,11 +21,14 @@ final class HeldBytes: Sendable {
 
   /// Counts bytes as held. Returns false, with nothing counted, if there would be too many. This machine
   /// itself has no share of its own: behind a proxy that is not configured, all clients come from it.
-  func take(_ count: Int, for client: String) -> Bool {
-    state.withLock { state in
+  ///
+  /// `leavesHalf` is for bytes that can be done without: half of the client's share, and of all, stays free.
+  func take(_ count: Int, for client: String, leavesHalf: Bool = false) -> Bool {
+    let part = leavesHalf ? 2 : 1
+    return state.withLock { state in
       let before = state.clients[client] ?? 0
-      let fits = before + count <= perClientMax || ClientNetwork.isLocal(client)
-      guard fits, state.total + count <= totalMax else { return false }
+      let fits = before + count <= perClientMax / part || ClientNetwork.isLocal(client)
+      guard fits, state.total + count <= totalMax / part else { return false }
       state.total += count
       state.clients[client] = before + count
       gauge.add(Int64(count))

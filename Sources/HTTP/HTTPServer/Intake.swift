@@ -31,25 +31,22 @@ final class Intake: Sendable {
   }
 
   func add(_ arrival: Arrival) {
-    state.withLock { state in
-      state.arrivals.append(arrival)
-      ring(&state)
-    }
+    ring { $0.arrivals.append(arrival) }
   }
 
   /// Called after a connection was resumed, because the daemon only sees it when it runs.
-  func ring() { state.withLock { ring(&$0) } }
+  func ring() { ring { _ in } }
 
-  func stop() {
-    state.withLock { state in
-      state.isStopped = true
-      ring(&state)
+  func stop() { ring { $0.isStopped = true } }
+
+  private func ring(_ change: (inout State) -> Void) {
+    let isFirst = state.withLock { state in
+      change(&state)
+      defer { state.isRung = true }
+      return !state.isRung
     }
-  }
-
-  private func ring(_ state: inout State) {
-    if !state.isRung { bell.ring() }
-    state.isRung = true
+    // Once the lock is free, which the worker needs at once.
+    if isFirst { bell.ring() }
   }
 
   /// Waits for input here or at `descriptor`, at most for `milliseconds`; -1 waits for ever.

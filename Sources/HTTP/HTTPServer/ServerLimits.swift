@@ -24,6 +24,8 @@ package struct ServerLimits: Sendable {
   package var answerSpan = Instant.Span.seconds(60)
   /// The time that sending a response may take in addition to the time at `byteRateMin`.
   package var sendSpan = Instant.Span.seconds(30)
+  /// A client that takes a block of a response in less time is sent larger blocks.
+  package var quickBlockSpan = Instant.Span.milliseconds(500)
   /// How long a connection may wait for its next request line.
   package var idleSpan = Instant.Span.seconds(60)
   /// A refused body up to this size is read and discarded, so that the client sees the response.

@@ -102,6 +102,7 @@ private final class ActualStream: BlockSource {
   private let answer: ActualAnswer
   private let database: Database
   private let part: Locked<ActualAnswer.Part>
+  let blockByteCountMax = Int64(ActualAnswer.blockByteCount)
 
   init(_ answer: ActualAnswer, _ database: Database) {
     self.answer = answer

@@ -16,6 +16,7 @@ private final class DirectoryHold: ObjectHold {
 /// that shares the directory locks a file there, so that its end is seen at once.
 package final class DirectoryStore: ObjectStore {
   let directory: String
+  package let opensAtOnce: Bool
   private let lock: InstanceLock
   /// Fan-out directories that this process has made durable against a power failure.
   private let durable = Locked<Set<UInt64>>([])
@@ -28,6 +29,7 @@ package final class DirectoryStore: ObjectStore {
     try Self.makeDirectory("\(directory)/instances")
     try Self.makeDirectory("\(directory)/holds")
     try Self.synchronize(directory)
+    opensAtOnce = Self.isOnDisk(directory)
     lock = try InstanceLock(in: "\(directory)/instances")
   }
 
@@ -35,6 +37,15 @@ package final class DirectoryStore: ObjectStore {
   package static func existing(in directory: String) throws(ObjectStoreError) -> DirectoryStore? {
     guard unsafe access("\(directory)/instances", F_OK) == 0 else { return nil }
     return try DirectoryStore(directory: directory)
+  }
+
+  /// Whether the directory is on a disk of this machine. A file system over a network has no device. Nor have some
+  /// others, such as Btrfs and those in memory, which count as distant.
+  private static func isOnDisk(_ directory: String) -> Bool {
+    var status = stat()
+    guard unsafe stat(directory, &status) == 0 else { return false }
+    // The device's major number; 0 stands for none.
+    return (status.st_dev >> 8) & 0xFFF != 0 || status.st_dev >> 44 != 0
   }
 
   /// Throws if the directory is not the one that was opened, because its disk is gone.

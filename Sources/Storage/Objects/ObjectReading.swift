@@ -2,8 +2,12 @@ import Base
 import Glibc
 
 extension StoredObject {
-  /// The most that is in memory at once.
-  private static let blockByteCount: Int64 = 1 << 20
+  /// The most of a file that is in memory at once.
+  private static let fileBlockByteCount: Int64 = 1 << 20
+
+  private var blockByteCount: Int64 {
+    if case .distant = self { ObjectParts.blockByteCount } else { Self.fileBlockByteCount }
+  }
 
   /// Reads the object from its first byte to its last, block by block.
   ///
@@ -13,7 +17,7 @@ extension StoredObject {
   ) throws(ObjectStoreError) {
     var start: Int64 = 0
     while start < byteCount {
-      let end = min(start + Self.blockByteCount, byteCount)
+      let end = min(start + blockByteCount, byteCount)
       let block = try block(start..<end)
       try each(unsafe block.span.bytes)
       start = end

@@ -12,6 +12,9 @@ package protocol ObjectStore: AnyObject, Sendable {
   /// The name of this process among those that share the store.
   var instance: Identifier { get }
 
+  /// Whether `open` waits for a disk of this machine at most, like a query of the database.
+  var opensAtOnce: Bool { get }
+
   /// Throws if the store could not be used lately.
   func check() throws(ObjectStoreError)
 
@@ -169,4 +172,8 @@ package protocol ResumableWriter: ObjectWriter {
 package enum ObjectParts {
   /// Every part but the last has this size: some S3 services require equal parts of at least 5 MiB.
   package static let byteCount: Int64 = 8 << 20
+
+  /// The most that is read of an object on another machine at once. SeaweedFS stores blocks of this size, and reads a
+  /// whole one for any part of it.
+  package static let blockByteCount: Int64 = 4 << 20
 }

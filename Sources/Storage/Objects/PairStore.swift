@@ -33,6 +33,8 @@ package final class PairStore: ObjectStore {
       + "coffer objects migrate is done"
   }
 
+  package var opensAtOnce: Bool { main.opensAtOnce && also.opensAtOnce }
+
   // MARK: Processes
 
   /// Reservations name it. A program of the first step, to which this store is `also`, looks there, too.

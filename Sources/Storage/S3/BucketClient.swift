@@ -12,6 +12,8 @@ final class BucketClient: Sendable {
   typealias Reply = HTTPClient.Reply
 
   let address: BucketAddress
+  /// Without TLS, bodies have an MD5, too: not every service compares the digest that the signature has.
+  var sendsMD5: Bool { address.scheme == "http" }
   private let signer: BucketSigner
   /// An answer holds a block of an object, or a page of a list.
   private let http: HTTPClient
@@ -23,7 +25,7 @@ final class BucketClient: Sendable {
     self.address = address
     signer = BucketSigner(keys, region: address.region)
     http = HTTPClient(
-      bodyByteCountMax: BucketObject.blockByteCountMax + (1 << 20),
+      bodyByteCountMax: Int(ObjectParts.blockByteCount) + (1 << 20),
       authorityFile: address.authorityFile)
   }
 
@@ -157,16 +159,17 @@ final class BucketClient: Sendable {
   /// Stores a small object, or a file. `isNew` refuses to replace another; a store that does not know that condition
   /// replaces it. False if there is one already.
   func put(
-    _ key: String, _ body: HTTPClient.Body, digest: [UInt8], isNew: Bool = false,
+    _ key: String, _ body: HTTPClient.Body, _ digest: BodyDigest, isNew: Bool = false,
     within span: Instant.Span = shortSpan
   ) throws(ObjectStoreError) -> Bool {
-    var headers = [("x-amz-checksum-sha256", Base64.standard.encode(digest))]
-    if isNew { headers.append(("If-None-Match", "*")) }
+    let sum = Base64.standard.encode(digest.sha256)
+    let headers = digest.headers + [("x-amz-checksum-sha256", sum)]
     var reply = try send(
-      "PUT", key, headers: headers, body: body, digest: digest, within: span)
+      "PUT", key, headers: headers + (isNew ? [("If-None-Match", "*")] : []), body: body,
+      digest: digest.sha256, within: span)
     if isNew, reply.status == 501 {
-      headers.removeLast()
-      reply = try send("PUT", key, headers: headers, body: body, digest: digest, within: span)
+      reply = try send(
+        "PUT", key, headers: headers, body: body, digest: digest.sha256, within: span)
     }
     switch reply.status {
     case 200..<300: return true
@@ -177,7 +180,7 @@ final class BucketClient: Sendable {
 
   func put(_ key: String, _ text: String, isNew: Bool = false) throws(ObjectStoreError) -> Bool {
     let bytes = Array(text.utf8)
-    return try put(key, .bytes(bytes), digest: SHA256.hash(bytes), isNew: isNew)
+    return try put(key, .bytes(bytes), BodyDigest(bytes, withMD5: sendsMD5), isNew: isNew)
   }
 
   /// The headers of an object; nil if there is none.

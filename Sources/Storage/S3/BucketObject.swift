@@ -5,9 +5,6 @@ import Objects
 
 /// An object of a bucket, read by ranges. It never changes under its key.
 struct BucketObject: DistantObject {
-  /// The most that one request reads.
-  static let blockByteCountMax = 4 << 20
-
   let client: BucketClient
   let key: String
   let byteCount: Int64
@@ -21,7 +18,7 @@ struct BucketObject: DistantObject {
   }
 
   func read(_ range: Range<Int64>) throws(ObjectStoreError) -> [UInt8] {
-    precondition(range.count <= Self.blockByteCountMax && range.upperBound <= byteCount)
+    precondition(range.count <= ObjectParts.blockByteCount && range.upperBound <= byteCount)
     guard !range.isEmpty else { return [] }
     let bytes = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(byteCount)"
     let reply = try client.send(
@@ -45,7 +42,7 @@ struct BucketObject: DistantObject {
     let spool = try SpoolFile()
     var start: Int64 = 0
     while start < byteCount {
-      let end = min(start + Int64(Self.blockByteCountMax), byteCount)
+      let end = min(start + ObjectParts.blockByteCount, byteCount)
       let block = try read(start..<end)
       try spool.write(unsafe block.span.bytes)
       start = end

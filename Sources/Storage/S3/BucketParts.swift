@@ -27,10 +27,11 @@ extension BucketClient {
     guard number <= Self.partCountMax else {
       throw .misconfigured(reason: "the content is larger than a bucket can store in parts")
     }
+    let digest = try bytes.digest(withMD5: sendsMD5)
     let reply = try send(
       "PUT", key, query: [("partNumber", String(number)), ("uploadId", id)],
-      body: .file(bytes.file, range: 0..<bytes.byteCount), digest: try bytes.digest(),
-      within: Self.partSpan)
+      headers: digest.headers, body: .file(bytes.file, range: 0..<bytes.byteCount),
+      digest: digest.sha256, within: Self.partSpan)
     if Self.code(of: reply) == "NoSuchUpload" { throw .incomplete }
     guard reply.status == 200, let tag = reply.headers.text("etag"), Self.fits(tag) else {
       throw refusal(reply)

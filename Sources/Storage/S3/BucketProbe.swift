@@ -23,6 +23,7 @@ enum BucketProbe {
     guard part.status == 206 || part.status == 200, part.body.count == 2,
       part.headers.text("content-range") == "bytes 2-3/6"
     else { throw .misconfigured(reason: "the object store does not answer with parts of objects") }
+    if client.sendsMD5 { try requireComparison(client, key) }
     let wrong = try client.send(
       "PUT", key,
       headers: [("x-amz-checksum-sha256", Base64.standard.encode(SHA256.hash([])))],
@@ -37,5 +38,21 @@ enum BucketProbe {
         "bucket": client.address.bucket, "refuses_second_write": "\(refusesSecond)",
         "refuses_wrong_checksum": "\((400..<500).contains(wrong.status))",
       ])
+  }
+
+  /// Without TLS, nobody but the service can tell that bytes changed on the way.
+  private static func requireComparison(
+    _ client: BucketClient, _ key: String
+  ) throws(ObjectStoreError) {
+    let id = try client.beginParts(key)
+    let wrong = try client.send(
+      "PUT", key, query: [("partNumber", "1"), ("uploadId", id)],
+      headers: BodyDigest([], withMD5: true).headers, body: .bytes([1]), digest: SHA256.hash([1]))
+    try client.abort(key, id)
+    guard (400..<500).contains(wrong.status) else {
+      throw .misconfigured(
+        reason:
+          "the object store takes bytes that changed on the way: give it an https endpoint")
+    }
   }
 }

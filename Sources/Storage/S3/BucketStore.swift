@@ -34,6 +34,8 @@ final class BucketStore: ObjectStore {
 
   var instance: Identifier { lease.id }
 
+  var opensAtOnce: Bool { false }
+
   func check() throws(ObjectStoreError) { try lease.check() }
 
   func isRunning(_ instance: Identifier) -> Bool {

@@ -155,15 +155,15 @@ final class BucketWriter: ResumableWriter {
     }
   }
 
-  /// Returns the digest.
+  /// Returns the SHA-256.
   @discardableResult
   private func put(_ bytes: SpooledBytes, as name: String) throws(ObjectStoreError) -> [UInt8] {
-    let digest = try bytes.digest()
+    let digest = try bytes.digest(withMD5: client.sendsMD5)
     // The key is ours alone. So what is there already is from an attempt whose answer was lost.
     _ = try client.put(
-      name, .file(bytes.file, range: 0..<bytes.byteCount), digest: digest, isNew: true,
+      name, .file(bytes.file, range: 0..<bytes.byteCount), digest, isNew: true,
       within: BucketClient.partSpan)
-    return digest
+    return digest.sha256
   }
 
   /// Returns once the store reports the object with its length. Called while `sending` is held.

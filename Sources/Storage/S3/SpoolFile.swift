@@ -43,17 +43,18 @@ struct SpooledBytes: Sendable {
   let file: OpenFile
   let byteCount: Int64
 
-  func digest() throws(ObjectStoreError) -> [UInt8] {
-    let stream = SHA256Stream()
+  func digest(withMD5: Bool) throws(ObjectStoreError) -> BodyDigest {
+    let (sha256, md5) = (SHA256Stream(), withMD5 ? MD5Stream() : nil)
     var buffer = [UInt8](repeating: 0, count: 1 << 17)
     var position: Int64 = 0
     while position < byteCount {
       let wanted = min(buffer.count, Int(byteCount - position))
       let count = unsafe pread(file.descriptor, &buffer, wanted, off_t(position))
       guard count > 0 else { throw SpoolFile.failure("read") }
-      stream.update(unsafe buffer.span.extracting(0..<count).bytes)
+      sha256.update(unsafe buffer.span.extracting(0..<count).bytes)
+      md5?.update(unsafe buffer.span.extracting(0..<count).bytes)
       position += Int64(count)
     }
-    return stream.finalize()
+    return BodyDigest(sha256: sha256.finalize(), md5: md5?.finalize())
   }
 }

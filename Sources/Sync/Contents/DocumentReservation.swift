@@ -12,7 +12,9 @@ extension LockedDocument {
     let file = try document(transaction)
     let owner = try owners.require(file.owner)
     try Reservations.reserve(
-      transaction, object, for: owner, by: caller.publicKey, identity: write.identity,
+      transaction, object, of: file.id, for: owner,
+      by: caller.publicKey, identity: write.identity,
+
       catalogue: catalogue, now: now
     ) { reserved in
       _ = try Replacement(

@@ -30,7 +30,11 @@ struct Replacement {
       ? try Cap(queryable, owner.account, catalogue: catalogue, now: now).limits(catalogue)
       : Plan.Limits()
     try owner.requireSize(byteCount, insteadOf: file.contentByteCount, limits)
-    let caps = try FolderCap.above(file.id, of: owner, queryable)
+    var caps = try FolderCap.above(file.id, of: owner, queryable)
+    if reserved > 0, !caps.isEmpty {
+      let promised = try FolderCap.promised(to: owner.account, queryable, now: now)
+      for index in caps.indices { caps[index].promise(promised[caps[index].folder] ?? 0) }
+    }
     var surplus: [KeptVersion] = []
     if file.hasContent, let span = limits.historySpan {
       if let countMax = limits.historyVersionCount {

@@ -17,6 +17,8 @@ package struct FolderCap: Sendable, Equatable {
   let countNumber: Int64
   /// The last of these numbers that was counted; 0 if none was.
   let countedNumber: Int64
+  /// The room promised to uploads under way, if that was asked.
+  private var promisedByteCount: Int64 = 0
 
   /// The most capped folders of one account.
   static let countMax: Int64 = 100
@@ -44,7 +46,8 @@ package struct FolderCap: Sendable, Equatable {
   func fits(_ delta: Int64) throws -> Bool {
     guard delta > 0 else { return true }
     guard let usedByteCount else { throw DatabaseError.busy(retryAfterSeconds: 2) }
-    return Quota.admission(usage: usedByteCount, delta: delta, cap: byteCount) == .admitted
+    return Quota.admission(usage: usedByteCount + promisedByteCount, delta: delta, cap: byteCount)
+      == .admitted
   }
 
   /// Refuses growth that has no room. Only who sees the folder is told of it.
@@ -56,8 +59,8 @@ package struct FolderCap: Sendable, Equatable {
     try tree.load(folder, queryable)
     throw Refusal.folderFull(
       FolderFull(
-        folder, capByteCount: byteCount, usedByteCount: usedByteCount, owner: owner, delta: delta,
-        isSeen: tree.role(folder) > .invited))
+        folder, capByteCount: byteCount, usedByteCount: usedByteCount, owner: owner,
+        delta: promisedByteCount + delta, isSeen: tree.role(folder) > .invited))
   }
 
   // MARK: Rows
@@ -96,6 +99,32 @@ package struct FolderCap: Sendable, Equatable {
       "SELECT \(columns) FROM sync.folder_caps WHERE folder_id IN (\(foldersAbove))", .id(file)
     ) { row in try FolderCap(row: row) }
   }
+
+  /// What the uploads of an owner that are under way will add to each capped folder: the growth of their documents.
+  ///
+  /// An owner has few uploads under way (`Reservations`), and each costs the depth of its document.
+  static func promised(
+    to owner: Identifier, _ queryable: some Queryable, now: Instant
+  ) throws -> [Identifier: Int64] {
+    let sums = try queryable.rows(
+      """
+      WITH RECURSIVE above (object_id, growth, id) AS (
+        SELECT r.object_id, r.bytes - f.content_bytes, f.parent_id
+        FROM sync.reservations AS r JOIN sync.files AS f ON f.id = r.file_id
+        WHERE r.owner_id = $1 AND r.expires_ms > $2 AND r.bytes > f.content_bytes
+          AND f.parent_id <> f.id
+        UNION
+        SELECT a.object_id, a.growth, f.parent_id
+        FROM above AS a JOIN sync.files AS f ON f.id = a.id WHERE f.parent_id <> f.id)
+      SELECT c.folder_id, CAST(sum(a.growth) AS BIGINT)
+      FROM above AS a JOIN sync.folder_caps AS c ON c.folder_id = a.id GROUP BY c.folder_id
+      """, .id(owner), .instant(now)
+    ) { row in (folder: try row.id(0), byteCount: try row.integer(1)) }
+    return Dictionary(uniqueKeysWithValues: sums.map { ($0.folder, $0.byteCount) })
+  }
+
+  /// Counts room that is promised to uploads under way.
+  mutating func promise(_ byteCount: Int64) { promisedByteCount = byteCount }
 
   /// Posts a change of an owner's charge for a file, or for its siblings, to the folders above.
   static func post(

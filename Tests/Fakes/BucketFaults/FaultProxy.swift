@@ -12,6 +12,8 @@ package final class FaultProxy: Sendable {
     case errorIn200
     /// 400 BadDigest, as for bytes that changed on the way.
     case badDigest
+    /// The first byte of the body changes on the way to the service.
+    case altered
     /// The answer ends after so many bytes.
     case cut(after: Int)
     /// The request waits for so many milliseconds.

@@ -29,6 +29,7 @@ struct FaultyExchange {
     case .slow(let milliseconds):
       usleep(UInt32(milliseconds * 1000))
       relay(head, rest)
+    case .altered: relay(head, rest, alters: true)
     case .lostAnswer: relay(head, rest, answerCountMax: 0)
     case .late: keep(head, rest)
     case .expired: answer("400 Bad Request", Self.error("ExpiredToken"))
@@ -98,13 +99,20 @@ struct FaultyExchange {
   }
 
   /// Passes the request on and its answer back, up to a number of bytes.
-  private func relay(_ head: [UInt8], _ rest: [UInt8], answerCountMax: Int = .max) {
+  private func relay(
+    _ head: [UInt8], _ rest: [UInt8], answerCountMax: Int = .max, alters: Bool = false
+  ) {
     guard let server = Self.connected(to: upstream) else { return }
     defer { close(server) }
-    Self.write(head + Array("Connection: close\r\n\r\n".utf8) + rest, to: server)
+    let start = alters ? Self.altered(rest) : rest
+    Self.write(head + Array("Connection: close\r\n\r\n".utf8) + start, to: server)
     let client = client
     let sender = Thread {
-      while let part = Self.read(client), !part.isEmpty { Self.write(part, to: server) }
+      var alters = alters && rest.isEmpty
+      while let part = Self.read(client), !part.isEmpty {
+        Self.write(alters ? Self.altered(part) : part, to: server)
+        alters = false
+      }
     }
     var left = answerCountMax
     while let part = Self.read(server), !part.isEmpty {
@@ -115,6 +123,10 @@ struct FaultyExchange {
     }
     shutdown(client, Int32(SHUT_RDWR))
     sender.join()
+  }
+
+  private static func altered(_ bytes: [UInt8]) -> [UInt8] {
+    bytes.prefix(1).map { ~$0 } + bytes.dropFirst()
   }
 
   private static func read(_ socket: Int32) -> [UInt8]? {

@@ -5,6 +5,7 @@ import Objects
 /// One program's view of a simulated disk, as a bucket would give it: objects are read by their keys.
 final class SimulatedStore: ObjectStore {
   let instance = Random.identifier()
+  let opensAtOnce = false
   let disk: Locked<SimulatedDisk>
   private let mishaps: Mishaps
   private let mistake: ContentMistake?

@@ -27,6 +27,9 @@ package final class HookedStore: ObjectStore {
 
   package var instance: Identifier { store.instance }
 
+  /// A hook may take its time.
+  package var opensAtOnce: Bool { false }
+
   package func check() throws(ObjectStoreError) { try store.check() }
 
   package func isRunning(_ instance: Identifier) -> Bool { store.isRunning(instance) }

@@ -11,7 +11,10 @@ import Testing
 
 /// Several instances of each program on one PostgreSQL and one bucket, behind nginx, as in `ops/scale-test` and
 /// docs/scaling.md. They share no directory: each has its own for temporary files, and nothing else.
+///
+/// One after the other: the four programs of one test take 50 connections of the cluster's 200.
 @Suite(
+  .serialized,
   .enabled(
     if: TestRun.isFull && Balancer.isAvailable && TestEngine.available.contains(.postgres)
       && !TestStore.buckets.isEmpty))

@@ -33,6 +33,18 @@ import Testing
     #expect(Hex.encode(SHA512.hash(Array(message.utf8))) == digest)
   }
 
+  /// The examples of RFC 1321, appendix A.5.
+  @Test(arguments: [
+    ("", "d41d8cd98f00b204e9800998ecf8427e"), ("abc", "900150983cd24fb0d6963f7d28e17f72"),
+    ("message digest", "f96b697d7cb7938d525a2f31aaf161d0"),
+  ])
+  func `MD5 gives the digests of its specification`(message: String, digest: String) {
+    let stream = MD5Stream()
+    let bytes = Array(message.utf8)
+    unsafe stream.update(bytes.span.bytes)
+    #expect(Hex.encode(stream.finalize()) == digest)
+  }
+
   @Test func `a million times the letter a gives NIST's digest`() {
     let stream = SHA256Stream()
     let piece = [UInt8](repeating: UInt8(ascii: "a"), count: 1000)

@@ -67,6 +67,44 @@ struct BucketRemainsTests {
     #expect(try server.objects.leftovers(before: .distantFuture) == [])
   }
 
+  @Test(arguments: TestEngine.available, TestBucket.all)
+  func `unfinished uploads are listed once for many objects that are deleted`(
+    _ engine: TestEngine, _ bucket: TestBucket
+  ) throws {
+    let (store, proxy) = try bucket.startFaulty()
+    let server = try TestServer(engine, objects: store)
+    let device = try server.register()
+    let document = try device.add()
+    for _ in 0..<4 {
+      #expect(try device.put(document, Random.bytes(20_000), ifMatch: "*").status == 200)
+    }
+    #expect(try server.count("garbage") == 3)
+    server.clock.advance(.hours(1))
+    // A fault that changes nothing counts.
+    proxy.add(.slow(0), "GET", "uploads=", count: 100)
+    try server.sweeper().sweep()
+    #expect(try server.count("garbage") == 0)
+    // The other list is for uploads that nobody continues.
+    #expect(proxy.hitCount == 2)
+  }
+
+  @Test(arguments: TestEngine.available, TestBucket.all)
+  func `an upload that was given up is removed with its garbage`(
+    _ engine: TestEngine, _ bucket: TestBucket
+  ) throws {
+    let server = try TestServer(
+      engine, freeByteCount: 30_000_000, objects: try bucket.start())
+    let scene = try UploadScene(server, byteCount: Int(ObjectParts.byteCount) + 50_000)
+    try scene.create()
+    #expect(try scene.append(0..<scene.content.count - 10).status == 204)
+    #expect(try scene.device.send(scene.request("DELETE")).status < 300)
+    #expect(try server.count("garbage") == 1)
+    server.clock.advance(.hours(1))
+    try server.sweeper().sweep()
+    #expect(try server.count("garbage") == 0)
+    #expect(try server.objects.leftovers(before: .distantFuture) == [])
+  }
+
   @Test(arguments: TestBucket.all)
   func `an upload whose parts the bucket has lost ends with a reason`(_ bucket: TestBucket) throws {
     let server = try TestServer(objects: try bucket.start())

@@ -76,6 +76,47 @@ import Tiers
   }
 
   @Test(arguments: TestEngine.available)
+  func `an upload under way counts in the capped folders above it, and others are refused at once`(
+    engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(TestServer(engine, freeByteCount: 1_000_000))
+    let device = scene.device
+    let outer = try device.add("folder")
+    let (left, right) = (try device.add("folder", in: outer), try device.add("folder", in: outer))
+    let other = try device.add(in: right)
+    try device.move(scene.document, to: left).requireSuccess()
+    #expect(try device.capFolder(outer, .integer(100_000)).status == 200)
+    #expect(try device.capFolder(right, .integer(50_000)).status == 200)
+    try scene.create()
+    // Four records and the upload leave 46,000 bytes.
+    let full = try device.put(other, Random.bytes(46_001), ifMatch: "*")
+    #expect(try (full.status, full.problem) == (507, "folder_full"))
+    #expect(try full.json["used"].integer == 4000)
+    #expect(try full.json["needed"].integer == 100_001)
+    #expect(try device.put(other, Random.bytes(46_000), ifMatch: "*").status == 200)
+    #expect(try scene.append(0..<50_000).status < 300)
+    #expect(try device.held(outer) == 100_000)
+    try scene.server.requireRight([device])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an upload that does not grow its document takes no room from others in a capped folder`(
+    engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(TestServer(engine, freeByteCount: 1_000_000))
+    let device = scene.device
+    let folder = try device.add("folder")
+    let other = try device.add(in: folder)
+    try device.move(scene.document, to: folder).requireSuccess()
+    #expect(try device.capFolder(folder, .integer(100_000)).status == 200)
+    #expect(try device.put(scene.document, Random.bytes(50_000), ifMatch: "*").status == 200)
+    #expect(try device.send(scene.creation(ifMatch: "*")).status == 201)
+    #expect(try device.put(other, Random.bytes(48_001), ifMatch: "*").problem == "folder_full")
+    #expect(try device.put(other, Random.bytes(48_000), ifMatch: "*").status == 200)
+    #expect(try device.held(folder) == 100_000)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `caps of folders within each other all count, and hold what moves between them`(
     engine: TestEngine
   ) throws {

@@ -47,6 +47,36 @@ struct FaultTests {
   }
 
   @Test(arguments: TestBucket.all)
+  func `a service refuses a body and a part of which a byte changed on the way`(
+    _ bucket: TestBucket
+  ) throws {
+    let (store, proxy) = try bucket.startFaulty()
+    for (bytes, part) in [
+      (Self.bytes, ""), (Self.large, "partNumber=1"), (Self.large, "partNumber=2"),
+    ] {
+      let key = Random.identifier()
+      proxy.add(.altered, "PUT", part.isEmpty ? "\(key)" : part)
+      #expect(throws: ObjectStoreError.self) { try store.store(bytes, as: key) }
+      #expect(try store.open(key) == nil)
+    }
+    #expect(proxy.hitCount == 3)
+  }
+
+  @Test(arguments: TestBucket.all)
+  func `a service that takes changed bytes is not used without TLS`(_ bucket: TestBucket) throws {
+    let proxy = bucket.faultProxy()
+    proxy.add(.page, "PUT", "partNumber=1")
+    let error = #expect(throws: ObjectStoreError.self) {
+      try ObjectStores.serve(bucket.fresh(through: proxy.port), TestBucket.keys, isFirst: true)
+    }
+    #expect(
+      error
+        == .misconfigured(
+          reason: "the object store takes bytes that changed on the way: give it an https endpoint"
+        ))
+  }
+
+  @Test(arguments: TestBucket.all)
   func `a failure in the body of a success is repeated`(_ bucket: TestBucket) throws {
     let (store, proxy) = try bucket.startFaulty()
     let key = Random.identifier()
