@@ -50,13 +50,13 @@ package final class Locked<Value>: @unchecked Sendable {
   package func signal<Result>(_ body: (inout Value) -> Result) -> Result {
     // Once the lock is free: a thread that is woken needs it at once, and would go back to sleep.
     defer { unsafe pthread_cond_broadcast(changed) }
-    return withLock(bodybox.)
+    return withLock(body)
   }
 
   /// Changes the value and wakes one thread in `wait`. Use it where the change lets one thread go on, whichever it is.
   package func signalOne<Result>(_ body: (inout Value) -> Result) -> Result {
     defer { unsafe pthread_cond_signal(changed) }
-    return withLock(bodybox.)
+    return withLock(body)
   }
 
   /// Waits until `body` returns a value; nil once `deadline` has passed.
