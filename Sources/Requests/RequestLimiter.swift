@@ -121,7 +121,7 @@ package final class RequestMeter: Sendable {
 
   /// Records the account that the database found for the key. Counts the request unless it was
   /// counted before.
-  func confirm(_ account: Identifier) throws(RequestRefusal) {
+  package func confirm(_ account: Identifier) throws(RequestRefusal) {
     let before = state.withLock { $0.account }
     guard before != account else { return }
     limiter.remember(key, of: account)

@@ -78,7 +78,7 @@ package struct Audience {
       tell(one.account, Tell(one), &tells)
       guard let followed = followers[one.account] else { continue }
       // All who follow the topic, and those who follow the subject alone. News without a subject concern all of them.
-      let concerned =
+      let concerned: [Set<Identifier>] =
         if let subject = one.subject {
           [nil, subject].compactMap { followed[Followed(one.account, one.topic, $0)] }
         } else {

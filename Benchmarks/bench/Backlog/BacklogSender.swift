@@ -3,8 +3,8 @@ import Glibc
 
 /// Sends every request until it is accepted, as stores do.
 ///
-/// Closed loop over the connections, so the answers' times grow with their number. A refused request waits for the time that the answer names, or for one
-/// second.
+/// Closed loop over the connections, so the answers' times grow with their number. A refused request waits for the time
+/// that the answer names, or for one second.
 struct BacklogSender {
   private static let attemptCountMax = 20
   private static let patienceMilliseconds: Int32 = 30_000

@@ -1,5 +1,5 @@
 import Base
-package import Endpoints
+import Endpoints
 package import HTTPMessages
 import JSON
 

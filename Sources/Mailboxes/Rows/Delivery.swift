@@ -2,6 +2,7 @@ package import Accounts
 package import Base
 package import Requests
 package import Storage
+import Tiers
 
 /// What became of a message.
 package struct Delivered: Equatable, Sendable {

@@ -1,7 +1,7 @@
 package import Accounts
 package import Base
-package import Requests
 package import Storage
+import Tiers
 
 /// A key package that was claimed.
 package struct ClaimedPackage: Equatable, Sendable {

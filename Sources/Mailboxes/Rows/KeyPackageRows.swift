@@ -1,6 +1,7 @@
 import Accounts
 import Base
 import Storage
+import Tiers
 
 /// The key packages that devices offer.
 enum KeyPackageRows {
@@ -42,7 +43,7 @@ struct KeyPackageOffer: Sendable {
     guard !fresh.isEmpty else { return 0 }
     var load = Load(
       count: Int64(fresh.count), byteCount: fresh.reduce(0) { $0 + $1.0.chargedByteCount })
-    if fresh.contains(where: \.1) {
+    if fresh.contains(where: { $0.1 }) {
       let withdrawn = try transaction.rows(
         """
         DELETE FROM sync.key_packages WHERE public_key = $1 AND last_resort = 1 RETURNING bytes

@@ -1,6 +1,7 @@
 import Accounts
 import Base
 import Storage
+import Tiers
 
 /// Ends what has waited long enough: messages that were acknowledged or have expired, the mailboxes of revoked keys,
 /// and the traces of key packages that were given.
@@ -101,7 +102,7 @@ enum MailboxPurge {
     var charge = MailboxCharge()
     var telling: Telling?
     for message in messages {
-      let keys = message.waitingCount > 0 ? try rows.takeBack(message.mail) : []
+      let keys = try message.waitingCount > 0 ? rows.takeBack(message.mail) : []
       if !keys.isEmpty, !message.isTelling,
         try Receiver.isLive(message.senderKey, of: account, transaction)
       {

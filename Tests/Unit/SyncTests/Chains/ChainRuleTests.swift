@@ -35,14 +35,15 @@ import Testing
     var members = try chain(1)
     try members.append(block(1, by: 1, after: members.head.hash, adding: [2]))
     let (head, since) = (members.head, members.since)
-    for (refused, rule) in [
-      (block(2, by: 1, after: [9], adding: [3]), ChainRule.parentDiffers),
+    let refusals: [(ChainBlock, ChainRule)] = [
+      (block(2, by: 1, after: [9], adding: [3]), .parentDiffers),
       (block(3, by: 1, after: head.hash, adding: [3]), .epochDiffers),
       (block(2, by: 3, after: head.hash, adding: [3]), .authorNotMember),
       (block(2, by: 1, after: head.hash, removing: [1]), .authorRemoved),
       (block(2, by: 1, after: head.hash, adding: [3], removing: [4]), .notMember),
       (block(2, by: 1, after: head.hash, adding: [3, 2]), .alreadyMember),
-    ] {
+    ]
+    for (refused, rule) in refusals {
       #expect(throws: rule) { try members.append(refused) }
       #expect(members.since == since)
       #expect(members.head == head)

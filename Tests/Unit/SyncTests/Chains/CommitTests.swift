@@ -1,6 +1,7 @@
 import Base
 import Crypto
 import JSON
+import Requests
 import Storage
 import TestDevices
 import TestEngines

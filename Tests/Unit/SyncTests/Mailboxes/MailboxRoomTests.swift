@@ -5,6 +5,7 @@ import Mailboxes
 import RawClient
 import Storage
 import Streams
+import Sync
 import TestDevices
 import TestEngines
 import Testing

@@ -179,12 +179,8 @@ import Tiers
     #expect(try client.download(Self.file).body == [7, 8, 9])
     let synced = try client.sync(Self.file, group: group)
     #expect(synced.status == 200)
-    #expect(synced.holds(Self.answer([SentMessage(message.t, [9])], try trie(of: synced))))
-  }
-
-  /// The trie behind the messages of an answer.
-  private func trie(of answer: Answer) throws -> String {
-    String(try #require(answer.text.firstMatch(of: #/{"hash".*/#)).0)
+    let trie = try #require(synced.text.firstMatch(of: #/{"hash".*/#)).0
+    #expect(synced.holds(Self.answer([SentMessage(message.t, [9])], String(trie))))
   }
 
   @Test(arguments: TestEngine.available)
