@@ -140,6 +140,7 @@ package struct AccountArrival: Sendable {
     arriving.archive.files(in: TreeExport.contents)
       .filter { $0.byteCount > MovedContent.inlineByteCountMax }
       + arriving.archive.files(in: ArrivingLogs.snapshots)
+      + arriving.archive.files(in: ArrivingDocuments.blobs)
   }
 
   /// Stores large contents, each under a new key. Returns the keys by the files' names.
@@ -200,7 +201,8 @@ package struct AccountArrival: Sendable {
         in: transaction)
       try arriving.budgets.insert(of: moved.id, in: transaction)
       try arriving.documents.insert(
-        of: moved.id, pages: ArrivingAccount.documents(of: archive), at: now, in: transaction)
+        of: moved.id, pages: ArrivingAccount.documents(of: archive), objects: objects, at: now,
+        in: transaction)
       try arriving.tree.charge(
         catalogue, beside: arriving.logs.weight + arriving.documents.weight, at: now,
         in: transaction)

@@ -66,9 +66,11 @@ package struct ArrivingAccount: Sendable {
       budgets = try ArrivingBudgets(
         isNamed ? Self.json(ArrivingBudgets.list, archive) : nil, of: logs)
       let hasDocuments = archive.file(named: ArrivingDocuments.list) != nil
+      let blobs = archive.files(in: ArrivingDocuments.blobs).map { ($0.name, $0.byteCount) }
       documents = try ArrivingDocuments(
         hasDocuments ? Self.json(ArrivingDocuments.list, archive) : nil,
-        pages: Self.documents(of: archive), keys: Set(account.devices.map(\.publicKey)),
+        pages: Self.documents(of: archive),
+        blobs: Dictionary(blobs) { first, _ in first }, keys: Set(account.devices.map(\.publicKey)),
         sequence: account.sequence)
       let billing = try Self.json(AccountArchive.billing, archive)
       subscriptions = try Self.subscriptions(try billing["subscriptions"].requireArray())
@@ -102,7 +104,7 @@ package struct ArrivingAccount: Sendable {
   ) throws(CommandFailure) {
     let folders = [
       TreeExport.files, TreeExport.contents, ArrivingLogs.folder, ArrivingLogs.snapshots,
-      ArrivingDocuments.folder, AccountArchive.deliveries,
+      ArrivingDocuments.folder, ArrivingDocuments.blobs, AccountArchive.deliveries,
     ]
     let names = [
       AccountArchive.account, AccountArchive.billing, ArrivingLogs.list, ArrivingBudgets.list,

@@ -328,9 +328,12 @@ CREATE TABLE document_devices (
   PRIMARY KEY (account_id, author_key)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX document_devices_by_writer ON document_devices (writer_id)
+  WHERE writer_id IS NOT NULL;
+
 -- Up to which number of the account's sequence a device had everything when it pulled while a newer deletion waited, and
 -- when. A pull writes it, at most once an hour. The row of a deletion goes before its retention ends once no device is
--- below it whose key is not revoked. The row stays while the account does.
+-- below it whose key is not revoked, if the account has no contacts. The row stays while the account does.
 CREATE TABLE document_readers (
   account_id BLOB NOT NULL REFERENCES accounts (id),
   device_key BLOB NOT NULL CHECK (length(device_key) = 32),
@@ -338,9 +341,6 @@ CREATE TABLE document_readers (
   told_ms INTEGER NOT NULL,
   PRIMARY KEY (account_id, device_key)
 ) STRICT, WITHOUT ROWID;
-
-CREATE INDEX document_devices_by_writer ON document_devices (writer_id)
-  WHERE writer_id IS NOT NULL;
 
 -- What an account's versions add up to: `record_count` is the number of the current ones, and `bytes` the sum of all
 -- and of the texts and blobs that the account is charged for.

@@ -16,6 +16,19 @@ package enum Contacts {
     }.joined(separator: " OR ")
   }
 
+  /// Whether an account has any contact.
+  package static func exist(of account: Identifier, _ queryable: some Queryable) throws -> Bool {
+    let conditions = ["shares", "log_shares"].flatMap { table in
+      ["account_id", "owner_id"].map { column in
+        "SELECT 1 FROM sync.\(table) AS k WHERE k.state = 'accepted' AND k.\(column) = accounts.id"
+      }
+    }
+    return try queryable.first(
+      "SELECT id FROM sync.accounts WHERE id = $1 AND ("
+        + conditions.map { "EXISTS (\($0))" }.joined(separator: " OR ") + ")", .id(account)
+    ) { _ in true } ?? false
+  }
+
   /// Whether an account takes what another one sends it: they know each other, and it does not block the sender.
   package static func receives(
     _ receiver: Identifier, from sender: Identifier, _ queryable: some Queryable

@@ -9,7 +9,25 @@ package struct ArrivingDocuments: Sendable {
   /// Calls its argument with each page of versions, in order.
   package typealias Pages = (_ each: (JSON) throws -> Void) throws -> Void
 
+  private struct Blob: Sendable {
+    let id: Identifier
+    let number: Int64
+    let byteCount: Int64
+
+    init(_ json: JSON) throws(RequestRefusal) {
+      try json.requireMembers(["id", "number", "bytes"])
+      id = try json["id"].identifier()
+      guard let number = json["number"].integer, number > 0,
+        let byteCount = json["bytes"].integer, byteCount >= 0
+      else { throw .bodyInvalid(path: json.path, rule: "must be a blob") }
+      (self.number, self.byteCount) = (number, byteCount)
+    }
+
+    var file: String { "\(DocumentExport.blobs)\(id)" }
+  }
+
   private let devices: [DocumentDevice]
+  private let stored: [Blob]
   private let sequence: Int64
   /// The versions that come, current and replaced.
   package private(set) var count: Int64 = 0
@@ -20,17 +38,33 @@ package struct ArrivingDocuments: Sendable {
 
   package static let list = DocumentExport.list
   package static let folder = DocumentExport.folder
+  package static let blobs = DocumentExport.blobs
   /// All are written in one transaction, for which others wait.
   private static let countMax: Int64 = 1_000_000
 
-  /// Reads the list of devices and every version, with its signature; nil stands for an account without documents. `keys`
-  /// are those of the account, and `sequence` is the number of its latest change. Throws at the first error.
-  package init(_ list: JSON?, pages: Pages, keys: Set<[UInt8]>, sequence: Int64) throws {
+  /// Reads the list of devices and every version, with its signature; nil stands for an account without documents. `blobs`
+  /// are the lengths of the files of blobs, by their names. `keys` are those of the account, and `sequence` is the number
+  /// of its latest change. Throws at the first error.
+  package init(
+    _ list: JSON?, pages: Pages, blobs: [String: Int64], keys: Set<[UInt8]>, sequence: Int64
+  ) throws {
     self.sequence = sequence
     devices = try Self.read { () throws(RequestRefusal) in
       try (list?["devices"].array ?? []).map { json throws(RequestRefusal) in
         try DocumentDevice(moved: json)
       }
+    }
+    stored = try Self.read { () throws(RequestRefusal) in
+      try (list?["blobs"].array ?? []).map { json throws(RequestRefusal) in try Blob(json) }
+    }
+    guard Set(stored.map(\.id)).count == stored.count,
+      Set(stored.map(\.number)).count == stored.count,
+      stored.allSatisfy({ $0.number <= sequence }),
+      Dictionary(uniqueKeysWithValues: stored.map { ($0.file, $0.byteCount) }) == blobs
+    else { throw Self.error("has other blobs than the archive, or one twice") }
+    for blob in stored {
+      weight =
+        weight + UsageWeight(contentByteCount: DocumentBlob.charge(blob.byteCount))
     }
     let authors = Set(devices.map(\.author))
     guard authors.count == devices.count, authors.isSubset(of: keys) else {
@@ -80,13 +114,23 @@ package struct ArrivingDocuments: Sendable {
 
   /// Writes the versions under their numbers, so that every clock and every cursor means here what it meant there. The
   /// charge is the caller's part. What the plan does not keep goes a day later: until then the account has its plan.
+  /// `objects` are the stored blobs, by the names of their files.
   package func insert(
-    of account: Identifier, pages: Pages, at now: Instant, in transaction: Transaction
+    of account: Identifier, pages: Pages, objects: [String: Identifier], at now: Instant,
+    in transaction: Transaction
   ) throws {
     guard !devices.isEmpty else { return }
     for device in devices { try device.insert(of: account, in: transaction) }
     let rows = VersionRows(transaction, of: account)
     try pages { page in try rows.insert(try Self.versions(of: page)) }
+    for blob in stored {
+      guard let object = objects[blob.file] else { continue }
+      try DocumentBlob(
+        id: blob.id, owner: account, number: blob.number, object: object,
+        byteCount: blob.byteCount
+      ).insert(transaction, now: now)
+    }
+    try DocumentBlob.markNamed(Set(stored.map(\.id)), of: account, transaction)
     var totals = try DocumentTotals(transaction, of: account)
     (totals.recordCount, totals.byteCount) = (weight.recordCount, weight.contentByteCount)
     totals.number = sequence

@@ -6,26 +6,34 @@ import JSON
 import Requests
 import Storage
 
-/// Writes an account's documents of versions to an archive: how far its devices go, and pages of versions, current and
-/// replaced, in the order in which they were stored.
+/// Writes an account's documents of versions to an archive: how far its devices go, its blobs, and pages of its versions,
+/// current and replaced, in the order in which they were stored. What other accounts wrote is left out.
 enum DocumentExport {
   static let list = "documents.json"
   /// The folder of the pages.
   static let folder = "documents/"
+  /// The folder of the blobs, by their ids.
+  static let blobs = "blobs/"
 
   static func write(
     _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
     progress: (Int64) -> Void
   ) throws -> ProtocolExport {
-    let devices = try DocumentDevice.all(reader, of: account)
+    let devices = try DocumentDevice.own(reader, of: account)
+    let blobs = try DocumentBlob.named(reader, of: account)
     if !devices.isEmpty {
       try archive.add(
-        list, JSONValue.object([.init("devices", .array(devices.map(\.movedJSON)))]).encoded())
+        list,
+        JSONValue.object([
+          .init("devices", .array(devices.map(\.movedJSON))),
+          .init("blobs", .array(blobs.map(\.movedJSON))),
+        ]).encoded())
     }
     var (count, number, last) = (0, 0, Int64(0))
     while !devices.isEmpty {
       var page = VersionPage(limit: VersionPage.limitMax)
-      try page.add(reader, where: "account_id = $1", [.id(account)], "seq", after: last)
+      try page.add(
+        reader, where: "account_id = $1 AND writer_id IS NULL", [.id(account)], "seq", after: last)
       guard let end = page.versions.last else { break }
       (count, number, last) = (count + page.versions.count, number + 1, end.number)
       let text = JSONValue.object([
@@ -34,7 +42,20 @@ enum DocumentExport {
       try archive.add(ArchiveWriter.numbered(folder, number), text)
       progress(Int64(text.count))
     }
-    return ProtocolExport(counts: [("versions", Int64(count))])
+    return ProtocolExport(
+      counts: [("versions", Int64(count))],
+      objects: devices.isEmpty
+        ? []
+        : blobs.map { blob in
+          ProtocolExport.Object(
+            file: "\(Self.blobs)\(blob.id)", key: blob.object, byteCount: blob.byteCount)
+        })
+  }
+}
+
+extension DocumentBlob {
+  fileprivate var movedJSON: JSONValue {
+    ["id": .string(id.description), "number": .integer(number), "bytes": .integer(byteCount)]
   }
 }
 

@@ -45,6 +45,17 @@ struct DocumentBlob: Sendable {
     ) { row in try DocumentBlob(row: row) }
   }
 
+  /// An account's blobs that versions name, or named.
+  static func named(
+    _ queryable: some Queryable, of owner: Identifier
+  ) throws -> [DocumentBlob] {
+    try queryable.rows(
+      """
+      SELECT \(columns) FROM sync.document_blobs WHERE owner_id = $1 AND due_ms IS NULL ORDER BY seq
+      """, .id(owner)
+    ) { row in try DocumentBlob(row: row) }
+  }
+
   /// The blob if an account may read it: it uploaded it, or holds a version that names it.
   static func find(
     _ queryable: some Queryable, _ id: Identifier, by account: Identifier

@@ -22,6 +22,19 @@ struct DocumentDevice: Sendable {
     }
   }
 
+  /// The devices of the account itself.
+  static func own(_ queryable: some Queryable, of account: Identifier) throws -> [DocumentDevice] {
+    try queryable.rows(
+      """
+      SELECT author_key, counter, collected FROM sync.document_devices
+      WHERE account_id = $1 AND writer_id IS NULL ORDER BY author_key
+      """, .id(account)
+    ) { row in
+      DocumentDevice(
+        author: try row.blob(0), counter: try row.integer(1), collected: try row.integer(2))
+    }
+  }
+
   /// The highest counter of a device; 0 if there is no version of it.
   static func counter(
     _ queryable: some Queryable, of author: [UInt8], _ account: Identifier

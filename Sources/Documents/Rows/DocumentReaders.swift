@@ -10,6 +10,8 @@ import Storage
 struct DocumentReaders: Sendable {
   /// By the keys that are not revoked, at most `Device.countMax`.
   private var readers: [[UInt8]: Reading] = [:]
+  /// Contacts may send versions of what the account deleted, without a chance to know.
+  private let hasContacts: Bool
 
   private struct Reading {
     /// The number of the account's sequence; 0 for a device that has not said so.
@@ -22,6 +24,7 @@ struct DocumentReaders: Sendable {
   private static let grace = Instant.Span.minutes(10)
 
   init(_ queryable: some Queryable, of account: Identifier) throws {
+    hasContacts = try Contacts.exist(of: account, queryable)
     try queryable.query(
       """
       SELECT device_keys.public_key, coalesce(document_readers.seq, 0),
@@ -39,7 +42,8 @@ struct DocumentReaders: Sendable {
 
   /// When a deletion goes that every device has; nil for one that a device lacks.
   func end(of deletion: LeavingVersion) -> Instant? {
-    guard let least = readers.values.map(\.number).min(), deletion.number <= least else {
+    guard !hasContacts, let least = readers.values.map(\.number).min(), deletion.number <= least
+    else {
       return nil
     }
     return readers.values.map(\.told).max().map { $0 + Self.grace }
@@ -47,7 +51,7 @@ struct DocumentReaders: Sendable {
 
   /// Whether it is worth recording that a device has everything up to a number.
   func lacks(_ number: Int64, of device: [UInt8], at now: Instant) -> Bool {
-    guard let reader = readers[device] else { return false }
+    guard !hasContacts, let reader = readers[device] else { return false }
     return reader.number < number && reader.told <= now - Self.pause
   }
 }

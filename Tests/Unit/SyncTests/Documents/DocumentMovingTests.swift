@@ -73,7 +73,8 @@ import Testing
         try account.insert(at: now, in: transaction)
         for file in files { try file.insert(contentIn: nil, in: transaction) }
         try documents.insert(
-          of: id, pages: DocumentMovingTests.pages(of: archive), at: now, in: transaction)
+          of: id, pages: DocumentMovingTests.pages(of: archive), objects: [:], at: now,
+          in: transaction)
         try MovedTree(of: account).charge(
           catalogue, beside: documents.weight, at: now, in: transaction)
       }
@@ -103,7 +104,7 @@ import Testing
   ) throws -> ArrivingDocuments {
     let list = try #require(archive.file(named: ArrivingDocuments.list))
     return try ArrivingDocuments(
-      JSON.parse(archive.bytes(of: list)), pages: pages(of: archive), keys: keys,
+      JSON.parse(archive.bytes(of: list)), pages: pages(of: archive), blobs: [:], keys: keys,
       sequence: sequence)
   }
 
@@ -188,7 +189,7 @@ import Testing
     let page = try JSON.parse(JSONValue.object([.init("versions", .array(versions))]).encoded())
     return try ArrivingDocuments(
       JSON.parse(JSONValue.object([.init("devices", .array(list))]).encoded()),
-      pages: { each in try each(page) },
+      pages: { each in try each(page) }, blobs: [:],
       keys: [own.publicKey.bytes, other.publicKey.bytes], sequence: 20)
   }
 
