@@ -21,19 +21,13 @@ extension AccountRequest {
 struct PutPublicLink: ContentPut {
   let host: ProtocolHost
   let uploads = UploadsUnderWay<ContentUpload.Attempt>()
-  /// Retries requests that wait for an earlier attempt of their own.
-  private let later = Later(after: .milliseconds(100), capacity: Self.waitingCountMax)
-
-  /// The most requests that may wait for an earlier attempt at one time.
-  private static let waitingCountMax = 64
+  let later = Later(after: .milliseconds(100), capacity: 64)
+  let kind = "link"
+  let pattern = "/v1/public/{id}"
 
   init(host: ProtocolHost) { self.host = host }
 
-  var route: Route {
-    Route("PUT", "/v1/public/{id}") { head, captures in
-      try admission(head, captures, on: host.database, pool: host.pool, later: later)
-    }
-  }
+  var route: Route { Route("PUT", pattern) { try whole($0, $1) } }
 
   func id(_ request: AccountRequest) throws -> Identifier { try request.link() }
 
@@ -44,70 +38,50 @@ struct PutPublicLink: ContentPut {
     let write: LinkWrite
 
     init(
-      _ transaction: Transaction, _ asked: ContentUpload.Asked, _ locked: LockedCaller,
+      _ transaction: Transaction, _ asked: ContentWrite, _ locked: LockedCaller,
       _ host: ProtocolHost, now: Instant
     ) throws {
       let account = locked.caller.account
       terms = try LinkTerms(asked.query)
       try terms.requireFuture(now)
       try locked.owners.requireWritable([account], by: account, transaction)
-      former = try PublicLink.find(transaction, asked.write.id, of: account)
-      try asked.write.requireVersion(former?.version ?? 0)
+      former = try PublicLink.find(transaction, asked.id, of: account)
+      try asked.requireVersion(former?.version ?? 0)
       write = LinkWrite(transaction, of: account, catalogue: host.catalogue, now: now)
     }
   }
 
-  func reserve(
-    _ transaction: Transaction, _ asked: ContentUpload.Asked, isLast: Bool
-  ) throws -> ContentUpload.Reception? {
-    let now = host.clock.now()
-    let locked = try LockedCaller(transaction, asked.write.credentials, now: now)
-    let reception = try Reservations.reception(
-      transaction, asked, of: locked.caller, isLast: isLast, isMoving: isMoving)
-    if case .receive = reception {
-      let target = try Target(transaction, asked, locked, host, now: now)
+  func lock(
+    _ transaction: Transaction, _ write: ContentWrite, now: Instant
+  ) throws -> LockedWrite {
+    let locked = try LockedCaller(transaction, write.credentials, now: now)
+    return LockedWrite(by: locked.caller) { object in
+      let target = try Target(transaction, write, locked, host, now: now)
       let owner = try locked.owners.require(locked.caller.account)
       try Reservations.reserve(
-        transaction, asked.attempt.object, byteCount: asked.byteCount, for: owner,
-        by: locked.caller.publicKey, identity: asked.write.identity,
-        instance: host.objects.instance, until: now + Reservations.lifetime,
+        transaction, object, for: owner, by: locked.caller.publicKey, identity: write.identity,
         catalogue: host.catalogue, now: now
       ) { reserved in
         try target.write.requireRoom(
-          for: asked.byteCount, insteadOf: target.former, owner, reserved: reserved)
+          for: object.byteCount, insteadOf: target.former, owner, reserved: reserved)
       }
-    }
-    return reception
-  }
-
-  /// What was put; without an owner if an earlier, equal request had done so.
-  struct Put: Sendable {
-    let outcome: Outcome
-    var owner: Identifier?
-    var byteCount: Int64 = 0
-  }
-
-  func transact(
-    _ transaction: Transaction, _ reception: ContentUpload.Reception
-  ) throws -> Put {
-    switch reception {
-    case .receive(let asked, _): try put(transaction, asked)
-    case .repeated(_, let outcome): Put(outcome: outcome)
+      return owner.account
     }
   }
 
   /// The token is in the answer, and not in the recorded one: whoever reads the database gets no token.
-  private func put(_ transaction: Transaction, _ asked: ContentUpload.Asked) throws -> Put {
-    let now = host.clock.now()
-    let (object, byteCount) = (asked.attempt.object, asked.byteCount)
-    var locked = try LockedCaller(transaction, asked.write.credentials, now: now)
+  func commit(
+    _ transaction: Transaction, _ write: ContentWrite, _ object: Identifier, byteCount: Int64,
+    now: Instant
+  ) throws -> WrittenContent {
+    var locked = try LockedCaller(transaction, write.credentials, now: now)
     var told: Outcome?
-    let recorded = try Nonces.once(transaction, asked.write.credentials) {
+    let recorded = try Nonces.once(transaction, write.credentials) {
       try Reservations.consume(
-        transaction, object, of: locked.caller, identity: asked.write.identity, now: now)
-      let target = try Target(transaction, asked, locked, host, now: now)
+        transaction, object, of: locked.caller, identity: write.identity, now: now)
+      let target = try Target(transaction, write, locked, host, now: now)
       let (link, token) = try target.write.put(
-        object, byteCount: byteCount, as: asked.write.id, target.terms, insteadOf: target.former,
+        object, byteCount: byteCount, as: write.id, target.terms, insteadOf: target.former,
         &locked.owners)
       told = link.outcome(token, isNew: target.former == nil)
       return link.outcome(nil, isNew: target.former == nil)
@@ -115,20 +89,15 @@ struct PutPublicLink: ContentPut {
     guard let told else {
       // Another attempt at the same upload was faster.
       try Reservations.release(transaction, object)
-      return Put(outcome: recorded)
+      return WrittenContent(outcome: recorded, owner: nil, byteCount: byteCount)
     }
-    return Put(outcome: told, owner: locked.caller.account, byteCount: byteCount)
+    return WrittenContent(outcome: told, owner: locked.caller.account, byteCount: byteCount)
   }
 
-  func release(_ transaction: Transaction, _ reception: ContentUpload.Reception) throws {
-    guard case .receive(let asked, _) = reception else { return }
-    try Reservations.release(transaction, asked.attempt.object)
-  }
-
-  /// Counted once the write is durable, because a transaction may run more than once.
-  func respond(_ put: Put) -> Response {
-    if let owner = put.owner { host.transfers.received(put.byteCount, of: owner) }
-    return put.outcome.response
+  func abandon(
+    _ transaction: Transaction, _ object: Identifier, byteCount: Int64, of id: Identifier
+  ) throws {
+    try Reservations.release(transaction, object)
   }
 }
 
