@@ -1,3 +1,4 @@
+import Base
 import Configuration
 import LocalServer
 import TestDevices

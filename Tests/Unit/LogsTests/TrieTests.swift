@@ -98,7 +98,9 @@ import Testing
   @Test func `a trie of chosen minutes ends above the earlier ones, which are exchanged`() throws {
     // The first 12 of 16 digits are 1 or 2 in every way, so the pruned trie would have 4,096 pages of the last level.
     let texts = try (0..<4096).map { bits in
-      let place = (0..<12).reduce(Int64(0)) { $0 * 3 + Int64(bits >> (11 - $1) & 1) + 1 }
+      let place = (0..<12).reduce(Int64(0)) { (place: Int64, digit: Int) -> Int64 in
+        place * 3 + Int64((bits >> (11 - digit)) & 1) + 1
+      }
       return try text(ofMinute: place * 81)
     }
     let rows = try rows(of: texts)
