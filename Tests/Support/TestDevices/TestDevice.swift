@@ -10,7 +10,8 @@ package final class TestDevice: Sendable {
   package let key: Ed25519PrivateKey
   package let root: Identifier
   private let authority: String
-  let now: @Sendable () -> Instant
+  /// The clock for signatures.
+  package let now: @Sendable () -> Instant
   private let observe: (@Sendable (Signed, Answer) -> Void)?
   private let knownAccount = Locked<Identifier?>(nil)
   private let exchange: @Sendable (Signed) throws -> Answer

@@ -2,6 +2,7 @@ import Base
 import Crypto
 import JSON
 import Storage
+import Sync
 import TestDevices
 import TestEngines
 import Testing

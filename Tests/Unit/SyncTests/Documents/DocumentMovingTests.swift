@@ -17,9 +17,9 @@ import Testing
   private struct Scene {
     let server: TestServer
     let devices: [TestDevice]
-    let (merged, gone, forgotten) = (
-      Random.identifier(), Random.identifier(), Random.identifier()
-    )
+    let merged = Random.identifier()
+    let gone = Random.identifier()
+    let forgotten = Random.identifier()
     /// Of a device that was away since before the oldest deletion.
     let oldClock: [[UInt8]: Int64]
     /// Of one that knows of that deletion.
@@ -162,7 +162,8 @@ import Testing
 
   // MARK: Archives that no server wrote
 
-  private let (own, other) = (Ed25519PrivateKey(), Ed25519PrivateKey())
+  private let own = Ed25519PrivateKey()
+  private let other = Ed25519PrivateKey()
   private let document = Random.identifier()
 
   /// A version of a device with the highest counter 9, as it is in an archive.
