@@ -341,7 +341,12 @@ class Device:
             letter = json.loads(body)
             mls = base64.b64decode(letter["mls"])
             group = self.groups.get(letter["chain"])
-            entry = self.blocks(letter["chain"], letter["epoch"] - 1)[0]
+            try:
+                entry = self.blocks(letter["chain"], letter["epoch"] - 1)[0]
+            except Refused:
+                # The account has no member left in the chain.
+                del self.groups[letter["chain"]]
+                continue
             if message["kind"] == "welcome":
                 group = self.groups[letter["chain"]] = Group(
                     letter["chain"], Member(self.key, self.offered))
