@@ -71,12 +71,15 @@ import Testing
     let push: JSON
     let pushed: JSON
     let pulled: JSON
+    let recovery: JSON
+    let link: JSON
 
     init(_ all: [JSON]) throws {
-      try #require(all.count == 9)
+      try #require(all.count == 11)
       (batch, outcome, problem, page) = (all[0], all[1], all[2], all[3])
       (versions, trash) = (all[4], all[5])
       (push, pushed, pulled) = (all[6], all[7], all[8])
+      (recovery, link) = (all[9], all[10])
     }
   }
 
@@ -139,6 +142,11 @@ import Testing
     exchanges.record(
       device.sign("POST", "/v1/documents/pull", body: clock.encoded()),
       try shown(200, examples.pulled))
+    exchanges.record(
+      device.sign("POST", "/v1/recovery", body: JSONValue.object([]).encoded()),
+      try shown(201, examples.recovery))
+    exchanges.record(
+      device.sign("PUT", "/v1/public/\(device.root)", body: [1]), try shown(201, examples.link))
     let complaints = try exchanges.complaints(
       about: server.fetchDescription().body, python: #require(Shell.python))
     #expect(complaints == [])

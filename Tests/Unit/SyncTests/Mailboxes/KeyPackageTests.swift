@@ -122,8 +122,9 @@ import Testing
     #expect(try ada.offer([], lastResort: ada.keyPackage(201)).json["stored"].integer == 1)
     #expect(try server.count("key_packages") == 101)
     // What was given is not offered again, as by a client that lost the answer.
-    #expect(try bob.claim(from: ada.publicKey).json["key_package"].base64 == all[0])
-    #expect(try ada.offer([all[0]]).json["stored"].integer == 0)
+    let given = try #require(try bob.claim(from: ada.publicKey).json["key_package"].base64)
+    #expect(all.contains(given))
+    #expect(try ada.offer([given]).json["stored"].integer == 0)
     #expect(try ada.mailbox()["key_packages"].integer == 99)
     try server.requireMailboxes(ada, bob)
     server.clock.advance(.days(1))
