@@ -77,9 +77,10 @@ import Testing
     #expect(work.statementCount <= 30)
     #expect(try device.usage() == usage + 1000 + 128 + 1 + 999 * 40)
     #expect(try device.pull().versions.map(\.clock) == [Self.clock])
-    let longer = Self.clock.merging([
-      [UInt8](repeating: 2, count: 32): 1, [UInt8](repeating: 3, count: 32): 1,
-    ]) { $1 }
+    let longer = Dictionary(
+      uniqueKeysWithValues: (0..<2001).map { number in
+        ([UInt8](repeating: 2, count: 30) + [UInt8(number >> 8), UInt8(number & 255)], Int64(1))
+      })
     let refused = try device.push(device.version(document, 2, covering: longer, [1]))
     #expect(try refused.problem == "body_invalid")
     #expect(try device.pullPage(longer).problem == "body_invalid")
