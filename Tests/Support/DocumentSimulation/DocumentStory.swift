@@ -117,11 +117,17 @@ package final class DocumentStory {
   private func change() {
     guard let phone = anyPhone() else { return }
     for _ in 0..<number(1...4) {
-      var known = documents[phone.account] ?? []
-      if known.count < 6 || chance(10) { known.append(identifier()) }
-      documents[phone.account] = known
-      // The latest are there, while those before may be deleted.
-      guard let document = known.suffix(8).randomElement(using: &random) else { return }
+      // A phone knows no others. So it cannot bring back one that was deleted before it came.
+      let shown = (documents[phone.account] ?? []).filter {
+        phone.documents.versions[$0] != nil
+      }
+      let document: Identifier
+      if shown.count > 2, !chance(10), let old = shown.suffix(8).randomElement(using: &random) {
+        document = old
+      } else {
+        document = identifier()
+        documents[phone.account, default: []].append(document)
+      }
       lastEdit += 1
       phone.change(
         document, chance(12) ? nil : lastEdit, padding: chance(10) ? number(500...2000) : 0)
