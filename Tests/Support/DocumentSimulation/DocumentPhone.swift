@@ -115,7 +115,10 @@ final class DocumentPhone {
     do {
       let mayPush = pulled.map { story.now - $0 < Self.awaySpan } ?? false
       if mayPush, story.chance(30) { try push() }
-      do { try pull() } catch Pause.expired { try startOver() }
+      do { try pull() } catch Pause.expired {
+        clock = [:]
+        try pull()
+      }
       try push()
       return nil
     } catch let pause as Pause { return pause }
@@ -147,11 +150,17 @@ final class DocumentPhone {
     }
   }
 
+  /// Pulls what the clock lacks. With an empty one that is everything, so whatever does not come was deleted. That holds
+  /// as well when an earlier try to start over broke off, and when the phone was the first to push.
   private func pull() throws {
-    for version in try pages(clock) {
+    let isWhole = clock.isEmpty
+    let versions = try pages(clock)
+    if isWhole { startOver(with: versions) }
+    for version in versions {
       pushed.insert(version.document)
       if version.body == nil { drop(version.document) } else { documents.take(version) }
     }
+    for version in isWhole ? unpushed : [] { documents.take(version) }
     pulled = story.now
   }
 
@@ -173,20 +182,12 @@ final class DocumentPhone {
     }
   }
 
-  /// Pulls everything, and deletes what does not come and was pushed before.
-  private func startOver() throws {
-    clock = [:]
-    let versions = try pages([:])
+  /// Forgets all but what it has yet to push, and deletes what was pushed and is not there.
+  private func startOver(with versions: [Version]) {
     story.note("a phone starts over")
     documents.startOver()
-    let there = Set(versions.map(\.document))
-    for version in versions {
-      if version.body == nil { drop(version.document) } else { documents.take(version) }
-    }
-    for document in pushed.subtracting(there) { drop(document) }
-    for version in unpushed { documents.take(version) }
-    pushed = there
-    pulled = story.now
+    for document in pushed.subtracting(versions.map(\.document)) { drop(document) }
+    pushed = []
   }
 }
 
