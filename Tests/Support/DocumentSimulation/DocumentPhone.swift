@@ -113,7 +113,6 @@ final class DocumentPhone {
   /// Nil once the phone has everything, and the server has everything of it.
   func keepUp() throws -> Pause? {
     do {
-      let mayPush = pulled.map { story.now - $0 < Self.awaySpan } ?? false
       if mayPush, story.chance(30) { try push() }
       do { try pull() } catch Pause.expired {
         clock = [:]
@@ -123,6 +122,13 @@ final class DocumentPhone {
       return nil
     } catch let pause as Pause { return pause }
   }
+
+  /// Pushes without a pull before, if the phone may.
+  func pushAtOnce() throws {
+    do { if mayPush { try push() } } catch is Pause {}
+  }
+
+  private var mayPush: Bool { pulled.map { story.now - $0 < Self.awaySpan } ?? false }
 
   private func ask(_ act: DocumentAct) throws -> Answer {
     guard let answer = try story.ask(act, self) else { throw Pause.interrupted }
@@ -154,7 +160,14 @@ final class DocumentPhone {
   /// as well when an earlier try to start over broke off, and when the phone was the first to push.
   private func pull() throws {
     let isWhole = clock.isEmpty
-    let versions = try pages(clock)
+    var (versions, known) = try pages(clock)
+    // Another phone may have pushed between two pages, in place of what was still to come.
+    var more = isWhole ? versions : []
+    while !more.isEmpty {
+      (more, known) = try pages(known)
+      versions += more
+    }
+    clock = known
     if isWhole { startOver(with: versions) }
     for version in versions {
       pushed.insert(version.document)
@@ -164,8 +177,8 @@ final class DocumentPhone {
     pulled = story.now
   }
 
-  /// Everything that a clock lacks. Then the phone's clock has it, too.
-  private func pages(_ start: Clock) throws -> [Version] {
+  /// Everything that a clock lacks, and the clock that has it, too.
+  private func pages(_ start: Clock) throws -> (versions: [Version], clock: Clock) {
     var (versions, known, cursor) = ([Version](), start, String?.none)
     while true {
       let place = cursor == nil ? nil : versions.last.map { DocumentModel.Place($0) }
@@ -176,9 +189,8 @@ final class DocumentPhone {
       known.merge(Version.clock(json["clock"])) { max($0, $1) }
       cursor = json["cursor"].string
       guard cursor == nil else { continue }
-      clock = known
       confirm(json["counter"].integer ?? 0)
-      return versions
+      return (versions, known)
     }
   }
 

@@ -195,6 +195,7 @@ package final class DocumentStory {
   func ask(_ act: DocumentAct, _ phone: DocumentPhone) throws -> Answer? {
     let sent = sign(act, by: phone)
     guard !isCalm else { return try deliver(sent) }
+    if case .pull(_, .some, _, _) = act, chance(30) { try pushBetweenPages(of: phone) }
     switch number(1...100) {
     case ...3:
       note("lost: \(act.name)")
@@ -218,6 +219,13 @@ package final class DocumentStory {
       return nil
     default: return try deliver(sent)
     }
+  }
+
+  private func pushBetweenPages(of phone: DocumentPhone) throws {
+    let others = phones.filter { $0.account == phone.account && $0 !== phone }
+    guard let other = others.randomElement(using: &random) else { return }
+    note("another phone pushes meanwhile")
+    try other.pushAtOnce()
   }
 
   /// Has the program answer a request, and compares the answer with the model, which follows.
