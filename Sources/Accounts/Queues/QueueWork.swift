@@ -35,11 +35,12 @@ package struct QueueWork: Sendable {
     _ queue: FailingItems.Queue, of table: String, by item: String, at moment: String,
     now: Instant, work: @escaping @Sendable (Transaction, Identifier) throws -> Void
   ) throws -> Bool {
-    try takeNext(queue) { transaction in
+    let isDue = FailingItems.isDue(queue, "\(table).\(item)", at: "$1")
+    return try takeNext(queue) { transaction in
       try transaction.first(
         """
         SELECT \(item) FROM sync.\(table) WHERE \(moment) IS NOT NULL AND \(moment) <= $1
-          AND \(FailingItems.isDue(queue, "\(table).\(item)", at: "$1"))
+          AND \(isDue)
         ORDER BY \(moment), \(item) LIMIT 1
         """, .instant(now)
       ) { row in try row.id(0) }

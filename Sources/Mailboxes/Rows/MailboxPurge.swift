@@ -17,10 +17,11 @@ enum MailboxPurge {
     func first(_ column: String, in table: String, by moment: String, until end: Instant) throws
       -> Identifier?
     {
-      try transaction.first(
+      let isDue = FailingItems.isDue(queue, "\(table).\(column)", at: "$1")
+      return try transaction.first(
         """
         SELECT \(column) FROM sync.\(table) WHERE \(moment) IS NOT NULL AND \(moment) <= $2
-          AND \(FailingItems.isDue(queue, "\(table).\(column)", at: "$1"))
+          AND \(isDue)
         ORDER BY \(moment) LIMIT 1
         """, .instant(now), .instant(end)
       ) { row in try row.id(0) }
