@@ -40,7 +40,7 @@ UNDERSTOOD = {
     "updates_required", "username_taken", "version_changed",
 }
 # Operations whose statements must meet conditions that no schema can express.
-STATING = {"addDevice", "revokeDevice", "setLogShare", "nameRecoveryKey", "askRecovery"}
+STATING = {"addDevice", "revokeDevice", "setLogShare", "nameRecoveryKey", "askRecovery", "offerKeyPackages"}
 # A rule about the sender of a request, which no schema can express either.
 SENDER = "must be the key that makes the request"
 MALFORMED = {"body_invalid", "limit_invalid", "malformed_precondition", "query_invalid"}

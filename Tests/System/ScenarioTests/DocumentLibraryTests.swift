@@ -21,8 +21,14 @@ struct DocumentLibraryTests {
     let scratch = try ScratchDirectory()
     let plans = scratch.path + "/plans.json"
     try Files.write(Array(Self.catalogue.utf8), to: plans)
-    let installation = try Installation(engine, settings: ["COFFER_PLANS": plans])
-    let sync = try installation.start(.sync)
+    let port = Ports.free()
+    let installation = try Installation(
+      engine,
+      settings: [
+        "COFFER_PLANS": plans,
+        "COFFER_SYNC_AUTHORITIES": "\(Installation.authority), 127.0.0.1:\(port)",
+      ])
+    let sync = try installation.start(.sync, port: port)
     let log = scratch.path + "/stories.log"
     let clients = try ChildProcess(
       try #require(Shell.python),

@@ -118,12 +118,15 @@ import Testing
     let pull = device.sign("GET", "/v1/updates")
     let answer = try device.send(pull)
     let examples = try Examples(examples())
-    func shown(_ status: Int, _ body: JSON, _ type: String = "application/json") throws -> Answer {
+    func shown(
+      _ status: Int, _ body: JSON, _ type: String = "application/json", tag: String? = nil
+    ) throws -> Answer {
       let fields = answer.headers.fields.filter { $0.name != "content-type" }.map {
         ($0.name, String(decoding: $0.value, as: UTF8.self))
       }
       return Answer(
-        status: status, headers: Headers(fields + [("content-type", type)]),
+        status: status,
+        headers: Headers(fields + [("content-type", type)] + (tag.map { [("etag", $0)] } ?? [])),
         body: try #require(JSONValue(body)).encoded())
     }
     let batch = device.sign(
@@ -146,7 +149,9 @@ import Testing
       device.sign("POST", "/v1/recovery", body: JSONValue.object([]).encoded()),
       try shown(201, examples.recovery))
     exchanges.record(
-      device.sign("PUT", "/v1/public/\(device.root)", body: [1]), try shown(201, examples.link))
+      device.sign(
+        "PUT", "/v1/public/\(device.root)", body: [1], headers: [("If-Match", "\"0\"")]),
+      try shown(201, examples.link, tag: "\"1\""))
     let complaints = try exchanges.complaints(
       about: server.fetchDescription().body, python: #require(Shell.python))
     #expect(complaints == [])

@@ -210,8 +210,12 @@ import Testing
     try bob.offer([bob.keyPackage(1)]).requireSuccess()
     let stream = try RawStream.open(bob, server)
     try ada.mail(to: [bob.publicKey]).requireSuccess()
-    #expect(stream.next() == "{\"mailbox\":true}")
+    // The news of their contact may come late, alone or in the same event.
+    func isTold() -> Bool {
+      (0..<2).contains { _ in stream.next()?.contains("\"mailbox\":true") ?? false }
+    }
+    #expect(isTold())
     try ada.claim(from: bob.publicKey).requireSuccess()
-    #expect(stream.next() == "{\"mailbox\":true}")
+    #expect(isTold())
   }
 }
