@@ -47,7 +47,7 @@ struct FaultTests {
   }
 
   @Test(arguments: TestBucket.all)
-  func `a service refuses a body and a part of which a byte changed on the way`(
+  func `a body or a part of which a byte changed on the way is never taken`(
     _ bucket: TestBucket
   ) throws {
     let (store, proxy) = try bucket.startFaulty()
@@ -56,8 +56,13 @@ struct FaultTests {
     ] {
       let key = Random.identifier()
       proxy.add(.altered, "PUT", part.isEmpty ? "\(key)" : part)
-      #expect(throws: ObjectStoreError.self) { try store.store(bytes, as: key) }
-      #expect(try store.open(key) == nil)
+      // A service that closes the connection while it refuses is asked again, and then takes the right bytes.
+      do { try store.store(bytes, as: key) } catch is ObjectStoreError {
+        #expect(try store.open(key) == nil)
+        continue
+      }
+      let isRight = try store.bytes(of: key) == bytes
+      #expect(isRight)
     }
     #expect(proxy.hitCount == 3)
   }
