@@ -28,9 +28,9 @@ package struct SignatureChains: ProtocolRoom {
     return [
       Upkeep("chains", isUrgent: false) {
         let now = queues.clock.now()
-        return try queues.takeNext(ChainPurge.queue) { transaction in
-          try ChainPurge.next(transaction, now: now)
-        } work: { transaction, chain in
+        return try queues.takeNext(
+          ChainPurge.queue, of: "chains", by: "id", at: "purge_ms", now: now
+        ) { transaction, chain in
           try ChainPurge.sweep(transaction, chain)
         }
       }

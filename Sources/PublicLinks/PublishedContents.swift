@@ -32,9 +32,9 @@ package struct PublishedContents: ProtocolRoom {
     return [
       Upkeep("links", isUrgent: false) {
         let now = queues.clock.now()
-        return try queues.takeNext(LinkPurge.queue) { transaction in
-          try LinkPurge.next(transaction, now: now)
-        } work: { transaction, account in
+        return try queues.takeNext(
+          LinkPurge.queue, of: "public_links", by: "owner_id", at: "expires_ms", now: now
+        ) { transaction, account in
           try LinkPurge.sweep(transaction, account, host: host, now: now)
         }
       }

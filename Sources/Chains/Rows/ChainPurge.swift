@@ -5,18 +5,8 @@ import Storage
 /// The deletion of the rows of chains that were deleted, or whose account is erased.
 enum ChainPurge {
   static let queue = FailingItems.Queue("chains")
-  private static let isDue = FailingItems.isDue(queue, "chains.id", at: "$1")
   /// The most rows that one slice deletes of a table.
   private static let sliceCountMax: Int64 = 1000
-
-  /// The chain whose rows are due first.
-  static func next(_ transaction: Transaction, now: Instant) throws -> Identifier? {
-    try transaction.first(
-      """
-      SELECT id FROM sync.chains WHERE purge_ms <= $1 AND \(isDue) ORDER BY purge_ms, id LIMIT 1
-      """, .instant(now)
-    ) { row in try row.id(0) }
-  }
 
   /// Deletes one slice of a deleted chain. The last slice takes the chain's own row.
   static func sweep(_ transaction: Transaction, _ chain: Identifier) throws {

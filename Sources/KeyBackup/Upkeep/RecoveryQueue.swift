@@ -5,18 +5,6 @@ import Storage
 /// Recoveries that open or end by their time.
 enum RecoveryQueue {
   static let queue = FailingItems.Queue("recovery")
-  private static let isDue = FailingItems.isDue(queue, "recoveries.account_id", at: "$1")
-
-  /// The account whose recovery is due first; nil if none is.
-  static func next(_ transaction: Transaction, now: Instant) throws -> Identifier? {
-    try transaction.first(
-      """
-      SELECT account_id FROM sync.recoveries WHERE look_ms IS NOT NULL AND look_ms <= $1
-        AND \(isDue)
-      ORDER BY look_ms, account_id LIMIT 1
-      """, .instant(now)
-    ) { row in try row.id(0) }
-  }
 
   static func advance(_ transaction: Transaction, _ account: Identifier, now: Instant) throws {
     var owners = try LockedOwners(transaction, [account])

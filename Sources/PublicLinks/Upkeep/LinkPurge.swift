@@ -5,20 +5,8 @@ import Storage
 /// The end of links: by their expiry, and with their account.
 enum LinkPurge {
   static let queue = FailingItems.Queue("links")
-  private static let isDue = FailingItems.isDue(queue, "public_links.owner_id", at: "$1")
   /// The most links that one slice deletes.
   private static let sliceCountMax = 100
-
-  /// The account whose link has ended first; nil if none has.
-  static func next(_ transaction: Transaction, now: Instant) throws -> Identifier? {
-    try transaction.first(
-      """
-      SELECT owner_id FROM sync.public_links WHERE expires_ms IS NOT NULL AND expires_ms <= $1
-        AND \(isDue)
-      ORDER BY expires_ms, owner_id LIMIT 1
-      """, .instant(now)
-    ) { row in try row.id(0) }
-  }
 
   /// Deletes one slice of an account's links that have ended.
   static func sweep(
