@@ -64,10 +64,10 @@ package final class RawStream {
     return blocks
   }
 
-  /// Waits until the events have told a kind; false if the stream ends first.
-  package func hears(_ kind: String) -> Bool {
+  /// Waits until the events have told a kind or an identifier; false if the stream ends first.
+  package func hears(_ word: String) -> Bool {
     while let data = next() {
-      if data.contains("\"\(kind)\"") || data.contains("\"all\"") { return true }
+      if data.contains("\"\(word)\"") || data.contains("\"all\"") { return true }
     }
     return false
   }
