@@ -167,10 +167,10 @@ let package = Package(
         "Answers", "Base", "Crypto", "JSON", "Jobs", "Ledger", "Storage", "Stores", "Subscriptions",
         "Tiers",
       ]),
+    .target(name: "EmbeddedOpenAPI", path: "Sources/OpenAPI/Embedded"),
     .target(
-      name: "OpenAPI", path: "Sources/OpenAPI",
-      resources: [.embedInCode("billing.json"), .embedInCode("sync.json")],
-      swiftSettings: settings),
+      name: "OpenAPI", dependencies: ["EmbeddedOpenAPI"], path: "Sources/OpenAPI",
+      exclude: ["Embedded", "billing.json", "sync.json"], swiftSettings: settings),
     module(
       "Billing/Flows",
       [

@@ -8,7 +8,7 @@ import Testing
     "COpenSSL": "Sources/Crypto/", "CCurl": "Sources/HTTP/HTTPClient/",
     "CJansson": "Sources/JSON/", "CMicrohttpd": "Sources/HTTP/HTTPServer/",
     "CZstd": "Sources/Compression/",
-    "CExpat": "Sources/XML/",
+    "CExpat": "Sources/XML/", "EmbeddedOpenAPI": "Sources/OpenAPI/",
   ]
 
   @Test func `a C library is imported by its wrapper alone`() {
