@@ -46,19 +46,14 @@ CREATE TABLE chain_blocks (
   UNIQUE (chain_id, epoch)
 ) STRICT;
 
--- A device's time as a member: from the block of `added_epoch` on, until that of `removed_epoch`; NULL: still. A device
--- that joins again has another row. Blocks write the rows, and they go with the chain.
+-- A member at the head: a device, since the block of `added_epoch`. A block that adds it writes the row. The row goes
+-- with the block that removes it, with its own block if another takes its place, and with the chain.
 CREATE TABLE chain_members (
   chain_id BLOB NOT NULL REFERENCES chains (id),
   public_key BLOB NOT NULL CHECK (length(public_key) = 32),
   added_epoch INTEGER NOT NULL CHECK (added_epoch >= 0),
-  removed_epoch INTEGER CHECK (removed_epoch > added_epoch),
-  PRIMARY KEY (chain_id, public_key, added_epoch)
+  PRIMARY KEY (chain_id, public_key)
 ) STRICT, WITHOUT ROWID;
-
--- A device is a member once.
-CREATE UNIQUE INDEX chain_members_live ON chain_members (chain_id, public_key)
-  WHERE removed_epoch IS NULL;
 
 -- An account that has members in a chain, and so reads it: how many of its devices are. The row goes with the last of
 -- them, with the account and with the chain.

@@ -5,7 +5,7 @@ import Storage
 /// The deletion of the rows of chains that were deleted, or whose account is erased.
 enum ChainPurge {
   static let queue = FailingItems.Queue("chains")
-  /// The most rows that one slice deletes of a table.
+  /// The most blocks that one slice deletes.
   private static let sliceCountMax: Int64 = 1000
 
   /// Deletes one slice of a deleted chain. The last slice takes the chain's own row.
@@ -44,9 +44,6 @@ enum ChainPurge {
       return true
     }
     return try transaction.execute(
-      """
-      DELETE FROM sync.chain_members WHERE chain_id = $1 AND (public_key, added_epoch) IN (
-        SELECT public_key, added_epoch FROM sync.chain_members WHERE chain_id = $1 LIMIT $2)
-      """, .id(chain), .integer(sliceCountMax)) > 0
+      "DELETE FROM sync.chain_members WHERE chain_id = $1", .id(chain)) > 0
   }
 }

@@ -169,7 +169,7 @@ package struct ChainWrite {
         last.block, stored: last.stored, with: first, since: known.since, now: now)
     else { throw ChainRefusal.headChanged(head) }
     try blocks.delete(head.epoch)
-    try rows.takeBack(last.block.additions, addedAt: head.epoch)
+    try rows.remove(last.block.additions)
     let devices = try ChainAccounts.devices(transaction, Set(last.block.additions))
     for key in last.block.additions {
       guard let account = devices[key]?.account, let count = counts[account] else { continue }
@@ -236,7 +236,7 @@ package struct ChainWrite {
     try BlockRows(transaction, of: chain.id).insert(stored)
     let rows = MemberRows(transaction, of: chain.id)
     for block in batch.blocks {
-      try rows.remove(block.removals, at: block.epoch)
+      try rows.remove(block.removals)
       try rows.add(block.additions, at: block.epoch)
     }
     chain.head = members.head

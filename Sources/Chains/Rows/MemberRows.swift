@@ -1,7 +1,8 @@
 import Base
 import Storage
 
-/// The rows of a chain's members.
+/// The rows of a chain's members at its head. Who was one before is in the blocks alone, so a chain that has changed often
+/// costs no more.
 struct MemberRows<Source: Queryable> {
   let source: Source
   let chain: Identifier
@@ -18,7 +19,7 @@ struct MemberRows<Source: Queryable> {
       try source.query(
         """
         SELECT public_key, added_epoch FROM sync.chain_members
-        WHERE chain_id = $1 AND public_key IN (\(list.parameters)) AND removed_epoch IS NULL
+        WHERE chain_id = $1 AND public_key IN (\(list.parameters))
         """, [.id(chain)] + list.values
       ) { row in
         since[try row.blob(0)] = try row.integer(1)
@@ -34,7 +35,7 @@ struct MemberRows<Source: Queryable> {
       """
       SELECT m.public_key, m.added_epoch, k.account_id, k.revoked_ms
       FROM sync.chain_members AS m LEFT JOIN sync.device_keys AS k ON k.public_key = m.public_key
-      WHERE m.chain_id = $1 AND m.removed_epoch IS NULL ORDER BY m.added_epoch, m.public_key
+      WHERE m.chain_id = $1 ORDER BY m.added_epoch, m.public_key
       LIMIT $2
       """, .id(chain), .integer(ChainMembers.countMax)
     ) { row in
@@ -62,24 +63,12 @@ extension MemberRows<Transaction> {
       into: "chain_members (chain_id, public_key, added_epoch)")
   }
 
-  func remove(_ keys: [[UInt8]], at epoch: Int64) throws {
-    for list in SQLList.slices(of: keys.map { .blob($0) }, after: 2) {
+  func remove(_ keys: [[UInt8]]) throws {
+    for list in SQLList.slices(of: keys.map { .blob($0) }, after: 1) {
       try source.execute(
         """
-        UPDATE sync.chain_members SET removed_epoch = $2
-        WHERE chain_id = $1 AND public_key IN (\(list.parameters)) AND removed_epoch IS NULL
-        """, values: [.id(chain), .integer(epoch)] + list.values)
-    }
-  }
-
-  /// Takes the members back that a block added, because another block takes its place.
-  func takeBack(_ keys: [[UInt8]], addedAt epoch: Int64) throws {
-    for list in SQLList.slices(of: keys.map { .blob($0) }, after: 2) {
-      try source.execute(
-        """
-        DELETE FROM sync.chain_members
-        WHERE chain_id = $1 AND added_epoch = $2 AND public_key IN (\(list.parameters))
-        """, values: [.id(chain), .integer(epoch)] + list.values)
+        DELETE FROM sync.chain_members WHERE chain_id = $1 AND public_key IN (\(list.parameters))
+        """, values: [.id(chain)] + list.values)
     }
   }
 }
