@@ -57,21 +57,23 @@ package final class TokenBuckets<Key: Hashable & Sendable>: Sendable {
       State(fullAt: Epochs(countMax: keyCountMax), since: now().nanoseconds))
   }
 
-  /// Takes a token and returns the level that remains; nil if there is no token.
-  package func take(_ key: Key) -> Level? {
+  /// Takes a token and returns the level that remains; nil if there is no token. If there is one, `count` are taken, even if
+  /// there are fewer.
+  package func take(_ key: Key, _ count: Int64 = 1) -> Level? {
     change(key) { fullAt, now in
       guard fullAt - now <= (burst - 1) * interval else { return nil }
-      fullAt += interval
-      return level(fullAt, now)
+      return take(count, &fullAt, now)
     }
   }
 
   /// Takes `count` tokens, even if there are fewer, and returns the level that remains.
   package func charge(_ key: Key, _ count: Int64) -> Level {
-    change(key) { fullAt, now in
-      fullAt = min(fullAt + UInt64(count) * interval, now + 2 * burst * interval)
-      return level(fullAt, now)
-    }
+    change(key) { fullAt, now in take(count, &fullAt, now) }
+  }
+
+  private func take(_ count: Int64, _ fullAt: inout UInt64, _ now: UInt64) -> Level {
+    fullAt = min(fullAt + UInt64(count) * interval, now + 2 * burst * interval)
+    return level(fullAt, now)
   }
 
   package func level(_ key: Key) -> Level { change(key) { level($0, $1) } }

@@ -119,16 +119,21 @@ struct PostChainMessages: SyncWrite {
     try LockedCaller.once(
       transaction, request.credentials, now: now,
       with: { caller in
-        guard try Chain.owner(transaction, of: body.chain, seenBy: caller) != nil else {
+        guard let owner = try Chain.owner(transaction, of: body.chain, seenBy: caller) else {
           return []
         }
         let members = try Chain.members(transaction, of: body.chain).map(\.publicKey)
-        return try Delivery.accounts(of: members, from: caller, inGroup: true, transaction)
+        // The owner's row is the lock of the chain, also if the owner has blocked the sender: no block comes between the
+        // membership that is judged and the message.
+        return
+          try Delivery.accounts(of: members, from: caller, inGroup: true, transaction)
+          .union([owner])
       }
     ) { locked in
       let (caller, chain) = (
         locked.caller, try Chain.seen(transaction, body.chain, by: locked.caller.account)
       )
+      _ = try locked.owners.require(chain.owner)
       let members = try Chain.members(transaction, of: chain.id)
       guard members.contains(where: { $0.publicKey == caller.publicKey }) else {
         throw CommitRefusal.notMember

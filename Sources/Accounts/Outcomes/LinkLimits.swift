@@ -30,15 +30,13 @@ package final class LinkLimits: Sendable {
     ofAddresses.spend(address) ? nil : ofAddresses.secondsToWait(address) ?? 1
   }
 
-  /// How many seconds the owner's links have to wait before they send again; nil if they need not.
-  package func secondsToWait(forLinksOf owner: Identifier) -> Int? {
-    let level = ofOwners.level(owner)
-    return level.count == 0 ? Int(max(1, level.secondsToNext)) : nil
-  }
-
-  /// Counts bytes of an owner's links, even if they are more than are left. The difference is waited for.
-  package func sent(_ byteCount: Int64, of owner: Identifier) {
+  /// How many seconds the owner's links have to wait before they send again. Nil if they need not: then the bytes are
+  /// counted, even if they are more than are left, and the difference is waited for.
+  ///
+  /// One step, so that of requests at the same time only one takes what is left.
+  package func secondsToWait(sending byteCount: Int64, of owner: Identifier) -> Int? {
     let count = min((byteCount + unit - 1) / unit, 2 * burst)
-    if count > 0 { _ = ofOwners.charge(owner, count) }
+    guard ofOwners.take(owner, count) == nil else { return nil }
+    return Int(max(1, ofOwners.level(owner).secondsToNext))
   }
 }

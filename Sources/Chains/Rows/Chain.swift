@@ -7,7 +7,7 @@ package import Storage
 /// A chain as its row says: whose it is, its head, and what it is charged with.
 package struct Chain: Sendable {
   package let id: Identifier
-  let owner: Identifier
+  package let owner: Identifier
   /// Whether it has the account's own devices. A device that leaves it is revoked.
   let isOwn: Bool
   package internal(set) var head: ChainPoint

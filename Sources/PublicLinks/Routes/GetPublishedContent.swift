@@ -60,10 +60,15 @@ struct GetPublishedContent: Sendable {
     guard let link = try PublicLink.served(reader, hash, now: host.clock.now()) else {
       throw LinkRefusal.linkNotFound
     }
-    if let seconds = host.linkLimits.secondsToWait(forLinksOf: link.owner) {
-      throw LinkRefusal.transferLimited(retryAfterSeconds: seconds)
-    }
+    // Before the object is opened.
+    try count(0, of: link.owner)
     return link
+  }
+
+  private func count(_ byteCount: Int64, of owner: Identifier) throws(LinkRefusal) {
+    if let seconds = host.linkLimits.secondsToWait(sending: byteCount, of: owner) {
+      throw .transferLimited(retryAfterSeconds: seconds)
+    }
   }
 
   /// The bytes always pass through here: the object store would send none of the fields, and count nothing.
@@ -71,8 +76,8 @@ struct GetPublishedContent: Sendable {
     let (response, byteCount) = try Download(
       link.content, host.objects, pool: host.pool, givesLinks: false
     ).response(to: head)
+    try count(byteCount, of: link.owner)
     head.answerFields.set("Cache-Control", link.caching(host.clock.now()))
-    host.linkLimits.sent(byteCount, of: link.owner)
     host.transfers.sent(byteCount, of: link.owner)
     return response
   }

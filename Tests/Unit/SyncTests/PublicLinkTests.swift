@@ -220,6 +220,23 @@ import Testing
     #expect(sent == 120_001)
   }
 
+  @Test func `of many downloads that begin at once, only one goes beyond what is left`() {
+    let limits = LinkLimits(bytesPerDay: 1_000_000, trustsProxies: true) { [uptime] in
+      uptime.withLock { $0 }
+    }
+    let (owner, admitted) = (Random.identifier(), Locked(0))
+    let threads = (0..<8).map { _ in
+      Thread {
+        for _ in 0..<50 where limits.secondsToWait(sending: 600_000, of: owner) == nil {
+          admitted.withLock { $0 += 1 }
+        }
+      }
+    }
+    for thread in threads { thread.join() }
+    #expect(admitted.withLock { $0 } == 2)
+    #expect(limits.secondsToWait(sending: 0, of: owner) != nil)
+  }
+
   @Test func `an address makes a limited number of requests in a minute, whatever they ask for`() {
     let limits = LinkLimits(bytesPerDay: 1_000_000, trustsProxies: true) { [uptime] in
       uptime.withLock { $0 }
