@@ -38,7 +38,8 @@ CREATE TABLE key_backups (
 -- What a recovery key asked for: to read the backup, and to let in the device with `device_key`, if there is one. It
 -- waits until `opens_ms`, is open for some days, and then over: `refused` by a device, `ended` by its time or with the
 -- key, or `failed`, because the device could not be let in. `look_ms` is when its state changes next; NULL: it is over.
--- The latest rows of an account stay.
+-- `history_id` is the history in which it was asked for: what waited in a backup never opens in the database that was
+-- restored from it, because a device may have refused it since. The latest rows of an account stay.
 CREATE TABLE recoveries (
   account_id BLOB NOT NULL REFERENCES accounts (id),
   number INTEGER NOT NULL,
@@ -46,6 +47,7 @@ CREATE TABLE recoveries (
   state TEXT NOT NULL CHECK (state IN ('waiting', 'open', 'refused', 'ended', 'failed')),
   asked_ms INTEGER NOT NULL,
   opens_ms INTEGER NOT NULL,
+  history_id BLOB NOT NULL,
   ended_ms INTEGER,
   look_ms INTEGER,
   device_key BLOB CHECK (length(device_key) = 32),

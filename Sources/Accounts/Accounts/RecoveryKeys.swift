@@ -102,7 +102,8 @@ package struct RecoveryKey: Sendable {
       .blob(author.signature), .blob(proof)) == 1
   }
 
-  /// Ends the account's recovery key at once. Returns false if it has none.
+  /// Ends the account's recovery key at once. Returns false if it has none. Its row stays if it let a device in, once for
+  /// each key: the oldest one, whose statement is a link of that device's chain already.
   @discardableResult
   package static func end(
     _ transaction: Transaction, of account: Identifier, now: Instant
@@ -110,8 +111,10 @@ package struct RecoveryKey: Sendable {
     let deleted = try transaction.execute(
       """
       DELETE FROM sync.recovery_keys WHERE account_id = $1 AND ended_ms IS NULL
-        AND NOT EXISTS (SELECT 1 FROM sync.device_keys AS d
-          WHERE d.account_id = $1 AND d.statement_author = recovery_keys.public_key)
+        AND (NOT EXISTS (SELECT 1 FROM sync.device_keys AS d
+            WHERE d.account_id = $1 AND d.statement_author = recovery_keys.public_key)
+          OR EXISTS (SELECT 1 FROM sync.recovery_keys AS e WHERE e.account_id = $1
+            AND e.public_key = recovery_keys.public_key AND e.ended_ms IS NOT NULL))
       """, .id(account))
     let ended = try transaction.execute(
       "UPDATE sync.recovery_keys SET ended_ms = $2 WHERE account_id = $1 AND ended_ms IS NULL",

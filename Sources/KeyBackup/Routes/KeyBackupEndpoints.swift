@@ -80,7 +80,9 @@ struct GetKeyBackup: SyncRead {
     }
     try host.countRecovery(request.head)
     let live = try Recovery.live(reader, of: caller.key.account)
-    guard let live, live.key == caller.key.publicKey, live.isOpen(now) else {
+    guard let live, live.key == caller.key.publicKey,
+      try live.isOpen(reader, now: now)
+    else {
       throw RecoveryRefusal.recoveryNotOpen(opens: live?.opens)
     }
     return caller.key.account

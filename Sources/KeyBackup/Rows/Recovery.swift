@@ -1,4 +1,5 @@
-package import Base
+package import Accounts
+import Base
 import JSON
 import Requests
 package import Storage
@@ -38,6 +39,8 @@ package struct Recovery: Sendable {
   package let state: State
   let asked: Instant
   package let opens: Instant
+  /// The history in which it was asked for.
+  private let history: Identifier
   let ended: Instant?
   let guest: Guest?
 
@@ -50,14 +53,21 @@ package struct Recovery: Sendable {
 
   var closes: Instant { opens + Self.openSpan }
 
+  /// Whether it was asked for before the database was restored. A device may have refused it since the backup, so it
+  /// never opens.
+  func isRestored(_ queryable: some Queryable) throws -> Bool {
+    try History.current(queryable).id != history
+  }
+
   /// Whether its key reads the backup. The state may be late by some seconds.
-  func isOpen(_ now: Instant) -> Bool {
-    (state == .waiting || state == .open) && opens <= now && now < closes
+  func isOpen(_ queryable: some Queryable, now: Instant) throws -> Bool {
+    guard state == .waiting || state == .open, opens <= now, now < closes else { return false }
+    return try !isRestored(queryable)
   }
 
   private static let columns =
     "account_id, number, recovery_key, state, asked_ms, opens_ms, ended_ms, device_key, label, "
-    + "statement_created_s, statement_signature, statement_proof"
+    + "statement_created_s, statement_signature, statement_proof, history_id"
 
   private init(row: borrowing Row) throws {
     account = try row.id(0)
@@ -75,6 +85,7 @@ package struct Recovery: Sendable {
       } else {
         nil
       }
+    history = try row.id(12)
   }
 
   /// The account's recovery that waits or is open; nil if there is none.

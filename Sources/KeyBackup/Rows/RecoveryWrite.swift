@@ -20,7 +20,10 @@ package struct RecoveryWrite {
     _ key: RecoveryKey, for guest: Recovery.Guest?, _ owners: inout LockedOwners
   ) throws -> Recovery {
     if let live = try Recovery.live(transaction, of: account) {
-      throw RecoveryRefusal.recoveryUnderWay(opens: live.opens)
+      guard try live.isRestored(transaction) else {
+        throw RecoveryRefusal.recoveryUnderWay(opens: live.opens)
+      }
+      try end(.ended, &owners)
     }
     let all = try Recovery.list(transaction, of: account)
     let lately = all.filter { $0.asked > now - .days(1) }
@@ -39,11 +42,11 @@ package struct RecoveryWrite {
       """
       INSERT INTO sync.recoveries
         (account_id, number, recovery_key, state, asked_ms, opens_ms, look_ms, device_key, label,
-         statement_created_s, statement_signature, statement_proof)
-      VALUES ($1, $2, $3, 'waiting', $4, $5, $5, $6, $7, $8, $9, $10)
+         statement_created_s, statement_signature, statement_proof, history_id)
+      VALUES ($1, $2, $3, 'waiting', $4, $5, $5, $6, $7, $8, $9, $10, $11)
       """, .id(account), .integer(number), .blob(key.publicKey), .instant(now), .instant(opens),
       .blob(guest?.key), .text(guest?.label), .integer(guest?.created), .blob(guest?.signature),
-      .blob(guest?.proof))
+      .blob(guest?.proof), .id(History.current(transaction).id))
     try transaction.execute(
       "DELETE FROM sync.recoveries WHERE account_id = $1 AND number <= $2",
       .id(account), .integer(number - Recovery.countMax))
@@ -58,7 +61,8 @@ package struct RecoveryWrite {
   func advance(_ owners: inout LockedOwners) throws {
     guard let live = try Recovery.live(transaction, of: account) else { return }
     let isErased = try Departure.find(account, reading: transaction)?.hasBegun ?? false
-    if isErased || live.closes <= now {
+    let isOver = try isErased || live.closes <= now || live.isRestored(transaction)
+    guard !isOver else {
       try end(.ended, &owners)
       return
     }

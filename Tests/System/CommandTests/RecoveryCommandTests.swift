@@ -34,8 +34,8 @@ struct RecoveryCommandTests: CommandSuite {
       (
         """
         INSERT INTO sync.recoveries
-          (account_id, number, recovery_key, state, asked_ms, opens_ms, look_ms)
-        VALUES ($1, 1, $2, 'waiting', $3, $4, $4)
+          (account_id, number, recovery_key, state, asked_ms, opens_ms, look_ms, history_id)
+        VALUES ($1, 1, $2, 'waiting', $3, $4, $4, $2)
         """, [id, key, at, opens]
       ),
     ]

@@ -131,6 +131,57 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `what waited in a backup never opens after a restore, and can be asked for again`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    let phone = scene.server.device()
+    /// As `coffer restore` does it. A device may have refused since the backup.
+    func restore() throws {
+      try scene.server.database.write(for: nil) { transaction in
+        _ = try transaction.execute(
+          "UPDATE sync.history SET history_id = $1", .id(Random.identifier()))
+      }
+    }
+    try scene.recovery.recover(scene.account, letting: phone).requireMade()
+    try restore()
+    scene.server.clock.advance(.days(3))
+    #expect(try scene.recovery.get("/v1/key-backup").problem == "recovery_not_open")
+    try scene.wait(.seconds(0))
+    #expect(try phone.get("/v1/account").problem == "unknown_key")
+    #expect(try scene.device.recoveryStates() == ["ended"])
+    try scene.recovery.recover(scene.account).requireMade()
+    try restore()
+    try scene.recovery.recover(scene.account, letting: phone).requireMade()
+    #expect(try scene.device.recoveryStates() == ["waiting", "ended", "ended"])
+    try scene.wait(.days(3))
+    #expect(try phone.account == scene.account)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a recovery key that is named again and again leaves no row for each time`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine, delayDays: 0)
+    let phone = scene.server.device()
+    try scene.recovery.recover(scene.account, letting: phone).requireMade()
+    let other = scene.server.device()
+    for _ in 0..<3 {
+      try scene.device.name(other.key, delayDays: 1).requireSuccess()
+      try scene.device.name(scene.recovery.key, delayDays: 1).requireSuccess()
+    }
+    // The one that let the device in, and the one that may let in another.
+    #expect(try scene.server.count("recovery_keys") == 2)
+    let (devices, keys) = try scene.server.database.read { reader in
+      (
+        try Device.listAll(reader, of: scene.account),
+        try RecoveryKey.inChains(reader, of: scene.account)
+      )
+    }
+    #expect(Device.prove(scene.account, devices, keys))
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a recovery key that tries anything else is refused, and nothing is written`(
     engine: TestEngine
   ) throws {
