@@ -402,6 +402,9 @@ CREATE TABLE uploads (
 
 CREATE INDEX uploads_by_owner ON uploads (owner_id);
 
+-- Final answers, of which an account keeps the latest.
+CREATE INDEX uploads_answered ON uploads (owner_id, expires_ms) WHERE status IS NOT NULL;
+
 CREATE INDEX uploads_by_expiry ON uploads (expires_ms);
 
 -- An object that nothing refers to any more. It is deleted once no download can still use it. If it was a

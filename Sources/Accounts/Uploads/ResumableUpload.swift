@@ -11,6 +11,8 @@ struct ResumableUpload: Sendable {
   static let lifetime = Instant.Span.hours(24)
   /// The most rows that one write forgets.
   static let expiredCountMax: Int64 = 500
+  /// The final answers of an account that are kept. Without a bound, uploads of a byte could leave millions in a day.
+  private static let answeredCountMax: Int64 = 256
 
   let secretHash: [UInt8]
   let object: Identifier
@@ -172,6 +174,16 @@ extension ResumableUpload {
       DELETE FROM sync.uploads WHERE secret_hash IN (
         SELECT secret_hash FROM sync.uploads WHERE expires_ms <= $1 ORDER BY expires_ms LIMIT $2)
       """, .instant(now), .integer(expiredCountMax))
+  }
+
+  /// Forgets an account's oldest final answers beyond those that are kept.
+  static func forgetAnswered(_ transaction: Transaction, of owner: Identifier) throws {
+    try transaction.execute(
+      """
+      DELETE FROM sync.uploads WHERE secret_hash IN (
+        SELECT secret_hash FROM sync.uploads WHERE owner_id = $1 AND status IS NOT NULL
+        ORDER BY expires_ms DESC LIMIT $2 OFFSET $3)
+      """, .id(owner), .integer(expiredCountMax), .integer(answeredCountMax))
   }
 
   /// The current epochs of uploads by the hashes of their secrets; those that are gone have none.

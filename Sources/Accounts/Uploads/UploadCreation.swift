@@ -129,6 +129,7 @@ extension ResumableUploads {
       query: write.query.map(String.init), digest: announced.digest,
       byteCount: announced.byteCount, progress: .none, epoch: 1, expires: expires, outcome: nil)
     try upload.insert(transaction)
+    try ResumableUpload.forgetAnswered(transaction, of: owner)
     return upload
   }
 

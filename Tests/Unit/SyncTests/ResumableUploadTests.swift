@@ -190,6 +190,30 @@ import Testing
     for (name, value) in dialect.completion(true) { #expect(asked.header(name) == value) }
   }
 
+  @Test(arguments: TestEngine.available)
+  func `of the final answers of an account the latest 256 stay`(engine: TestEngine) throws {
+    let scene = try UploadScene(TestServer(engine))
+    try scene.create()
+    let tag = try #require(try scene.append(0..<50_000).header("ETag"))
+    try scene.server.database.write(for: nil) { transaction in
+      for age in Int64(1)...300 {
+        try transaction.execute(
+          """
+          INSERT INTO sync.uploads
+            (secret_hash, object_id, owner_id, kind, subject_id, actor_key, if_match, digest, bytes,
+             durable_bytes, hash_state, store_state, epoch, expires_ms, status, headers, body)
+          SELECT $1, $2, owner_id, kind, subject_id, actor_key, if_match, digest, bytes,
+            durable_bytes, hash_state, store_state, epoch, expires_ms - $3, status, headers, body
+          FROM sync.uploads ORDER BY expires_ms DESC LIMIT 1
+          """, .blob(Random.bytes(32)), .id(Random.identifier()), .integer(age))
+      }
+    }
+    #expect(try scene.device.send(scene.creation(ifMatch: tag)).status == 201)
+    // With the one that was just created.
+    #expect(try scene.server.count("uploads") == 257)
+    #expect(try scene.ask().header("ETag") == tag)
+  }
+
   @Test(arguments: UploadScene.Dialect.all, TestEngine.available)
   func `content that is not the announced one ends the upload`(
     dialect: UploadScene.Dialect, engine: TestEngine
