@@ -377,7 +377,8 @@ CREATE INDEX reservations_by_request ON reservations (actor_key, nonce);
 -- says which messages a snapshot covers. The secret in its URL is stored as a hash. `hash_state` is SHA-256 after
 -- `durable_bytes`; `store_state` belongs to the object store. Each request takes the next `epoch`, and an older one
 -- writes no more. While it is open (`status` is NULL), a reservation protects its object. `status`, `headers` and
--- `body` are its final answer.
+-- `body` are its final answer. Progress puts `expires_ms` off, at most to `ends_ms`. The row goes then, and sooner if an
+-- account has many final answers.
 CREATE TABLE uploads (
   secret_hash BLOB NOT NULL PRIMARY KEY CHECK (length(secret_hash) = 32),
   object_id BLOB NOT NULL UNIQUE,
@@ -395,6 +396,7 @@ CREATE TABLE uploads (
   store_state BLOB NOT NULL,
   epoch INTEGER NOT NULL,
   expires_ms INTEGER NOT NULL,
+  ends_ms INTEGER NOT NULL,
   status INTEGER,
   headers TEXT,
   body BLOB

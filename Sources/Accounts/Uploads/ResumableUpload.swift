@@ -8,7 +8,10 @@ import Storage
 /// The row of a resumable upload: what its creating request asked for, and how far it is.
 struct ResumableUpload: Sendable {
   /// How long an upload that makes no progress is kept, and then its final answer.
-  static let lifetime = Instant.Span.hours(24)
+  private static let lifetime = Instant.Span.hours(24)
+  /// The longest that progress keeps one. Otherwise a byte a day would hold another's room for ever, also of an account
+  /// that no longer lets the uploader write.
+  static let lifetimeMax = Instant.Span.days(7)
   /// The most rows that one write forgets.
   static let expiredCountMax: Int64 = 500
   /// The final answers of an account that are kept. Without a bound, uploads of a byte could leave millions in a day.
@@ -31,6 +34,8 @@ struct ResumableUpload: Sendable {
   let progress: Progress
   let epoch: Int64
   var expires: Instant
+  /// When it expires at the latest.
+  let ends: Instant
   /// The final answer, whole; nil while the upload is open.
   let outcome: Outcome?
 
@@ -52,6 +57,9 @@ struct ResumableUpload: Sendable {
 
   var offset: Int64 { progress.checkpoint.byteCount }
 
+  /// When an upload expires that makes its last progress now.
+  static func expiry(_ now: Instant, ends: Instant) -> Instant { min(now + lifetime, ends) }
+
   static func hash(secret: String) -> [UInt8] { SHA256.hash(Array(secret.utf8)) }
 
   /// The request that the creating request stands for.
@@ -69,7 +77,8 @@ struct ResumableUpload: Sendable {
 extension ResumableUpload {
   private static let columns = """
     secret_hash, object_id, owner_id, kind, subject_id, actor_key, session_hash, if_match, query,
-    digest, bytes, durable_bytes, hash_state, store_state, epoch, expires_ms, status, headers, body
+    digest, bytes, durable_bytes, hash_state, store_state, epoch, expires_ms, ends_ms, status, headers,
+    body
     """
 
   private init(_ row: borrowing Row) throws {
@@ -89,8 +98,9 @@ extension ResumableUpload {
     progress = Progress(checkpoint: checkpoint, hash: hash)
     epoch = try row.integer(14)
     expires = try row.instant(15)
-    if let status = try row.optionalInteger(16), let headers = try row.optionalText(17),
-      let body = try row.optionalBlob(18)
+    ends = try row.instant(16)
+    if let status = try row.optionalInteger(17), let headers = try row.optionalText(18),
+      let body = try row.optionalBlob(19)
     {
       outcome = Outcome(status: status, headerText: headers, body: body)
     } else {
@@ -103,12 +113,13 @@ extension ResumableUpload {
       """
       INSERT INTO sync.uploads (\(Self.columns))
       VALUES (
-        $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, NULL, NULL, NULL)
+        $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, NULL, NULL,
+        NULL)
       """,
       .blob(secretHash), .id(object), .id(owner), .text(kind), .id(subject), .blob(actorKey),
       .blob(sessionHash), .text(ifMatch), .text(query), .blob(digest), .integer(byteCount),
       .integer(offset), .blob(progress.hash.state), .blob(progress.checkpoint.state),
-      .integer(epoch), .instant(expires))
+      .integer(epoch), .instant(expires), .instant(ends))
   }
 
   /// Whether there is such an upload. A stranger's guess costs no more than this.
@@ -140,7 +151,8 @@ extension ResumableUpload {
       WHERE secret_hash = $1 AND epoch = $2 AND status IS NULL AND durable_bytes <= $3
       """,
       .blob(secretHash), .integer(epoch), .integer(progress.checkpoint.byteCount),
-      .blob(progress.hash.state), .blob(progress.checkpoint.state), .instant(now + Self.lifetime))
+      .blob(progress.hash.state), .blob(progress.checkpoint.state),
+      .instant(Self.expiry(now, ends: ends)))
     guard count == 1 else { throw ContentRefusal.uploadSuperseded }
     try transaction.execute(
       """

@@ -16,7 +16,7 @@ extension ResumableUploads {
       throw error
     }
     if append.offset > upload.offset {
-      upload.expires = host.clock.now() + ResumableUpload.lifetime
+      upload.expires = ResumableUpload.expiry(host.clock.now(), ends: upload.ends)
     }
     guard completes else {
       return Response(

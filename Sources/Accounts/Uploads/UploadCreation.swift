@@ -119,7 +119,8 @@ extension ResumableUploads {
       try Reservations.release(transaction, earlier.object)
       try ResumableUpload.delete(transaction, of: earlier.object)
     }
-    let expires = now + ResumableUpload.lifetime
+    let ends = now + ResumableUpload.lifetimeMax
+    let expires = ResumableUpload.expiry(now, ends: ends)
     let owner = try locked.reserve(
       ReservedObject(object, byteCount: announced.byteCount, instance: nil, until: expires))
     let upload = ResumableUpload(
@@ -127,7 +128,8 @@ extension ResumableUploads {
       kind: announced.content.kind, subject: write.id, actorKey: locked.caller.publicKey,
       sessionHash: write.credentials.proof.tokenHash, ifMatch: announced.ifMatch,
       query: write.query.map(String.init), digest: announced.digest,
-      byteCount: announced.byteCount, progress: .none, epoch: 1, expires: expires, outcome: nil)
+      byteCount: announced.byteCount, progress: .none, epoch: 1, expires: expires, ends: ends,
+      outcome: nil)
     try upload.insert(transaction)
     try ResumableUpload.forgetAnswered(transaction, of: owner)
     return upload

@@ -201,9 +201,11 @@ import Testing
           """
           INSERT INTO sync.uploads
             (secret_hash, object_id, owner_id, kind, subject_id, actor_key, if_match, digest, bytes,
-             durable_bytes, hash_state, store_state, epoch, expires_ms, status, headers, body)
+             durable_bytes, hash_state, store_state, epoch, expires_ms, ends_ms, status, headers,
+             body)
           SELECT $1, $2, owner_id, kind, subject_id, actor_key, if_match, digest, bytes,
-            durable_bytes, hash_state, store_state, epoch, expires_ms - $3, status, headers, body
+            durable_bytes, hash_state, store_state, epoch, expires_ms - $3, ends_ms, status, headers,
+            body
           FROM sync.uploads ORDER BY expires_ms DESC LIMIT 1
           """, .blob(Random.bytes(32)), .id(Random.identifier()), .integer(age))
       }
@@ -275,6 +277,24 @@ import Testing
       try reader.rows("SELECT 1 FROM sync.uploads") { _ in 1 }
     }
     #expect(rows == [])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an upload expires a week after its creation, whatever its progress`(
+    engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(TestServer(engine))
+    try scene.create()
+    for day in 0..<8 {
+      #expect(try scene.append(day * 100..<(day + 1) * 100).status == 204)
+      scene.server.clock.advance(.hours(20))
+    }
+    #expect(try scene.append(800..<900).status == 204)
+    scene.server.clock.advance(.hours(8))
+    #expect(try scene.append(900..<1000).problem == "upload_not_found")
+    try scene.server.sweeper().sweep()
+    #expect(try scene.server.reservedObjects() == [])
+    #expect(try scene.server.count("uploads") == 0)
   }
 }
 
