@@ -29,7 +29,7 @@ package struct SignatureChains: ProtocolRoom {
       Upkeep("chains", isUrgent: false) {
         let now = queues.clock.now()
         return try queues.takeNext(
-          ChainPurge.queue, of: "chains", by: "id", at: "purge_ms", now: now
+          ChainPurge.queue, of: "chains", by: "id", owner: "owner_id", at: "purge_ms", now: now
         ) { transaction, chain in
           try ChainPurge.sweep(transaction, chain)
         }

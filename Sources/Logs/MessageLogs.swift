@@ -36,7 +36,7 @@ package struct MessageLogs: ProtocolRoom {
       Upkeep("logs", isUrgent: true) {
         let now = queues.clock.now()
         return try queues.takeNext(
-          LogPurge.queue, of: "log_epochs", by: "id", at: "purge_ms", now: now
+          LogPurge.queue, of: "log_epochs", by: "id", owner: "owner_id", at: "purge_ms", now: now
         ) { transaction, epoch in
           try LogPurge.sweep(transaction, epoch, now: now)
         }

@@ -30,23 +30,27 @@ package struct QueueWork: Sendable {
   }
 
   /// Works on the row of `sync.<table>` whose moment, the column `moment`, was first to pass. `item` is the column of its
-  /// id. Returns false if none is due.
+  /// id, and `owner` that of the account that it concerns, unless its id is one. Returns false if none is due.
   package func takeNext(
-    _ queue: FailingItems.Queue, of table: String, by item: String, at moment: String,
-    now: Instant, work: @escaping @Sendable (Transaction, Identifier) throws -> Void
+    _ queue: FailingItems.Queue, of table: String, by item: String, owner: String? = nil,
+    at moment: String, now: Instant,
+    work: @escaping @Sendable (Transaction, Identifier) throws -> Void
   ) throws -> Bool {
     let isDue = FailingItems.isDue(queue, "\(table).\(item)", at: "$1")
-    return try takeNext(queue) { transaction in
-      try transaction.first(
+    let taken = try slice(queue) { transaction in
+      try transaction.rows(
         """
-        SELECT \(item) FROM sync.\(table) WHERE \(moment) IS NOT NULL AND \(moment) <= $1
-          AND \(isDue)
+        SELECT \(item), \(owner ?? item) FROM sync.\(table)
+        WHERE \(moment) IS NOT NULL AND \(moment) <= $1 AND \(isDue)
         ORDER BY \(moment), \(item) LIMIT 1
         """, .instant(now)
-      ) { row in try row.id(0) }
-    } work: { transaction, id in
-      try work(transaction, id)
+      ) { row in (id: try row.id(0), account: Optional(try row.id(1))) }
+    } named: { item in
+      item
+    } work: { transaction, items in
+      for item in items { try work(transaction, item.id) }
     }
+    return !taken.isEmpty
   }
 
   /// Works on the items that `take` finds, none of which may be waiting. Returns them.

@@ -118,6 +118,30 @@ import Testing
     #expect(left == [0, 1, 0])
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a deleted chain that cannot go is noted as its owner's, and stops no other`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = (try server.register(), try server.register())
+    let (first, second) = (try ada.chain().chain, try bob.chain().chain)
+    try hold(server, engine, "chains", "id", [first.bytes])
+    for (device, chain) in [(ada, first), (bob, second)] {
+      try device.remove("/v1/chains/\(chain)").requireSuccess()
+      server.clock.advance(.seconds(1))
+    }
+    try server.sweeper().sweep()
+    #expect(try count(server, "chains WHERE id = $1", first) == 1)
+    #expect(try count(server, "chains WHERE id = $1", second) == 0)
+    #expect(try failing(server) == [Failing(queue: "chains", item: first, count: 1)])
+    #expect(try count(server, "failing_items WHERE account_id = $1", ada.account) == 1)
+    try letGo(server)
+    server.clock.advance(.hours(1))
+    try server.sweeper().sweep()
+    #expect(try count(server, "chains WHERE id = $1", first) == 0)
+    #expect(try failing(server) == [])
+  }
+
   // MARK: folders
 
   @Test(arguments: TestEngine.available)
