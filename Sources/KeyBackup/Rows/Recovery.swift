@@ -1,5 +1,5 @@
-package import Accounts
-import Base
+import Accounts
+package import Base
 import JSON
 import Requests
 package import Storage
