@@ -116,9 +116,17 @@ extension ResumableUploads {
       request.meter.reject()
       throw UploadRefusal.notFound
     }
-    _ = try Caller(transaction, upload.write(request.meter).credentials, now: now)
+    let caller = try Caller(transaction, upload.write(request.meter).credentials, now: now)
     if let outcome = upload.outcome {
       return .answer(upload, final(upload, outcome, for: request))
+    }
+    // Who shares nothing with the owner any more holds no room of it. All else is judged at the end.
+    guard
+      try caller.account == upload.owner
+        || Contacts.areContacts(transaction, caller.account, upload.owner)
+    else {
+      try refuse(transaction, upload, UploadRefusal.notFound.problem, request.head)
+      return .refuse(upload, .notFound)
     }
     guard let append = request.append else {
       // A tus client takes an upload for done when all bytes are there, so the answer must be the final one.

@@ -182,6 +182,21 @@ import Tiers
     #expect(try scene.device.send(scene.request("DELETE")).status == 204)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `who shares nothing with the owner any more holds no room of it`(engine: TestEngine) throws {
+    let scene = try UploadScene(TestServer(engine))
+    let bob = try scene.server.register()
+    _ = try scene.device.share(scene.document, with: bob, mode: "write")
+    try scene.create(by: bob)
+    #expect(try scene.append(0..<20_000).status == 204)
+    let ended = try scene.device.revoke(scene.document, from: bob.account)
+    #expect(ended.status == 200)
+    #expect(try scene.append(20_000..<40_000).problem == "upload_not_found")
+    #expect(try scene.append(40_000..<50_000).problem == "upload_not_found")
+    #expect(try scene.server.reservedObjects() == [])
+    #expect(try scene.device.get(scene.path).body.isEmpty)
+  }
+
   @Test func `a suspended account's upload is not committed`() throws {
     let scene = try UploadScene(TestServer())
     let account = try scene.device.account
