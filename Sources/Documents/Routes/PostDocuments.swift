@@ -54,8 +54,8 @@ struct PostDocuments: AccountEndpoint, PlannedEndpoint {
   ) throws -> Pushed {
     defer { input.credentials.meter.charge(Price.rows(transaction.work.rowCount), for: .writing) }
     let now = host.clock.now()
-    var locked = try LockedCaller(transaction, input.credentials, now: now) { _ in
-      input.batch.receivers
+    var locked = try LockedCaller(transaction, input.credentials, now: now) { caller in
+      try Deliveries.reached(input.batch.receivers, by: caller, transaction)
     }
     let caller = locked.caller
     var receivedByteCount: Int64 = 0

@@ -27,6 +27,29 @@ struct Deliveries: Sendable {
   /// A rule that a version breaks in an account.
   typealias Failure = (receiver: Identifier, rule: VersionRule)
 
+  /// Those of some accounts that a batch of another can change: they know it, or hold what its devices wrote. No request of
+  /// a stranger locks the row of an account.
+  static func reached(
+    _ accounts: Set<Identifier>, by sender: Identifier, _ queryable: some Queryable
+  ) throws -> Set<Identifier> {
+    let isKnown = Contacts.areContacts("a.id", "$1")
+    var reached: Set<Identifier> = []
+    for list in SQLList.slices(of: accounts.sorted().map { .id($0) }, after: 1) {
+      try queryable.query(
+        """
+        SELECT a.id FROM sync.accounts AS a
+        WHERE a.id IN (\(list.parameters)) AND (\(isKnown) OR EXISTS (
+          SELECT 1 FROM sync.document_versions AS v
+          WHERE v.writer_id = $1 AND v.account_id = a.id))
+        """, [.id(sender)] + list.values
+      ) { row in
+        reached.insert(try row.id(0))
+        return true
+      }
+    }
+    return reached
+  }
+
   /// Reads what the receivers have of the documents that are sent to them.
   init(_ versions: [DocumentVersion], by caller: Caller, _ queryable: some Queryable) throws {
     var documents: [Identifier: Set<Identifier>] = [:]

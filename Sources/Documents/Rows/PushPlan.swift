@@ -14,7 +14,7 @@ struct PushPlan: Sendable {
     let text: Identifier?
   }
 
-  /// The numbers of the sequences at which it was judged, of all accounts that it concerns.
+  /// The numbers of the sequences at which it was judged, of all accounts that it can change.
   let numbers: [Identifier: Int64]
   private(set) var fresh: [Fresh] = []
   /// The stored versions that are replaced in the device's own account.
@@ -31,7 +31,8 @@ struct PushPlan: Sendable {
   /// Judges a batch by the rows. Throws every failure at once.
   init(_ batch: DocumentBatch, by caller: Caller, _ queryable: some Queryable) throws {
     let account = caller.account
-    numbers = try Self.numbers(of: batch.receivers.union([account]), queryable)
+    numbers = try Self.numbers(
+      of: Deliveries.reached(batch.receivers, by: account, queryable).union([account]), queryable)
     let before = try DocumentDevice.counter(queryable, of: caller.publicKey, account)
     let known = try Self.signatures(batch, through: before, by: caller, queryable)
     let versions = batch.items.map(\.version)

@@ -243,6 +243,27 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a removal locks no row of an account that has nothing of the sender's`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let ada = try server.register()
+    let strangers = try (0..<4).map { _ in try server.register().account }
+    try ada.push(ada.version(document, 1)).requireSuccess()
+    var counter: Int64 = 1
+    func changed(naming receivers: [Identifier]) throws -> Int64 {
+      counter += 1
+      let before = server.database.writeWork
+      try ada.push(ada.version(Random.identifier(), counter, nil, to: receivers))
+        .requireSuccess()
+      return Int64((server.database.writeWork - before).changedRowCount)
+    }
+    let nobody = (0..<4).map { _ in Random.identifier() }
+    #expect(try changed(naming: strangers) == changed(naming: nobody))
+    try server.requireDocuments(ada)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a device that does not know of a removal cannot undo it`(engine: TestEngine) throws {
     let server = try TestServer(engine)
     let devices = try server.devices(2)
