@@ -84,7 +84,9 @@ struct KnownDeletions: Sendable {
   /// Records it, and has the sweep look when the oldest deletion may go.
   func save(_ transaction: Transaction, now: Instant) throws {
     guard try LockedOwners(transaction, [account]).accounts.contains(account) else { return }
-    if let number {
+    var readers = try DocumentReaders(transaction, of: account)
+    // Asked again, because the key may be gone since, with all that the account has.
+    if let number, readers.lacks(number, of: device, at: now) {
       try transaction.execute(
         """
         INSERT INTO sync.document_readers (account_id, device_key, seq, told_ms)
@@ -92,8 +94,8 @@ struct KnownDeletions: Sendable {
         ON CONFLICT (account_id, device_key)
           DO UPDATE SET seq = excluded.seq, told_ms = excluded.told_ms
         """, .id(account), .blob(device), .integer(number), .instant(now))
+      readers = try DocumentReaders(transaction, of: account)
     }
-    let readers = try DocumentReaders(transaction, of: account)
     guard
       let oldest = try VersionRows(transaction, of: account).oldestDeletions(limit: 1).first,
       let end = readers.end(of: oldest)

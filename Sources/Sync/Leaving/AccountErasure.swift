@@ -31,12 +31,10 @@ enum AccountErasure {
       UPDATE sync.account_deletions SET begun_ms = coalesce(begun_ms, $2) WHERE account_id = $1
       """, .id(account), .instant(now))
     transaction.report(News(of: account, .account))
-    let hasFound =
-      try erasedKeys(transaction, account)
-      || protocols.contains { try $0.withdraw(account, in: transaction, now: now) }
-      || protocols.contains { try type(of: $0).erase(account, in: transaction, now: now) }
-      || erasedTraces(transaction, account)
-    guard !hasFound else { return }
+    if try erased(transaction, account, of: protocols, now: now) { return }
+    // A request that was let in before the keys went may have written since. Nobody can once the row is held.
+    _ = try AccountDeletion.locked(account, in: transaction)
+    if try erased(transaction, account, of: protocols, now: now) { return }
     // The account's row stays, without a name, while other accounts' shares refer to its id.
     try transaction.execute(
       """
@@ -47,6 +45,17 @@ enum AccountErasure {
     try transaction.execute(
       "UPDATE sync.account_deletions SET erased_ms = $2 WHERE account_id = $1", .id(account),
       .instant(now))
+  }
+
+  /// Erases one slice. Returns false if nothing was left.
+  private static func erased(
+    _ transaction: Transaction, _ account: Identifier, of protocols: [any ProtocolRoom],
+    now: Instant
+  ) throws -> Bool {
+    try erasedKeys(transaction, account)
+      || protocols.contains { try $0.withdraw(account, in: transaction, now: now) }
+      || protocols.contains { try type(of: $0).erase(account, in: transaction, now: now) }
+      || erasedTraces(transaction, account)
   }
 
   /// The erased account to forget first: every client has seen its end, or is too old to be sent
