@@ -125,11 +125,14 @@ package struct ArrivingDocuments: Sendable {
     try pages { page in try rows.insert(try Self.versions(of: page)) }
     for blob in stored {
       guard let object = objects[blob.file] else { continue }
-      try DocumentBlob(
+      let arriving = DocumentBlob(
         id: blob.id, owner: account, number: blob.number, object: object,
-        byteCount: blob.byteCount
-      ).insert(transaction, now: now)
+        byteCount: blob.byteCount)
+      guard try arriving.insert(transaction, now: now) else {
+        throw Self.error("has the blob \(blob.id), whose id is in use here")
+      }
     }
+    try DocumentBlob.forgetForeignNames(of: account, in: transaction)
     try DocumentBlob.markNamed(Set(stored.map(\.id)), of: account, transaction)
     var totals = try DocumentTotals(transaction, of: account)
     (totals.recordCount, totals.byteCount) = (weight.recordCount, weight.contentByteCount)

@@ -120,7 +120,7 @@ private struct BlobWrite {
     let blob = DocumentBlob(
       id: write.id, owner: owner.account, number: number, object: object,
       byteCount: byteCount)
-    try blob.insert(transaction, now: now)
+    guard try blob.insert(transaction, now: now) else { throw DocumentRefusal.blobExists }
     var totals = try DocumentTotals(transaction, of: owner.account)
     totals.number = number
     totals.byteCount += charge

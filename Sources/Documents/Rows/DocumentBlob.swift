@@ -92,13 +92,25 @@ struct DocumentBlob: Sendable {
     StoredContent(owner: owner, version: number, byteCount: byteCount, place: .object(object))
   }
 
-  func insert(_ transaction: Transaction, now: Instant) throws {
+  /// Returns false if the id is in use. Another account may have taken it a moment ago.
+  func insert(_ transaction: Transaction, now: Instant) throws -> Bool {
     try transaction.execute(
       """
       INSERT INTO sync.document_blobs (id, owner_id, seq, object_id, content_bytes, due_ms)
-      VALUES ($1, $2, $3, $4, $5, $6)
+      VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING
       """, .id(id), .id(owner), .integer(number), .id(object), .integer(byteCount),
-      .instant(now + Self.unnamedSpan))
+      .instant(now + Self.unnamedSpan)) == 1
+  }
+
+  /// Deletes the names of blobs that are not the account's own. For versions from another Coffer: whoever has such a
+  /// blob here has not given it to this account.
+  static func forgetForeignNames(of account: Identifier, in transaction: Transaction) throws {
+    try transaction.execute(
+      """
+      DELETE FROM sync.document_blob_names WHERE account_id = $1 AND NOT EXISTS (
+        SELECT 1 FROM sync.document_blobs AS b
+        WHERE b.id = document_blob_names.blob_id AND b.owner_id = $1)
+      """, .id(account))
   }
 
   /// Lets an account's blobs stay for as long as versions name them.

@@ -194,6 +194,37 @@ import Testing
       keys: [own.publicKey.bytes, other.publicKey.bytes], sequence: 20)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `an arriving version that names a blob of others lets nobody read it`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, eve) = (try server.register(), try server.register())
+    let blob = try ada.putBlob([1, 2, 3]).id
+    let version = eve.version(document, 1, naming: [blob]).signed(by: eve.key)
+    let page: JSONValue = [
+      "versions": .array([
+        ["signed": version, "number": 1, "stored_ms": 1, "replaced_ms": .null]
+      ])
+    ]
+    let list: JSONValue = [
+      "devices": .array([["key": .base64(eve.publicKey), "counter": 1, "collected": 0]])
+    ]
+    let arriving = try ArrivingDocuments(
+      JSON.parse(list.encoded()), pages: { each in try each(JSON.parse(page.encoded())) },
+      blobs: [:], keys: [eve.publicKey], sequence: 1)
+    let (account, now) = (try eve.account, server.clock.now)
+    try server.database.write(for: nil) { transaction in
+      try arriving.insert(
+        of: account, pages: { each in try each(JSON.parse(page.encoded())) }, objects: [:],
+        at: now, in: transaction)
+    }
+    #expect(try eve.bodies(of: document) == [[1, 2, 3]])
+    #expect(try eve.getBlob(blob).problem == "blob_not_found")
+    #expect(try server.count("document_blob_names") == 0)
+    #expect(try ada.getBlob(blob).status == 200)
+  }
+
   @Test func `versions that no server has written together are refused`() throws {
     let good = [
       stored(4, 7, isReplaced: true), stored(5, 8), stored(4, 9, by: other),
