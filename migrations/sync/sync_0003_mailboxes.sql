@@ -101,6 +101,10 @@ CREATE INDEX key_packages_offered ON key_packages (public_key, last_resort, numb
 CREATE INDEX key_packages_claimed ON key_packages (claimed_ms, account_id)
   WHERE claimed_ms IS NOT NULL;
 
+-- Those of one account, so that a sweep does not read all that its devices offer.
+CREATE INDEX key_packages_given ON key_packages (account_id, claimed_ms)
+  WHERE claimed_ms IS NOT NULL;
+
 CREATE INDEX key_packages_by_account ON key_packages (account_id, public_key, digest);
 
 -- How many key packages of a device an account claimed on a day (UTC). Rows of earlier days go with the account's
