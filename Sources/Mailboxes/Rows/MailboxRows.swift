@@ -127,6 +127,26 @@ struct MailboxRows {
     return keys
   }
 
+  /// Counts anew what is in a mailbox.
+  func recount(_ key: [UInt8]) throws {
+    try transaction.execute(
+      "DELETE FROM sync.mailbox_senders WHERE public_key = $1", .blob(key))
+    try transaction.execute(
+      """
+      INSERT INTO sync.mailbox_senders (sender_id, public_key, message_count, bytes)
+      SELECT sender_id, public_key, count(*), CAST(sum(bytes) AS BIGINT) FROM sync.mailbox_entries
+      WHERE public_key = $1 GROUP BY sender_id, public_key
+      """, .blob(key))
+    try transaction.execute(
+      """
+      UPDATE sync.mailboxes SET
+        message_count = (SELECT count(*) FROM sync.mailbox_entries AS e WHERE e.public_key = $1),
+        bytes = (SELECT CAST(coalesce(sum(e.bytes), 0) AS BIGINT) FROM sync.mailbox_entries AS e
+          WHERE e.public_key = $1)
+      WHERE public_key = $1
+      """, .blob(key))
+  }
+
   /// Takes from what mailboxes add up to.
   private func subtract(_ load: Load, from keys: [[UInt8]]) throws {
     for list in SQLList.slices(of: keys.map { .blob($0) }, after: 2) {

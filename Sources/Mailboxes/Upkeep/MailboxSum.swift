@@ -89,10 +89,31 @@ struct MailboxSum {
   }
 }
 
-/// Puts an account's totals right by its messages and key packages.
+/// Puts an account's totals right by its messages and key packages, and its mailboxes by what is in them.
 enum MailboxRepair {
-  /// Returns how many totals were wrong: 0 or 1.
+  /// Returns how many totals and mailboxes were wrong.
   static func perform(on account: Identifier, in database: Database) throws -> Int {
+    try repairTotals(of: account, in: database) + repairMailboxes(of: account, in: database)
+  }
+
+  private static func repairMailboxes(
+    of account: Identifier, in database: Database
+  ) throws -> Int {
+    var (count, last) = (0, [UInt8]())
+    while let key = try database.read({ try MailboxAudit.next(after: last, of: account, $0) }) {
+      last = key
+      guard try database.read({ try MailboxAudit.fault(of: key, $0) }) != nil else { continue }
+      try database.write(for: account) { transaction in
+        _ = try LockedOwners(transaction, [account])
+        try MailboxRows(transaction).recount(key)
+      }
+      count += 1
+    }
+    return count
+  }
+
+  /// Returns how many totals were wrong: 0 or 1.
+  private static func repairTotals(of account: Identifier, in database: Database) throws -> Int {
     let (recorded, sum) = try MailboxSum.read(of: account, in: database)
     guard sum.fault(of: recorded) != nil else { return 0 }
     try database.write(for: account) { transaction in
@@ -121,7 +142,8 @@ enum MailboxAudit {
     return []
   }
 
-  private static func next(
+  /// The key of the account's next mailbox; nil after the last one.
+  static func next(
     after key: [UInt8], of account: Identifier, _ queryable: some Queryable
   ) throws -> [UInt8]? {
     try queryable.first(
@@ -132,7 +154,8 @@ enum MailboxAudit {
     ) { row in try row.blob(0) }
   }
 
-  private static func fault(of key: [UInt8], _ queryable: some Queryable) throws -> String? {
+  /// What a mailbox counts wrongly; nil if nothing.
+  static func fault(of key: [UInt8], _ queryable: some Queryable) throws -> String? {
     let entries = try loads(
       """
       SELECT sender_id, count(*), CAST(sum(bytes) AS BIGINT) FROM sync.mailbox_entries

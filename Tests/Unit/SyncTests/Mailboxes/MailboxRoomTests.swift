@@ -177,7 +177,7 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
-  func `what totals and mailboxes count wrongly is found, and totals are put right`(
+  func `what totals and mailboxes count wrongly is found, and put right by a recount`(
     engine: TestEngine
   ) throws {
     let server = try TestServer(engine)
@@ -193,11 +193,16 @@ import Testing
       try server.requireMailboxes(ada)
     }
     #expect(try ada.usage() == usage)
-    for table in ["mailboxes", "mailbox_senders"] {
-      try server.change("UPDATE sync.\(table) SET bytes = bytes + 1")
+    for change in [
+      "UPDATE sync.mailboxes SET bytes = bytes + 1",
+      "UPDATE sync.mailbox_senders SET message_count = 0", "DELETE FROM sync.mailbox_senders",
+    ] {
+      try server.change(change)
       #expect(try DeviceMailboxes.faults(of: account, in: server.database).count == 1)
-      try server.change("UPDATE sync.\(table) SET bytes = bytes - 1")
+      _ = try server.mailboxRecount.correct(account, now: server.clock.now)
+      try server.requireMailboxes(ada)
     }
+    try ada.acknowledgeAll()
     try server.requireMailboxes(ada)
   }
 
