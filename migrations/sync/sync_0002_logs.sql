@@ -318,7 +318,8 @@ CREATE TABLE document_releases (
 ) STRICT, WITHOUT ROWID;
 
 -- The highest counter of a device's versions, and that of its deletions whose rows have gone. `writer_id` is the
--- device's account, if it is another. The row stays while both accounts do, because a counter is not used twice.
+-- device's account, if it is another. The row stays while both accounts do, because a counter is not used twice. Rows
+-- of foreign devices that have no current version and no `collected` one go when there are too many.
 CREATE TABLE document_devices (
   account_id BLOB NOT NULL REFERENCES accounts (id),
   author_key BLOB NOT NULL CHECK (length(author_key) = 32),

@@ -6,6 +6,8 @@ import Storage
 /// What a batch does in one of the other accounts that its versions name.
 struct Delivery: Sendable {
   let receiver: Identifier
+  /// Whether it is the first that the account gets of the device.
+  let isFirst: Bool
   /// The last version of each document: the earlier ones were never current there.
   fileprivate(set) var versions: [Identifier: DocumentVersion] = [:]
   /// The stored versions that are replaced.
@@ -21,7 +23,9 @@ struct Deliveries: Sendable {
   private var states: [Identifier: ReceivedStates] = [:]
   /// The accounts that get nothing but removals.
   private var strangers: Set<Identifier> = []
-  /// The accounts that hold versions of as many other devices as they may, and none of this one.
+  /// The accounts that hold no version of this device.
+  private var unwritten: Set<Identifier> = []
+  /// Those of them that have as many other devices as they may.
   private var full: Set<Identifier> = []
 
   /// A rule that a version breaks in an account.
@@ -66,12 +70,13 @@ struct Deliveries: Sendable {
       states[receiver] = ReceivedStates(
         try VersionRows(queryable, of: receiver).current(of: documents), author: caller.publicKey,
         of: caller.account, highest: highest)
+      if highest == 0 { unwritten.insert(receiver) }
       if written.contains(receiver) {
         if try !Contacts.receives(receiver, from: caller.account, queryable) {
           strangers.insert(receiver)
         }
         if highest == 0,
-          try DocumentDevice.foreignCount(queryable, of: receiver) >= VersionClock.foreignCountMax
+          try !DocumentDevice.hasRoom(in: receiver, for: caller.account, queryable)
         {
           full.insert(receiver)
         }
@@ -98,7 +103,9 @@ struct Deliveries: Sendable {
     guard version.isRemoval || !full.contains(receiver) else { throw .tooManyDevices }
     guard let replaced = try state.apply(version) else { return }
     states[receiver] = state
-    var delivery = deliveries[receiver] ?? Delivery(receiver: receiver)
+    var delivery =
+      deliveries[receiver]
+      ?? Delivery(receiver: receiver, isFirst: unwritten.contains(receiver))
     delivery.versions[version.document] = version
     // Those of the batch itself have no row.
     delivery.replaced += replaced.filter { $0.number > 0 }

@@ -45,13 +45,48 @@ struct DocumentDevice: Sendable {
     ) { row in try row.integer(0) } ?? 0
   }
 
-  /// How many devices of other accounts it has.
-  static func foreignCount(_ queryable: some Queryable, of account: Identifier) throws -> Int64 {
-    try queryable.first(
+  /// A condition of SQL: whether an account holds no current version of a foreign device, and no clock has to be above
+  /// its collected deletions. Its counter is not used twice all the same, because its own account has it.
+  private static let isIdle = """
+    collected = 0 AND NOT EXISTS (SELECT 1 FROM sync.document_versions AS v
+      WHERE v.account_id = document_devices.account_id
+        AND v.author_key = document_devices.author_key AND v.replaced_ms IS NULL)
+    """
+
+  /// Whether an account has room for one more device of a sender, another account; without its idle ones if they are in
+  /// the way.
+  static func hasRoom(
+    in account: Identifier, for sender: Identifier, _ queryable: some Queryable
+  ) throws -> Bool {
+    try hasRoom(in: account, for: sender, where: "TRUE", queryable)
+      || hasRoom(in: account, for: sender, where: "NOT (\(isIdle))", queryable)
+  }
+
+  private static func hasRoom(
+    in account: Identifier, for sender: Identifier, where condition: String,
+    _ queryable: some Queryable
+  ) throws -> Bool {
+    let found = try queryable.first(
       """
-      SELECT count(*) FROM sync.document_devices WHERE account_id = $1 AND writer_id IS NOT NULL
-      """, .id(account)
-    ) { row in try row.integer(0) } ?? 0
+      SELECT count(*), count(CASE WHEN writer_id = $2 THEN 1 END) FROM sync.document_devices
+      WHERE account_id = $1 AND writer_id IS NOT NULL AND \(condition)
+      """, .id(account), .id(sender)
+    ) { row in (all: try row.integer(0), ofSender: try row.integer(1)) }
+    guard let found else { return true }
+    return found.all < VersionClock.foreignCountMax
+      && found.ofSender < VersionClock.foreignCountOfOneMax
+  }
+
+  /// Deletes an account's idle foreign devices if there is no room for one more of a sender.
+  static func makeRoom(
+    in account: Identifier, for sender: Identifier, _ transaction: Transaction
+  ) throws {
+    guard try !hasRoom(in: account, for: sender, where: "TRUE", transaction) else { return }
+    try transaction.execute(
+      """
+      DELETE FROM sync.document_devices
+      WHERE account_id = $1 AND writer_id IS NOT NULL AND \(isIdle)
+      """, .id(account))
   }
 
   /// - Parameter writer: The device's account, if it is another.

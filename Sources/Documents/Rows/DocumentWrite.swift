@@ -143,6 +143,9 @@ struct DocumentWrite {
           text: texts[version.counter] ?? nil)
       })
     if let last = versions.last {
+      if delivery.isFirst {
+        try DocumentDevice.makeRoom(in: receiver, for: account, transaction)
+      }
       try DocumentDevice.advance(
         transaction, last.author, of: receiver, to: last.counter, writer: account)
     }

@@ -388,6 +388,41 @@ import Testing
     try server.requireDocuments(bob)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `devices that an account need not remember leave room for others`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    let (ada, bob) = (scene.ada, scene.bob)
+    let (sender, receiver) = (try ada.account, try bob.account)
+    let key = Random.bytes(30)
+    /// Gives Bob's account devices of others; those with collected deletions are to be remembered.
+    func plant(_ count: Int64, of writer: Identifier, collected: Int64) throws {
+      try scene.server.database.write(for: nil) { transaction in
+        _ = try transaction.execute("DELETE FROM sync.document_devices")
+        try transaction.insert(
+          (0..<count).map { number -> [SQLValue] in
+            let author = key + [UInt8(number >> 8), UInt8(number & 255)]
+            return [.blob(author), .integer(1), .integer(collected), .id(writer)]
+          }, of: receiver,
+          into: "document_devices (account_id, author_key, counter, collected, writer_id)")
+      }
+    }
+    let version = ada.version(document, 1, to: [receiver])
+    for (count, writer) in [(Int64(1000), Random.identifier()), (128, sender)] {
+      try plant(count, of: writer, collected: 1)
+      #expect(try ada.rules(ada.push(version)) == ["too_many_devices"])
+    }
+    try plant(127, of: sender, collected: 1)
+    try ada.push(version).requireSuccess()
+    #expect(try scene.server.count("document_devices") == 127 + 2)
+    // Ada's device has a current version there. The planted ones have none.
+    try plant(1000, of: Random.identifier(), collected: 0)
+    try ada.push(ada.version(Random.identifier(), 2, to: [receiver])).requireSuccess()
+    #expect(try scene.server.count("document_devices") == 2)
+    #expect(try bob.pull().versions.count == 2)
+  }
+
   @Test func `a version names at most 16 accounts, each once, and a removal has no clock`() throws {
     let server = try TestServer()
     let device = try server.register()
