@@ -65,7 +65,7 @@ struct DocumentWrite {
     for (owner, byteCount) in freed { changes[owner]?.byteCount -= byteCount }
     if span == nil, let change = changes[account],
       let lack = try lack(
-        of: change.recordCount, change.byteCount - plan.removalByteCount, owners.require(account))
+        of: change.recordCount, change.byteCount - plan.roomlessByteCount, owners.require(account))
     {
       throw lack
     }
@@ -85,7 +85,7 @@ struct DocumentWrite {
   ) throws -> Instant.Span? {
     guard let span = limits.historySpan else { return nil }
     let change = plan.change(keeping: true)
-    return try lack(of: change.recordCount, change.byteCount - plan.removalByteCount, owner) == nil
+    return try lack(of: change.recordCount, change.byteCount - plan.roomlessByteCount, owner) == nil
       ? span : nil
   }
 

@@ -25,6 +25,8 @@ struct PushPlan: Sendable {
   private(set) var repeatedCount = 0
   /// The documents that were deleted before a version of the batch.
   private(set) var deleted: Set<Identifier> = []
+  /// The charge of its deletions of documents that are stored, each as far as it needs no room in a batch that only deletes.
+  private var deletionByteCount: Int64 = 0
   /// The highest counter of the device, with this batch.
   private(set) var highest: Int64 = 0
 
@@ -120,6 +122,9 @@ struct PushPlan: Sendable {
       }
     }
     if !effect.isCurrent, !version.isRemoval { deleted.insert(version.document) }
+    if version.isDeletion, effect.replaced.contains(where: { $0.number > 0 }) {
+      deletionByteCount += min(version.chargedByteCount, DocumentVersion.deletionByteCountMax)
+    }
     fresh.append(
       Fresh(
         version: version, isCurrent: effect.isCurrent,
@@ -168,8 +173,11 @@ struct PushPlan: Sendable {
     )
   }
 
-  /// The charge of its removals, which are taken without room: there are no more of them than of what was sent before.
-  var removalByteCount: Int64 {
+  /// The charge that is taken without room: of removals, and of deletions if the batch does nothing else. There are no more
+  /// of them than of what was sent or stored before, and whoever is full must be able to delete.
+  var roomlessByteCount: Int64 { removalByteCount + (onlyDeletes ? deletionByteCount : 0) }
+
+  private var removalByteCount: Int64 {
     let counters = deliveries.counters
     return fresh.map(\.version).filter { $0.isRemoval && counters.contains($0.counter) }
       .reduce(0) { $0 + $1.chargedByteCount }

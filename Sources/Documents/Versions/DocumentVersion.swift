@@ -34,6 +34,9 @@ struct DocumentVersion: Sendable {
 
   /// The charge for each account that gets the version: the row and its part of the indexes.
   static let overheadByteCount: Int64 = 128
+  /// As much of a deletion's charge as needs no room: with a clock of as many devices as have versions side by side.
+  static let deletionByteCountMax =
+    overheadByteCount + Int64(DocumentStates.currentCountMax * VersionClock.entryByteCount)
   /// The most other accounts that a version names.
   static let receiverCountMax = 16
   /// The charge for each blob in each account that gets the version.

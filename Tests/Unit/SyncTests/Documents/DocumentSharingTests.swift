@@ -362,6 +362,34 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a full account deletes what it was sent and what it has, and nothing beside that`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine, cap: 8000)
+    let (ada, bob) = (scene.ada, scene.bob)
+    let small = Random.identifier()
+    try ada.push(ada.version(document, 1, to: [try bob.account])).requireSuccess()
+    try bob.push(bob.version(small, 1, [1])).requireSuccess()
+    let rest = try 8000 - bob.usage() - 1000 - 128
+    let filling = [UInt8](repeating: 1, count: Int(rest))
+    try bob.push(bob.version(Random.identifier(), 2, filling)).requireSuccess()
+    #expect(try bob.usage() == 8000)
+    let deletion = bob.version(document, 3, covering: [ada.publicKey: 1], nil)
+    let others = [
+      bob.version(Random.identifier(), 4, nil), bob.version(Random.identifier(), 4, [1]),
+    ]
+    for other in others { #expect(try bob.push(deletion, other).status == 507) }
+    let long = Dictionary(
+      uniqueKeysWithValues: (UInt8(0)..<40).map { ([UInt8](repeating: $0, count: 32), Int64(1)) })
+    #expect(try bob.push(bob.version(document, 3, covering: long, nil)).status == 507)
+    try bob.push(deletion, bob.version(small, 4, covering: [bob.publicKey: 1], nil))
+      .requireSuccess()
+    #expect(try bob.bodies(of: document) == [nil])
+    #expect(try bob.bodies(of: small) == [nil])
+    try scene.requireRight()
+  }
+
+  @Test(arguments: TestEngine.available)
   func `what an erased account wrote goes from other accounts, and what others wrote from it`(
     engine: TestEngine
   ) throws {
