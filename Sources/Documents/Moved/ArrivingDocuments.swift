@@ -119,7 +119,7 @@ package struct ArrivingDocuments: Sendable {
     of account: Identifier, pages: Pages, objects: [String: Identifier], at now: Instant,
     in transaction: Transaction
   ) throws {
-    guard !devices.isEmpty else { return }
+    guard !devices.isEmpty || !stored.isEmpty else { return }
     for device in devices { try device.insert(of: account, in: transaction) }
     let rows = VersionRows(transaction, of: account)
     try pages { page in try rows.insert(try Self.versions(of: page)) }

@@ -113,7 +113,7 @@ struct DocumentBlob: Sendable {
       """, .id(account))
   }
 
-  /// Lets an account's blobs stay for as long as versions name them.
+  /// Lets those of an account's blobs that versions name stay for as long as any does.
   static func markNamed(
     _ blobs: Set<Identifier>, of owner: Identifier, _ transaction: Transaction
   ) throws {
@@ -121,7 +121,8 @@ struct DocumentBlob: Sendable {
       try transaction.execute(
         """
         UPDATE sync.document_blobs SET due_ms = NULL
-        WHERE owner_id = $1 AND id IN (\(list.parameters)) AND due_ms IS NOT NULL
+        WHERE owner_id = $1 AND id IN (\(list.parameters)) AND due_ms IS NOT NULL AND EXISTS (
+          SELECT 1 FROM sync.document_blob_names AS n WHERE n.blob_id = document_blobs.id)
         """, values: [.id(owner)] + list.values)
     }
   }

@@ -43,7 +43,6 @@ struct DocumentWrite {
     }
     try DocumentTexts(transaction).insert(plan.texts(keeping: span != nil), of: account)
     try store(plan, after: number, keeping: span != nil, &released)
-    try DocumentBlob.markNamed(plan.blobs(keeping: span != nil), of: account, transaction)
     try DocumentDevice.advance(transaction, first.author, of: account, to: plan.highest)
     let added = plan.change(keeping: span != nil)
     var own = Change(
@@ -61,6 +60,8 @@ struct DocumentWrite {
     for delivery in plan.deliveries.all {
       changes[delivery.receiver] = try deliver(delivery, of: plan, &owners, &released)
     }
+    try DocumentBlob.markNamed(
+      Set(plan.fresh.flatMap(\.version.blobs)), of: account, transaction)
     let freed = try DocumentTexts(transaction).release(released, holding: Set(changes.keys))
     for (owner, byteCount) in freed { changes[owner]?.byteCount -= byteCount }
     if span == nil, let change = changes[account],

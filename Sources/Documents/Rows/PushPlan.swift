@@ -153,13 +153,6 @@ struct PushPlan: Sendable {
     }
   }
 
-  /// The blobs that the stored versions name, in any account.
-  func blobs(keeping keeps: Bool) -> Set<Identifier> {
-    let counters = deliveries.counters
-    let delivered = fresh.filter { counters.contains($0.version.counter) }
-    return Set((stored(keeping: keeps) + delivered).flatMap(\.version.blobs))
-  }
-
   /// How the totals of the device's own account change if what is replaced is kept, or is not, without the texts that
   /// nobody holds any more.
   func change(keeping keeps: Bool) -> (recordCount: Int64, byteCount: Int64) {

@@ -225,6 +225,44 @@ import Testing
     #expect(try ada.getBlob(blob).status == 200)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `an arriving blob that no arriving version names goes after a day`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let blobs = [Random.identifier(), Random.identifier()]
+    let version = device.version(document, 1, naming: [blobs[0]]).signed(by: device.key)
+    let page: JSONValue = [
+      "versions": .array([
+        ["signed": version, "number": 1, "stored_ms": 1, "replaced_ms": .null]
+      ])
+    ]
+    let list: JSONValue = [
+      "devices": .array([["key": .base64(device.publicKey), "counter": 1, "collected": 0]]),
+      "blobs": .array(
+        blobs.enumerated().map { index, id in
+          ["id": .string(id.description), "number": .integer(Int64(index) + 2), "bytes": 0]
+        }),
+    ]
+    let files = blobs.map { "\(ArrivingDocuments.blobs)\($0)" }
+    let arriving = try ArrivingDocuments(
+      JSON.parse(list.encoded()), pages: { each in try each(JSON.parse(page.encoded())) },
+      blobs: [files[0]: 0, files[1]: 0], keys: [device.publicKey], sequence: 3)
+    let objects = [files[0]: Random.identifier(), files[1]: Random.identifier()]
+    let (account, now) = (try device.account, server.clock.now)
+    try server.database.write(for: nil) { transaction in
+      try arriving.insert(
+        of: account, pages: { each in try each(JSON.parse(page.encoded())) }, objects: objects,
+        at: now, in: transaction)
+    }
+    #expect(try server.count("document_blobs") == 2)
+    server.clock.advance(.days(1))
+    try server.sweeper().sweep()
+    #expect(try server.count("document_blobs") == 1)
+    #expect(try server.count("document_blobs WHERE due_ms IS NULL") == 1)
+  }
+
   @Test func `versions that no server has written together are refused`() throws {
     let good = [
       stored(4, 7, isReplaced: true), stored(5, 8), stored(4, 9, by: other),
