@@ -74,8 +74,7 @@ struct Deliveries: Sendable {
       if written.contains(receiver) {
         if try !Contacts.receives(receiver, from: caller.account, queryable) {
           strangers.insert(receiver)
-        }
-        if highest == 0,
+        } else if highest == 0,
           try !DocumentDevice.hasRoom(in: receiver, for: caller.account, queryable)
         {
           full.insert(receiver)
