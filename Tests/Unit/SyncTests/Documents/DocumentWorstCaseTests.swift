@@ -119,4 +119,45 @@ import Testing
     #expect(work.statementCount <= 80)
     try server.requireDocuments(last)
   }
+
+  @Test(arguments: TestEngine.available)
+  func `the largest batch for 64 other accounts costs as much for each, and one for 65 is refused`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let ada = try server.register()
+    let others = try server.plantContacts(65, of: ada).map(\.account)
+    let documents = (0..<500).map { _ in Random.identifier() }
+    func versions(after counter: Int64) -> [MadeVersion] {
+      documents.enumerated().map { index, document in
+        ada.version(
+          document, counter + Int64(index) + 1,
+          covering: counter == 0 ? [:] : [ada.publicKey: counter], [1],
+          to: (0..<3).map { others[(3 * index + $0) % 64] })
+      }
+    }
+    let beyond =
+      versions(after: 0).suffix(100)
+      + [ada.version(Random.identifier(), 501, to: [others[64]])]
+    let wide = ada.version(documents[0], 1, to: Array(others.prefix(17)))
+    let refused = try server.writes {
+      #expect(try ada.push(Array(beyond)).problem == "body_invalid")
+      #expect(try ada.push(wide).problem == "body_invalid")
+    }
+    #expect(refused == DatabaseWork())
+    for time in Int64(0)...1 {
+      let batch = versions(after: time * 500)
+      let read = server.database.readWork
+      let work = try server.writes { try ada.push(batch).requireSuccess() }
+      // A row of each version in each account, in place of the one before, and a text for all of them.
+      #expect(work.changedRowCount <= (1 + time) * (2000 + 500) + 64 * 8 + 40)
+      #expect(work.statementCount <= 64 * 30 + 150)
+      let judged = server.database.readWork - read
+      #expect(judged.statementCount <= 64 * 8 + 60)
+      #expect(judged.returnedRowCount <= 2000 + 64 * 8 + 100)
+      #expect(try server.count("document_versions") == 2000)
+      #expect(try server.count("document_texts") == 500)
+    }
+    try server.requireDocuments(ada)
+  }
 }
