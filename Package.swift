@@ -417,11 +417,17 @@ let package = Package(
         "Accounts", "Base", "Crypto", "Documents", "JSON", "Requests", "SeededRandom", "Simulation",
         "Storage", "Sync", "TestDevices", "TestEngines", "Tiers", "TreeSimulation",
       ]),
+    support(
+      "Support/MailboxSimulation",
+      [
+        "Accounts", "Base", "Crypto", "JSON", "Mailboxes", "Requests", "SeededRandom",
+        "Simulation", "Storage", "Sync", "TestDevices", "TestEngines", "TreeSimulation",
+      ]),
     program(
       "Tests/System/simulate",
       [
         "Base", "BillingSimulation", "ContentSimulation", "Crypto", "DocumentSimulation",
-        "LogSimulation", "SeededOpenSSL", "Simulation", "TreeSimulation",
+        "LogSimulation", "MailboxSimulation", "SeededOpenSSL", "Simulation", "TreeSimulation",
       ],
       exclude: ["seeds.txt"]),
 
@@ -575,8 +581,8 @@ let package = Package(
       "System/TreeModelTests",
       [
         "Base", "ContentSimulation", "Crypto", "DocumentSimulation", "LogSimulation",
-        "SeededRandom", "Simulation", "Storage", "Sync", "TestDevices", "TestEngines",
-        "TreeSimulation",
+        "MailboxSimulation", "SeededRandom", "Simulation", "Storage", "Sync", "TestDevices",
+        "TestEngines", "TreeSimulation",
       ]),
     tests(
       "System/ScenarioTests",

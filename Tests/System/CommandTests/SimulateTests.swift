@@ -10,7 +10,8 @@ import Testing
   @Test(
     arguments: [
       ("billing", "disk full"), ("content", "after lostAnswer"),
-      ("documents", "the answer is lost"), ("logs", "the answer is lost"), ("sync", "disk full"),
+      ("documents", "the answer is lost"), ("logs", "the answer is lost"),
+      ("mailboxes", "the answer is lost"), ("sync", "disk full"),
     ])
   func `a seed replays to the byte of its log`(simulation: String, mishap: String) throws {
     let first = try Self.run(simulation, 5)

@@ -5,6 +5,7 @@ import Crypto
 import DocumentSimulation
 import Glibc
 import LogSimulation
+import MailboxSimulation
 import SeededOpenSSL
 import Simulation
 import TreeSimulation
@@ -14,10 +15,10 @@ import TreeSimulation
 
 let arguments = CommandLine.arguments.dropFirst()
 guard arguments.count == 2, let what = arguments.first,
-  ["billing", "buying", "content", "documents", "logs", "sync"].contains(what),
+  ["billing", "buying", "content", "documents", "logs", "mailboxes", "sync"].contains(what),
   let seed = arguments.last.flatMap({ UInt64($0) })
 else {
-  print("usage: simulate billing|buying|content|documents|logs|sync SEED")
+  print("usage: simulate billing|buying|content|documents|logs|mailboxes|sync SEED")
   exit(64)
 }
 guard seed_openssl(seed) == 1 else {
@@ -33,6 +34,7 @@ do {
   case "content": try ContentRun.run(seed: seed, log)
   case "documents": try DocumentRun.run(seed: seed, log)
   case "logs": try LogRun.run(seed: seed, log)
+  case "mailboxes": try MailboxRun.run(seed: seed, log)
   default: try Story.run(seed: seed, log)
   }
 } catch {
