@@ -52,7 +52,7 @@ package enum MailboxRefusal: AnswerableError, Equatable {
     case .cursorInvalid:
       Problem(
         400, "cursor_invalid", "Cursor invalid",
-        "after must be a number of a message, or 0.")
+        "Send the number of a message; after may also be 0.")
     case .limitInvalid(let max):
       Problem(400, "limit_invalid", "Limit invalid", "limit must be a number from 1 to \(max).")
     }

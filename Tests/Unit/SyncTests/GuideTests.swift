@@ -100,6 +100,14 @@ import Testing
     #expect(try guide().contains("\n\(signed[0])\n"))
   }
 
+  @Test func `the guide's version of a document is signed by its author`() throws {
+    let pushed = try Examples(examples()).push["versions"][0]
+    let version = try #require(JSONValue(pushed["version"]))
+    let bytes = JSONValue.object([.init("version", version)]).canonical()
+    #expect(pushed["version"]["author"].base64 == Self.key.publicKey.bytes)
+    #expect(pushed["signature"].base64 == Self.key.signature(for: bytes))
+  }
+
   @Test func `the records of the guide's page are signed as the guide tells to check them`() throws
   {
     let changes = try #require(Examples(examples()).page["changes"].array)
