@@ -9,6 +9,7 @@ enum UploadRefusal: AnswerableError, Equatable {
   case lost
   case busy
   case versionUnsupported
+  case partUnsupported
   case tusVersionUnsupported
   case fieldInvalid(_ name: String, _ rule: String)
   case mediaTypeInvalid(String)
@@ -38,6 +39,10 @@ enum UploadRefusal: AnswerableError, Equatable {
         400, "upload_version_unsupported", "Upload protocol not supported",
         "Send Upload-Draft-Interop-Version 3, 5, 6 or 8 with that version's completion field, or "
           + "Tus-Resumable: 1.0.0.")
+    case .partUnsupported:
+      Problem(
+        400, "upload_version_unsupported", "Upload protocol not supported",
+        "Send the whole content in one PUT. This one cannot be uploaded in parts.")
     case .tusVersionUnsupported:
       Problem(
         412, "tus_version_unsupported", "tus version not supported",

@@ -1,5 +1,5 @@
 import Base
-import HTTPMessages
+package import HTTPMessages
 
 /// A protocol of resumable uploads that clients speak: tus 1.0.0, or a version of
 /// draft-ietf-httpbis-resumable-upload. They share all rules but names and statuses.
@@ -90,5 +90,15 @@ struct UploadDialect: Sendable, Equatable {
     guard let mediaType else { return true }
     let given = headers.text("content-type")?.prefix { $0 != ";" && $0 != " " }
     return given?.lowercased() == mediaType
+  }
+}
+
+extension RequestHead {
+  /// Refuses a body that its sender calls a part, where no content is uploaded in parts. Taken for the whole content, it
+  /// would stay as that.
+  package func requireWholeContent() throws {
+    for completion in [UploadDialect.Completion.complete, .incomplete] {
+      if try completion.value(headers) == false { throw UploadRefusal.partUnsupported }
+    }
   }
 }

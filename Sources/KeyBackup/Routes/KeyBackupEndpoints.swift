@@ -25,6 +25,7 @@ struct PutKeyBackup: SyncWrite {
   /// Without If-Match a device could replace a backup that it never saw.
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
     let author = try request.credentials.requireSignature().keyID
+    try request.head.requireWholeContent()
     let preconditions = try Preconditions(request.head.headers)
     guard preconditions.ifMatch != nil else { throw ContentRefusal.preconditionRequired }
     return Body(preconditions: preconditions, author: author.bytes, content: body)

@@ -74,6 +74,24 @@ import Testing
     #expect(try scene.isStored())
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a part of a key backup is not taken for the whole`(engine: TestEngine) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    func put(_ field: (String, String)) throws -> Answer {
+      try device.send(
+        device.sign(
+          "PUT", "/v1/key-backup", body: [1, 2], headers: [field, ("If-Match", "\"0\"")]))
+    }
+    for part in [("Upload-Complete", "?0"), ("Upload-Incomplete", "?1")] {
+      let refused = try put(part)
+      #expect(refused.status == 400)
+      #expect(try refused.problem == "upload_version_unsupported")
+    }
+    #expect(try put(("Upload-Complete", "1")).problem == "upload_field_invalid")
+    #expect(try put(("Upload-Complete", "?1")).status == 200)
+  }
+
   // MARK: Offsets
 
   @Test(arguments: UploadScene.Dialect.all)
