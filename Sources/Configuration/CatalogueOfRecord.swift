@@ -73,13 +73,14 @@ package struct CatalogueOfRecord: Sendable {
     ) { row in try CatalogueOfRecord(row) }
   }
 
-  /// The catalogue to obey. `given` is the configured one; nil if none is configured.
+  /// The catalogue to obey. `given` is the configured one; nil if none is configured. `other` applies if there is
+  /// neither that nor one of record.
   ///
   /// - Throws: A `ConfigurationError` if `given` is not the catalogue of record.
   package static func settled(
-    _ given: Catalogue?, reading database: some Queryable
+    _ given: Catalogue?, else other: Catalogue = .standard, reading database: some Queryable
   ) throws -> Catalogue {
-    guard let record = try find(reading: database) else { return given ?? .standard }
+    guard let record = try find(reading: database) else { return given ?? other }
     guard let given, given.digest != record.digest else { return record.catalogue }
     throw ConfigurationError([
       .init(

@@ -37,7 +37,7 @@ package struct DatabaseConfiguration: Sendable {
     searchKey = reader.value(BillingSettings.searchKey)
     objects = reader.objects()
     let given = reader.catalogue()
-    // Another database has its own catalogue.
+    // Another database has its own catalogue of record, or none yet if no coffer-billing ran on it.
     givenCatalogue = other == nil ? given : nil
     catalogue = given ?? .standard
     clock = reader.clock()
@@ -51,7 +51,7 @@ package struct DatabaseConfiguration: Sendable {
   ///
   /// - Throws: A `ConfigurationError` if another one was given.
   package mutating func settleCatalogue(reading database: some Queryable) throws {
-    catalogue = try CatalogueOfRecord.settled(givenCatalogue, reading: database)
+    catalogue = try CatalogueOfRecord.settled(givenCatalogue, else: catalogue, reading: database)
   }
 
   /// Adopts the catalogue of record, whatever was given, for commands that only report.

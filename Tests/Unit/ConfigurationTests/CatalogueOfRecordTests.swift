@@ -1,5 +1,6 @@
 import Base
 import Configuration
+import KnownStores
 import Storage
 import TestEngines
 import Testing
@@ -41,6 +42,30 @@ struct CatalogueOfRecordTests {
     }
     #expect(try database.read { try CatalogueOfRecord.settled(nil, reading: $0) } == first)
     #expect(try database.read { try CatalogueOfRecord.all(limit: 9, reading: $0) }.count == 1)
+  }
+
+  /// A restored backup of an installation without billing is such a database.
+  @Test(arguments: TestEngine.available)
+  func `another database obeys the configured one until it has one of record`(
+    _ engine: TestEngine
+  ) throws {
+    let scratch = try ScratchDatabase(engine, with: .schemas)
+    let database = try Database.open(scratch.location, owning: .billing)
+    defer { database.close() }
+    let plans = try ScratchFile(
+      #"{"version":"1","free":{"id":"free","title":"Free","bytes":5000},"plans":[]}"#)
+    let settings = Settings(
+      .coffer,
+      environment: ["COFFER_DATABASE": "sqlite:///nowhere/db", "COFFER_PLANS": plans.path])
+    var configuration = try DatabaseConfiguration(settings, of: scratch.location)
+    try database.read { try configuration.settleCatalogue(reading: $0) }
+    #expect(configuration.catalogue.free.byteCount == 5000)
+    let record = try Self.catalogue("2")
+    _ = try database.write(for: nil) {
+      try CatalogueOfRecord.establish(record, at: Self.now, in: $0)
+    }
+    try database.read { try configuration.settleCatalogue(reading: $0) }
+    #expect(configuration.catalogue == record)
   }
 
   @Test(arguments: TestEngine.available)
