@@ -12,14 +12,15 @@ package struct ContentWrite: Sendable {
   /// The request's query, which may say more of the content.
   package let query: Substring?
   /// Identifies an upload and its repeats among all uploads of the key. It is a signed request's nonce. A
-  /// session's request has none; if it announces a digest, the effect of the request is used.
+  /// session's request has none; if it announces a digest, the effect of the request is used. So it is for what creates
+  /// a resumable upload: a client whose signature has expired signs anew, and cannot cancel a URL that it never got.
   package let identity: [UInt8]?
   private let preconditions: Preconditions
 
   /// Without If-Match a client could overwrite a version that it never saw.
   package init(
     _ credentials: Credentials, _ id: Identifier, query: Substring?, _ headers: Headers,
-    digest: ContentDigest?
+    digest: ContentDigest?, createsUpload: Bool = false
   ) throws {
     self.credentials = credentials
     self.id = id
@@ -27,9 +28,9 @@ package struct ContentWrite: Sendable {
     preconditions = try Preconditions(headers)
     guard preconditions.ifMatch != nil else { throw ContentRefusal.preconditionRequired }
     switch credentials.proof {
-    case .signed(let signature): identity = signature.nonce
+    case .signed(let signature) where !createsUpload: identity = signature.nonce
     case .key, .app: identity = nil
-    case .session:
+    case .session, .signed:
       identity = digest.map { digest in
         let conditions = ["if-match", "if-none-match"].map { headers.combined($0) ?? [] }
         let parts = [id.bytes] + conditions + digest.values.map(\.bytes)

@@ -41,7 +41,8 @@ private struct AnnouncedContent: Sendable {
     }
     guard byteCount <= byteCountMax else { throw UploadRefusal.tooLarge(max: byteCountMax) }
     write = try ContentWrite(
-      request.credentials, content.id(request), query: request.head.query, headers, digest: parsed)
+      request.credentials, content.id(request), query: request.head.query, headers, digest: parsed,
+      createsUpload: true)
     ifMatch = headers.text("if-match") ?? ""
     self.digest = digest.bytes
   }
@@ -104,8 +105,8 @@ extension ResumableUploads {
     }
   }
 
-  /// Reserves room for an upload, which survives its program. The same request again replaces the upload that it made
-  /// before, because the URL was only in the answer.
+  /// Reserves room for an upload, which survives its program. A request of the device for the same content again
+  /// replaces the upload that it made before, because the URL was only in the answer.
   private func insert(
     _ transaction: Transaction, _ announced: AnnouncedContent, secret: String, _ object: Identifier
   ) throws -> ResumableUpload {

@@ -21,14 +21,19 @@ import Tiers
   @Test func `uploads hold their room`() throws {
     let scene = try UploadScene(TestServer(freeByteCount: 60_000))
     try scene.create()
-    #expect(try scene.device.send(scene.creation()).problem == "over_cap")
+    let other = scene.creation(digest: UploadScene.digest([1]))
+    #expect(try scene.device.send(other).problem == "over_cap")
   }
 
-  @Test func `the same creating request again replaces the upload whose URL was lost`() throws {
+  @Test(arguments: [false, true])
+  func `the same creating request again replaces the upload whose URL was lost`(
+    isSignedAnew: Bool
+  ) throws {
     let scene = try UploadScene(TestServer(freeByteCount: 60_000))
     let request = scene.creation()
     let first = try #require(try scene.device.send(request).header("Location"))
-    let second = try #require(try scene.device.send(request).header("Location"))
+    let again = isSignedAnew ? scene.creation() : request
+    let second = try #require(try scene.device.send(again).header("Location"))
     #expect(first != second)
     let gone = try scene.device.send(
       TestDevice.Signed(

@@ -124,7 +124,7 @@ import Tiers
     #expect(try scene.server.reservedObjects() == [])
     try scene.create()
     // The upload holds its room.
-    #expect(try problem(scene.creation()) == "over_cap")
+    #expect(try problem(scene.creation(digest: UploadScene.digest([1]))) == "over_cap")
   }
 
   // MARK: Ends
