@@ -450,7 +450,7 @@ final class Exchange {
 
   private static let lengthRequired = Problem(
     411, "length_required", "Length required",
-    "A request with a body must declare its length in a Content-Length field.")
+    "Declare the length of the body in a Content-Length field: 0 if there is none.")
 
   private static func tooLarge(_ length: Int64, max: Int64) -> Problem {
     Problem(

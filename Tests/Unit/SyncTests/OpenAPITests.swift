@@ -45,6 +45,19 @@ import Tiers
     }
   }
 
+  @Test func `the guide's table of errors has every problem beside its status`() throws {
+    let guide = try #require(Files.text("\(Files.repository)/docs/sync-api.md"))
+    let table = guide[(try #require(guide.firstRange(of: "| status | codes |"))).upperBound...]
+    let end = try #require(table.firstRange(of: "\n## ")).lowerBound
+    let rows = table[..<end].split(separator: "\n").map { $0.split(separator: "|", maxSplits: 1) }
+    for problem in CodedProblem.all(in: try Self.document()) {
+      let isThere = rows.contains { row in
+        row[0].contains("\(problem.status)") && (row.last?.contains("`\(problem.code)`") ?? false)
+      }
+      #expect(isThere, "\(problem) is missing")
+    }
+  }
+
   @Test func `the rules of batches are those of the code`() throws {
     let rules = try Self.document()["components"]["schemas"]["Rule"]["enum"].array ?? []
     #expect(Set(rules.compactMap(\.string)) == Set(Rule.allCases.map(\.rawValue)))
