@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 
@@ -32,9 +33,9 @@ struct Cursor: Sendable, Equatable {
     views = [:]
   }
 
-  /// Throws for text that no program of this database has written. A cursor of an earlier version
-  /// makes its client start over.
-  init(_ text: String, key: Secret) throws(Refusal) {
+  /// Throws for text that no program of this database has written. A cursor of an earlier version, or of another
+  /// history, makes its client start over.
+  init(_ text: String, of current: History) throws(Refusal) {
     guard let bytes = Base64.url.decode(text), let format = bytes.first else {
       throw .cursorInvalid
     }
@@ -42,10 +43,15 @@ struct Cursor: Sendable, Equatable {
       throw 1..<Self.format ~= format ? .cursorExpired : .cursorInvalid
     }
     let code = Array(bytes.suffix(Self.codeByteCount))
-    var rest = bytes.dropLast(Self.codeByteCount)
-    guard constantTimeEqual(code, Self.code(Array(rest), key)) else { throw .cursorInvalid }
-    guard rest.popFirst() != nil, let history = Self.identifier(&rest),
-      let account = Self.identifier(&rest), let caughtUp = Self.number(&rest),
+    let coded = bytes.dropLast(Self.codeByteCount)
+    var rest = coded.dropFirst()
+    guard let history = Self.identifier(&rest) else { throw .cursorInvalid }
+    // A restored database has another key as well, so the code of such a cursor cannot be checked.
+    guard history == current.id else { throw .historyChanged }
+    guard constantTimeEqual(code, Self.code(Array(coded), current.cursorKey)) else {
+      throw .cursorInvalid
+    }
+    guard let account = Self.identifier(&rest), let caughtUp = Self.number(&rest),
       let sequence = Self.sequence(&rest)
     else { throw .cursorInvalid }
     self.init(history: history, account: account, caughtUp: Instant(milliseconds: caughtUp))

@@ -82,11 +82,10 @@ enum Updates {
     let account = try Caller(reader, question.credentials, now: now).account
     let history = try History.current(reader)
     let since = try question.since.map { text throws(Refusal) in
-      try Cursor(text, key: history.cursorKey)
+      try Cursor(text, of: history)
     }
     if let since {
       guard since.account == account else { throw Refusal.cursorInvalid }
-      guard since.history == history.id else { throw Refusal.historyChanged }
       guard now - since.caughtUp <= limits.deletionHorizon else { throw Refusal.cursorExpired }
     }
     var cursor = since ?? Cursor(history: history.id, account: account, caughtUp: now)

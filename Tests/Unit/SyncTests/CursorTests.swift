@@ -260,7 +260,8 @@ import Testing
     var replica = try scene.bob.pulled()
     try scene.server.database.write(for: nil) { transaction in
       _ = try transaction.execute(
-        "UPDATE sync.history SET history_id = $1 WHERE id = 1", .id(Random.identifier()))
+        "UPDATE sync.history SET history_id = $1, cursor_key = $2 WHERE id = 1",
+        .id(Random.identifier()), .blob(Random.bytes(32)))
     }
     #expect(try scene.bob.updates(since: replica.cursor).problem == "history_changed")
     try replica.pull()

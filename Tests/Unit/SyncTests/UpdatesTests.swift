@@ -66,7 +66,8 @@ import Testing
     let cursor = try device.get("/v1/updates").json["cursor"].string ?? ""
     try server.database.write(for: nil) { transaction in
       _ = try transaction.execute(
-        "UPDATE sync.history SET history_id = $1 WHERE id = 1", .id(Random.identifier()))
+        "UPDATE sync.history SET history_id = $1, cursor_key = $2 WHERE id = 1",
+        .id(Random.identifier()), .blob(Random.bytes(32)))
     }
     let answer = try device.get("/v1/updates?since=\(cursor)")
     #expect(answer.status == 410)
