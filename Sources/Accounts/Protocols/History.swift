@@ -49,7 +49,7 @@ package struct History: Sendable {
       "SELECT history_id, cursor_key FROM sync.history WHERE id = 1"
     ) { row in (try row.id(0), try row.optionalBlob(1)) }
     guard let (id, key) = found, let key else {
-      throw DatabaseError.unavailable(reason: "the history was never established")
+      throw DatabaseError.unavailable(reason: "coffer-sync has never started on it")
     }
     return History(id: id, cursorKey: Secret(key))
   }

@@ -54,6 +54,7 @@ import Testing
     #expect(first["missing_objects"].integer == 0 && second["missing_objects"].integer == 0)
     // A grant made now is not part of the backup.
     _ = try grant(writers[1], installation)
+    let cursors = try writers.map { try $0.device.updates().json["cursor"].string }
     #expect(sync.stop() == .exited(0) && billing.stop() == .exited(0))
 
     let restored = try Installation(
@@ -61,6 +62,7 @@ import Testing
     let again = try restored.start(.sync)
     for (index, writer) in writers.enumerated() {
       let device = restored.device(of: again, key: writer.device.key, root: writer.device.root)
+      #expect(try device.updates(since: cursors[index]).problem == "history_changed")
       // The backup may already contain a write whose answer comes later.
       try writer.check(through: device, from: before[index], to: writer.versions)
       let cap = try device.get("/v1/account").json["cap"].integer
