@@ -94,7 +94,7 @@ package struct BackupChecks {
       // A copy only for this check, so the schema of an earlier version is brought up to date in it.
       let database = try Database.open(location, owning: .sync)
       defer { database.close() }
-      try database.read { try configuration.takeCatalogueOfRecord(reading: $0) }
+      try database.read { try configuration.settleCatalogue(reading: $0) }
       return Doctor(
         database: database, configuration: configuration,
         objects: outcome.objects,
