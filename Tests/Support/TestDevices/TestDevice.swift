@@ -42,7 +42,7 @@ package final class TestDevice: Sendable {
       let response = try client.send(
         request.method, "http://127.0.0.1:\(port)\(request.target)", headers: request.headers,
         body: request.body.isEmpty && request.method != "PUT" && request.method != "POST"
-          ? nil : request.body, timeout: .seconds(10))
+          ? nil : request.body, timeout: .seconds(60))
       return Answer(status: response.status, headers: response.headers, body: response.body)
     }
   }
