@@ -33,6 +33,7 @@ struct APIStories {
     try uploadInParts()
     try failToUpload()
     try uploadSnapshots()
+    try uploadBlobsAndLinks()
     try pull()
     try keepLogs()
     try shareLogs()

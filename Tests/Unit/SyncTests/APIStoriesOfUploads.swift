@@ -55,6 +55,51 @@ extension APIStories {
     _ = try deleted.device.send(deleted.creation())
   }
 
+  /// Blobs and public links in parts: what comes of them differs, too.
+  func uploadBlobsAndLinks() throws {
+    for dialect in UploadScene.Dialect.all {
+      let scenes = [
+        try UploadScene(blobOn: self.server(), dialect),
+        try UploadScene(linkOn: self.server(), dialect),
+      ]
+      for scene in scenes {
+        try scene.create()
+        _ = try scene.append(0..<20_000)
+        _ = try scene.append(20_000..<50_000)
+        _ = try scene.ask()
+        _ = try scene.device.send(scene.creation())
+        _ = try scene.device.send(scene.creation(length: "2000000", ifMatch: "*"))
+        _ = try scene.device.send(
+          .init(
+            method: "OPTIONS", target: scene.path, headers: [("Host", TestServer.authority)],
+            body: []))
+      }
+    }
+    let taken = try UploadScene(blobOn: self.server())
+    try taken.create()
+    _ = try taken.device.putBlob([1], taken.document)
+    _ = try taken.append(0..<50_000)
+    _ = try taken.ask()
+    let late = try UploadScene(linkOn: self.server())
+    late.query = "?expires=x"
+    _ = try late.device.send(late.creation())
+    late.query = "?expires=\(late.server.clock.now.seconds + 100)"
+    try late.create()
+    late.server.clock.advance(.seconds(100))
+    _ = try late.append(0..<50_000)
+    _ = try late.ask()
+    let full = try UploadScene(linkOn: self.server())
+    try full.create()
+    try full.server.fillLinks(of: full.device.account)
+    _ = try full.append(0..<50_000)
+    _ = try full.ask()
+    _ = try full.device.send(full.creation())
+    let known = try UploadScene(linkOn: self.server())
+    _ = try known.device.publish(known.document, [1])
+    try known.create(ifMatch: "\"1\"")
+    _ = try known.append(0..<50_000)
+  }
+
   func failToUpload() throws {
     let scene = try UploadScene(self.server())
     let path = "/v1/files/\(scene.document)/content"

@@ -314,7 +314,7 @@ import Testing
 
 extension TestServer {
   /// Records an issue unless an account's totals, usage and ledger are what its rows add up to.
-  fileprivate func requireLinks(_ device: TestDevice) throws {
+  func requireLinks(_ device: TestDevice) throws {
     let recount = Recount(
       database, catalogue: catalogue, protocols: [FileTrees.self, PublishedContents.self])
     let finding = try #require(try recount.audit(device.account))

@@ -2,11 +2,13 @@ import Base
 import Crypto
 import JSON
 import RawClient
+import Sync
 import TestDevices
 import TestEngines
+import TestFiles
 import Testing
 
-/// A document or a log, the content or the snapshot that it is to get, and one upload of it.
+/// A document, a log, a blob or a public link, the content that it is to get, and one upload of it.
 final class UploadScene {
   /// How a client names things.
   enum Dialect: Sendable, CustomTestStringConvertible {
@@ -45,11 +47,11 @@ final class UploadScene {
 
   let server: TestServer
   let device: TestDevice
-  /// The document, or the log.
+  /// The document, the log, the blob or the link.
   let document: Identifier
   /// Where its content is.
   let path: String
-  /// What the creating request says of a snapshot.
+  /// What the creating request says of a snapshot or a link.
   var query = ""
   let content: [UInt8]
   let dialect: Dialect
@@ -79,6 +81,30 @@ final class UploadScene {
     path = "\(log.path)/snapshot"
     content = Random.bytes(byteCount)
     query = "?covers=\(try #require(try device.page(of: log, "").json["cursor"].string))"
+  }
+
+  /// A blob that is to be stored.
+  init(
+    blobOn server: TestServer, _ dialect: Dialect = .draft(8), byteCount: Int = 50_000
+  ) throws {
+    self.server = server
+    self.dialect = dialect
+    device = try server.register()
+    document = Random.identifier()
+    path = "/v1/blobs/\(document)"
+    content = Random.bytes(byteCount)
+  }
+
+  /// A public link that is to be made.
+  init(
+    linkOn server: TestServer, _ dialect: Dialect = .draft(8), byteCount: Int = 50_000
+  ) throws {
+    self.server = server
+    self.dialect = dialect
+    device = try server.register()
+    document = Random.identifier()
+    path = "/v1/public/\(document)"
+    content = Random.bytes(byteCount)
   }
 
   /// The log of a snapshot, in the epoch that takes messages now.
@@ -115,8 +141,9 @@ final class UploadScene {
   @discardableResult
   func create(
     first: Int = 0, digest: String? = nil, by signer: TestDevice? = nil
+  , ifMatch: String = "\"0\""
   ) throws -> Answer {
-    let answer = try device.send(creation(first: first, digest: digest, by: signer))
+    let answer = try device.send(creation(first: first, digest: digest, by: signer, ifMatch: ifMatch))
     guard answer.status == 201, let url = answer.header("Location") else {
       throw UnexpectedAnswer(answer)
     }
@@ -164,5 +191,14 @@ final class UploadScene {
 
   func isStored() throws -> Bool {
     try device.get(path).holds(content)
+  }
+
+  /// No room is held, and no byte of the upload is in the store.
+  func expectNothingLeft() throws {
+    #expect(try server.reservedObjects() == [])
+    server.clock.advance(.minutes(11))
+    try server.sweeper().sweep()
+    #expect(Files.names(in: server.objectsDirectory + "/tmp") == [])
+    #expect(try server.count("garbage") == 0)
   }
 }

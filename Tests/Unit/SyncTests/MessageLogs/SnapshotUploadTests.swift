@@ -10,7 +10,6 @@ import Storage
 import Sync
 import TestDevices
 import TestEngines
-import TestFiles
 import Testing
 import Tiers
 
@@ -263,14 +262,5 @@ extension UploadScene {
     try Recount(
       server.database, catalogue: server.catalogue, protocols: [FileTrees.self, MessageLogs.self]
     ).audit(device.account)
-  }
-
-  /// No room is held, and no byte of the upload is in the store.
-  fileprivate func expectNothingLeft() throws {
-    #expect(try server.reservedObjects() == [])
-    server.clock.advance(.minutes(11))
-    try server.sweeper().sweep()
-    #expect(Files.names(in: server.objectsDirectory + "/tmp") == [])
-    #expect(try server.count("garbage") == 0)
   }
 }

@@ -1,0 +1,227 @@
+import Base
+import Crypto
+import JSON
+import Storage
+import Sync
+import TestDevices
+import TestEngines
+import Testing
+
+/// The content of a public link in parts: the uploads of documents (`ResumableUploadTests`), judged as a link is.
+@Suite struct LinkUploadTests {
+  @Test(arguments: UploadScene.Dialect.all, TestEngine.available)
+  func `a content in parts is published at once and whole, and its owner asks for the token`(
+    dialect: UploadScene.Dialect, engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(linkOn: TestServer(engine), dialect)
+    let usage = try scene.device.usage()
+    scene.query = "?max_age=60"
+    try scene.create()
+    #expect(try scene.append(0..<20_000).status == 204)
+    #expect(try scene.offset() == 20_000)
+    #expect(try scene.server.count("public_links") == 0)
+    let last = try scene.append(20_000..<50_000)
+    #expect(last.status == (dialect.testDescription == "tus" ? 204 : 201))
+    #expect(last.header("ETag") == "\"1\"")
+    let read = try scene.server.fetch(scene.renewedToken())
+    #expect(read.holds(scene.content))
+    #expect(read.header("Cache-Control") == "public, max-age=60")
+    #expect(try scene.device.usage() == usage + 51_000)
+    #expect(try scene.server.reservedObjects() == [])
+    try scene.server.requireLinks(scene.device)
+    // A final answer that was lost can be had again.
+    let again = try scene.append(20_000..<50_000)
+    #expect(again.status == last.status && again.holds(last.body))
+    #expect(again.header("ETag") == last.header("ETag"))
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a content in parts replaces the one that its device knows, under the same token`(
+    engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(linkOn: TestServer(engine))
+    let published = try scene.device.publish(scene.document, [1])
+    let token = try #require(try published.json["token"].string)
+    try scene.create(ifMatch: "\"1\"")
+    _ = try scene.append(0..<20_000)
+    #expect(try scene.server.fetch(token).holds([1]))
+    let last = try scene.append(20_000..<50_000)
+    #expect(last.status == 200)
+    #expect(last.header("ETag") == "\"2\"")
+    #expect(try last.json["token"].isNull)
+    #expect(try scene.server.fetch(token).holds(scene.content))
+    try scene.server.requireLinks(scene.device)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `another account that has the URL publishes for its creator, and is told no token`(
+    engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(linkOn: TestServer(engine))
+    try scene.create()
+    let stranger = try scene.server.register()
+    let last = try stranger.send(scene.appending(0..<50_000))
+    #expect(last.status == 201)
+    #expect(try last.json["token"].isNull)
+    let recorded = try scene.server.database.read { reader in
+      try reader.rows("SELECT body FROM sync.uploads") { row in
+        try JSON.parse(row.blob(0))["token"].isNull
+      }
+    }
+    #expect(recorded == [true])
+    #expect(try stranger.usage() == 1000)
+    #expect(try stranger.get("/v1/public").json["links"].array?.isEmpty == true)
+    let renewal = stranger.sign("POST", "\(scene.path)/token")
+    #expect(try stranger.send(renewal).problem == "link_not_found")
+    #expect(try scene.server.fetch(scene.renewedToken()).holds(scene.content))
+  }
+
+  // MARK: Creation
+
+  @Test(
+    arguments: [UploadScene.Dialect.draft(3), .draft(5), .draft(6), .draft(8)],
+    TestEngine.available)
+  func `a first part is not taken for the whole`(
+    dialect: UploadScene.Dialect, engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(linkOn: TestServer(engine), dialect)
+    try scene.create(first: 20_000)
+    #expect(try scene.offset() == 20_000)
+    #expect(try scene.server.count("public_links") == 0)
+    #expect(try scene.append(20_000..<50_000).status == 201)
+    #expect(try scene.server.fetch(scene.renewedToken()).holds(scene.content))
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a first part leaves the content that it is to replace as it is`(
+    engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(linkOn: TestServer(engine))
+    let published = try scene.device.publish(scene.document, [1])
+    let token = try #require(try published.json["token"].string)
+    try scene.create(first: 20_000, ifMatch: "\"1\"")
+    #expect(try scene.server.fetch(token).holds([1]))
+    #expect(try scene.device.send(scene.request("DELETE")).status == 204)
+    #expect(try scene.server.fetch(token).holds([1]))
+    try scene.expectNothingLeft()
+  }
+
+  @Test func `a part in a version that the server does not speak is not taken for the whole`()
+    throws
+  {
+    let scene = try UploadScene(linkOn: TestServer())
+    let answer = try scene.device.send(
+      scene.device.sign(
+        "PUT", scene.path, body: scene.content,
+        headers: [
+          ("Upload-Draft-Interop-Version", "7"), ("Upload-Complete", "?0"), ("If-Match", "\"0\""),
+        ]))
+    #expect(try answer.problem == "upload_version_unsupported")
+    #expect(try scene.server.count("public_links") == 0)
+  }
+
+  @Test(arguments: [UploadScene.Dialect.draft(8), .tus])
+  func `what a PUT refuses, the creating request refuses before the first byte`(
+    dialect: UploadScene.Dialect
+  ) throws {
+    let scene = try UploadScene(linkOn: TestServer(freeByteCount: 60_000), dialect)
+    func problem(_ request: TestDevice.Signed) throws -> String? {
+      try scene.device.send(request).problem
+    }
+    for query in ["?expires=x", "?expires=\(scene.server.clock.now.seconds)", "?max_age=86401"] {
+      scene.query = query
+      #expect(try problem(scene.creation()) == "link_terms_invalid")
+    }
+    scene.query = ""
+    #expect(try problem(scene.creation(ifMatch: "\"7\"")) == "version_changed")
+    #expect(try problem(scene.creation(length: "70000")) == "over_cap")
+    #expect(try scene.server.reservedObjects() == [])
+    try scene.create()
+    // The upload holds its room.
+    #expect(try problem(scene.creation()) == "over_cap")
+  }
+
+  // MARK: Ends
+
+  @Test(arguments: TestEngine.available)
+  func `a link that another device made meanwhile ends the upload`(engine: TestEngine) throws {
+    let scene = try UploadScene(linkOn: TestServer(engine))
+    try scene.create()
+    _ = try scene.append(0..<20_000)
+    let published = try scene.device.publish(scene.document, [3])
+    let token = try #require(try published.json["token"].string)
+    for _ in 0..<2 {
+      #expect(try scene.append(20_000..<50_000).problem == "version_changed")
+    }
+    #expect(try scene.server.fetch(token).holds([3]))
+    try scene.expectNothingLeft()
+    try scene.server.requireLinks(scene.device)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a link whose time passed meanwhile is not made`(engine: TestEngine) throws {
+    let scene = try UploadScene(linkOn: TestServer(engine))
+    scene.query = "?expires=\(scene.server.clock.now.seconds + 100)"
+    try scene.create()
+    _ = try scene.append(0..<20_000)
+    scene.server.clock.advance(.seconds(100))
+    #expect(try scene.append(20_000..<50_000).problem == "link_terms_invalid")
+    #expect(try scene.server.count("public_links") == 0)
+    try scene.expectNothingLeft()
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `links that the account made meanwhile end the upload if there are too many`(
+    engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(linkOn: TestServer(engine))
+    try scene.create()
+    _ = try scene.append(0..<20_000)
+    try scene.server.fillLinks(of: scene.device.account)
+    for _ in 0..<2 {
+      #expect(try scene.append(20_000..<50_000).problem == "too_many_links")
+    }
+    #expect(try scene.server.reservedObjects() == [])
+  }
+
+  @Test(arguments: [UploadScene.Dialect.draft(8), .tus], TestEngine.available)
+  func `a cap that fell meanwhile leaves the upload open until it holds it again`(
+    dialect: UploadScene.Dialect, engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(linkOn: TestServer(engine), dialect)
+    let account = try scene.device.account
+    try scene.create()
+    try scene.server.setCap(account, 10_000, plan: "free", reason: "lapsed")
+    #expect(try scene.append(0..<50_000).problem == "over_cap")
+    #expect(try scene.server.count("public_links") == 0)
+    try scene.server.setCap(account, 1_000_000, plan: "premium", reason: "subscribed")
+    let answer = try scene.append(50_000..<50_000, completes: true)
+    #expect(200...204 ~= answer.status)
+    #expect(try scene.server.fetch(scene.renewedToken()).holds(scene.content))
+    try scene.server.requireLinks(scene.device)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an upload expires a day after its last progress, and nothing of it stays`(
+    engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(linkOn: TestServer(engine))
+    try scene.create()
+    _ = try scene.append(0..<20_000)
+    scene.server.clock.advance(.hours(25))
+    #expect(try scene.ask().status == 404)
+    try scene.server.sweeper().sweep()
+    #expect(try scene.server.count("uploads") == 0)
+    #expect(try scene.server.count("public_links") == 0)
+    try scene.expectNothingLeft()
+  }
+}
+
+extension UploadScene {
+  /// Gives the link another token, as its owner may, and returns it.
+  fileprivate func renewedToken() throws -> String {
+    let answer = try device.send(device.sign("POST", "\(path)/token"))
+    guard let token = try answer.json["token"].string else { throw UnexpectedAnswer(answer) }
+    return token
+  }
+}
