@@ -179,8 +179,8 @@ package enum SyncSettings {
   package static let contentBytesMax = Setting<Int64>(
     "COFFER_CONTENT_BYTES_MAX", for: [.sync], .value("5000000000"),
     text:
-      "The largest content of one document or snapshot, in bytes. Content above 1 GiB needs a "
-      + "resumable upload. A plan's file_bytes can only be lower.",
+      "The largest content of a document, snapshot, blob or link, in bytes. Content above 1 GiB "
+      + "needs a resumable upload. A plan's file_bytes can only be lower.",
     example: "5000000000", parser: .number(in: 65_536...1_000_000_000_000))
 
   package static let linkBytesPerDay = Setting<Int64>(

@@ -12,11 +12,11 @@ package struct VersionedDocuments: ProtocolRoom {
   package static let remedy = "coffer usage recount --all"
 
   private let host: ProtocolHost
-  private let blobs: PutBlob
+  private let blob: PutBlob
 
   package init(_ host: ProtocolHost) {
     self.host = host
-    blobs = PutBlob(host: host)
+    blob = PutBlob(host: host)
   }
 
   package var routes: [Route] {
@@ -24,8 +24,10 @@ package struct VersionedDocuments: ProtocolRoom {
       PostDocuments(host: host), PostPull(host: host), GetDocumentVersions(host: host),
       GetBlob(host: host),
     ]
-    return endpoints.map { $0.route(on: host.database) } + [blobs.route]
+    return endpoints.map { $0.route(on: host.database) }
   }
+
+  package var contents: [any ContentPut] { [blob] }
 
   package var upkeep: [Upkeep] {
     let (host, queues) = (host, QueueWork(host.database, clock: host.clock))

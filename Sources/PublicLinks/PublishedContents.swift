@@ -11,21 +11,21 @@ package struct PublishedContents: ProtocolRoom {
   package static let remedy = "coffer usage recount --all"
 
   private let host: ProtocolHost
-  private let contents: PutPublicLink
+  private let link: PutPublicLink
 
   package init(_ host: ProtocolHost) {
     self.host = host
-    contents = PutPublicLink(host: host)
+    link = PutPublicLink(host: host)
   }
 
   package var routes: [Route] {
     let endpoints: [any Endpoint] = [
       GetPublicLinks(host: host), DeletePublicLink(host: host), PostLinkToken(host: host),
     ]
-    return endpoints.map { $0.route(on: host.database) } + [
-      contents.route, GetPublishedContent(host: host).route,
-    ]
+    return endpoints.map { $0.route(on: host.database) } + [GetPublishedContent(host: host).route]
   }
+
+  package var contents: [any ContentPut] { [link] }
 
   package var upkeep: [Upkeep] {
     let (host, queues) = (host, QueueWork(host.database, clock: host.clock))

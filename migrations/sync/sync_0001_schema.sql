@@ -353,7 +353,7 @@ CREATE TABLE transfers (
 ) STRICT, WITHOUT ROWID;
 
 -- An object that is being written, and the space reserved for it. `instance_id` is the program that writes
--- it, `nonce` the request, `file_id` the document whose content it will be; a message log's snapshot has none.
+-- it, `nonce` the request, `file_id` the document whose content it will be; any other content has none.
 -- The row goes with the end of the upload, or when it expires.
 CREATE TABLE reservations (
   object_id BLOB NOT NULL PRIMARY KEY,
@@ -373,11 +373,11 @@ CREATE INDEX reservations_by_expiry ON reservations (expires_ms);
 CREATE INDEX reservations_by_request ON reservations (actor_key, nonce);
 
 -- A resumable upload: what its creating request asked for, and what is durable of its content. `kind` is `file` for a
--- document's content or `snapshot` for a log's; `subject_id` is the document or the log. `query` is the request's: it
--- says which messages a snapshot covers. The secret in its URL is stored as a hash. `hash_state` is SHA-256 after
--- `durable_bytes`; `store_state` belongs to the object store. Each request takes the next `epoch`, and an older one
--- writes no more. While it is open (`status` is NULL), a reservation protects its object. `status`, `headers` and
--- `body` are its final answer. Progress puts `expires_ms` off, at most to `ends_ms`. The row goes then, and sooner if an
+-- document's content, `snapshot` for a log's, `blob` or `link`; `subject_id` is what it is the content of. `query` is
+-- the request's: it says which messages a snapshot covers, and when a link ends. The secret in its URL is stored as a
+-- hash. `hash_state` is SHA-256 after `durable_bytes`; `store_state` belongs to the object store. Each request takes
+-- the next `epoch`, and an older one writes no more. While it is open (`status` is NULL), a reservation protects its
+-- object. `status`, `headers` and `body` are its final answer, without the token of a link. Progress puts `expires_ms` off, at most to `ends_ms`. The row goes then, and sooner if an
 -- account has many final answers.
 CREATE TABLE uploads (
   secret_hash BLOB NOT NULL PRIMARY KEY CHECK (length(secret_hash) = 32),

@@ -57,7 +57,7 @@ enum UploadRefusal: AnswerableError, Equatable {
     case .tooLarge(let max):
       Problem(
         413, "upload_too_large", "Upload too large",
-        "The server accepts \(max) bytes for one document or snapshot. Nothing was stored.",
+        "The server accepts \(max) bytes for one content. Nothing was stored.",
         members: [.init("max", .integer(max))])
     case .offsetWrong(let current):
       Problem(

@@ -40,6 +40,9 @@ extension ResumableUploads {
   }
 
   /// Judges the write as of now, by the code of a PUT, and records its answer in the same transaction.
+  ///
+  /// The answer is the recorded one: its row must not hold a secret, and who has the upload's URL may only append.
+  /// A secret such as a link's token is asked for by a request of the account.
   private func commit(_ upload: ResumableUpload, _ request: UploadRequest) throws -> Response {
     guard let content = contents.first(where: { $0.kind == upload.kind }) else {
       throw UploadRefusal.notFound
@@ -48,7 +51,7 @@ extension ResumableUploads {
     let (written, outcome) = try host.database.write(for: upload.key) { transaction in
       let written = try content.commit(
         transaction, write, upload.object, byteCount: upload.byteCount, now: host.clock.now())
-      let outcome = Outcome(written.outcome.response)
+      let outcome = Outcome(written.recorded.response)
       try upload.end(transaction, with: outcome)
       return (written, outcome)
     }

@@ -2,7 +2,6 @@ import Accounts
 import Base
 import Endpoints
 import HTTPMessages
-import HTTPServer
 import JSON
 import Objects
 import Requests
@@ -25,8 +24,6 @@ struct PutBlob: ContentPut {
   let pattern = "/v1/blobs/{id}"
 
   init(host: ProtocolHost) { self.host = host }
-
-  var route: Route { Route("PUT", pattern) { try whole($0, $1) } }
 
   func id(_ request: AccountRequest) throws -> Identifier { try request.blob() }
 

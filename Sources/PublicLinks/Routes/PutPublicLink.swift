@@ -2,7 +2,6 @@ import Accounts
 import Base
 import Endpoints
 import HTTPMessages
-import HTTPServer
 import JSON
 import Objects
 import Requests
@@ -26,8 +25,6 @@ struct PutPublicLink: ContentPut {
   let pattern = "/v1/public/{id}"
 
   init(host: ProtocolHost) { self.host = host }
-
-  var route: Route { Route("PUT", pattern) { try whole($0, $1) } }
 
   func id(_ request: AccountRequest) throws -> Identifier { try request.link() }
 
@@ -91,7 +88,8 @@ struct PutPublicLink: ContentPut {
       try Reservations.release(transaction, object)
       return WrittenContent(outcome: recorded, owner: nil, byteCount: byteCount)
     }
-    return WrittenContent(outcome: told, owner: locked.caller.account, byteCount: byteCount)
+    return WrittenContent(
+      outcome: told, recorded: recorded, owner: locked.caller.account, byteCount: byteCount)
   }
 
   func abandon(
