@@ -129,6 +129,26 @@ extension ContentPut {
     }
   }
 
+  /// Consumes an object's reservation and makes it the content by `effect`, unless the same request did so before: its
+  /// outcome is repeated, and the object goes. The caller's row must be locked.
+  package func once(
+    _ transaction: Transaction, _ write: ContentWrite, _ object: Identifier, byteCount: Int64,
+    by caller: Caller, now: Instant, _ effect: () throws -> WrittenContent
+  ) throws -> WrittenContent {
+    var written: WrittenContent?
+    let recorded = try Nonces.once(transaction, write.credentials) {
+      try Reservations.consume(
+        transaction, object, of: caller, identity: write.identity, now: now)
+      let new = try effect()
+      written = new
+      return new.recorded
+    }
+    if let written { return written }
+    // Another attempt at the same upload was faster.
+    try Reservations.release(transaction, object)
+    return WrittenContent(outcome: recorded, owner: nil, byteCount: byteCount)
+  }
+
   package func release(
     _ transaction: Transaction, _ reception: ContentUpload.Reception
   ) throws {

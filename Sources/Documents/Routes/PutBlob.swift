@@ -47,20 +47,16 @@ struct PutBlob: ContentPut {
     now: Instant
   ) throws -> WrittenContent {
     var locked = try LockedCaller(transaction, write.credentials, now: now)
-    var owner: Identifier?
-    let outcome = try Nonces.once(transaction, write.credentials) {
-      try Reservations.consume(
-        transaction, object, of: locked.caller, identity: write.identity, now: now)
-      owner = locked.caller.account
+    return try once(
+      transaction, write, object, byteCount: byteCount, by: locked.caller, now: now
+    ) {
       let blob = try BlobWrite(transaction, write, byteCount: byteCount, locked, host, now: now)
         .put(object, &locked.owners)
-      return Outcome(
+      let outcome = Outcome(
         200, headers: [("ETag", EntityTag(version: blob.number).field)],
         ["id": .string(blob.id.description), "bytes": .integer(blob.byteCount)])
+      return WrittenContent(outcome: outcome, owner: blob.owner, byteCount: byteCount)
     }
-    // Another attempt at the same upload was faster.
-    if owner == nil { try Reservations.release(transaction, object) }
-    return WrittenContent(outcome: outcome, owner: owner, byteCount: byteCount)
   }
 
   /// If the commit succeeded although its result was lost, there is no reservation, and the object stays.

@@ -58,22 +58,18 @@ struct PutSnapshot: ContentPut {
     now: Instant
   ) throws -> WrittenContent {
     var locked = try LockedCaller(transaction, write.credentials, now: now)
-    var owner: Identifier?
-    let outcome = try Nonces.once(transaction, write.credentials) {
-      try Reservations.consume(
-        transaction, object, of: locked.caller, identity: write.identity, now: now)
+    return try once(
+      transaction, write, object, byteCount: byteCount, by: locked.caller, now: now
+    ) {
       let target = try Target(transaction, write, locked, host, now: now)
-      owner = target.log.owner
       let version = try target.write.putSnapshot(
         object, byteCount: byteCount, covering: target.covered, of: target.log, &locked.owners)
       let log = try MessageLog.find(transaction, target.log.id, for: locked.caller.account)
-      return Outcome(
+      let outcome = Outcome(
         200, headers: [("ETag", EntityTag(version: version).field)],
         .object(try log.members(transaction)))
+      return WrittenContent(outcome: outcome, owner: target.log.owner, byteCount: byteCount)
     }
-    // Another attempt at the same upload was faster.
-    if owner == nil { try Reservations.release(transaction, object) }
-    return WrittenContent(outcome: outcome, owner: owner, byteCount: byteCount)
   }
 
   func abandon(

@@ -72,24 +72,18 @@ struct PutPublicLink: ContentPut {
     now: Instant
   ) throws -> WrittenContent {
     var locked = try LockedCaller(transaction, write.credentials, now: now)
-    var told: Outcome?
-    let recorded = try Nonces.once(transaction, write.credentials) {
-      try Reservations.consume(
-        transaction, object, of: locked.caller, identity: write.identity, now: now)
+    return try once(
+      transaction, write, object, byteCount: byteCount, by: locked.caller, now: now
+    ) {
       let target = try Target(transaction, write, locked, host, now: now)
       let (link, token) = try target.write.put(
         object, byteCount: byteCount, as: write.id, target.terms, insteadOf: target.former,
         &locked.owners)
-      told = link.outcome(token, isNew: target.former == nil)
-      return link.outcome(nil, isNew: target.former == nil)
+      let isNew = target.former == nil
+      return WrittenContent(
+        outcome: link.outcome(token, isNew: isNew), recorded: link.outcome(nil, isNew: isNew),
+        owner: link.owner, byteCount: byteCount)
     }
-    guard let told else {
-      // Another attempt at the same upload was faster.
-      try Reservations.release(transaction, object)
-      return WrittenContent(outcome: recorded, owner: nil, byteCount: byteCount)
-    }
-    return WrittenContent(
-      outcome: told, recorded: recorded, owner: locked.caller.account, byteCount: byteCount)
   }
 
   func abandon(
