@@ -88,6 +88,7 @@ package final class MailboxStory {
         note("step \(step)")
         try self.step()
         try checkUsage()
+        if step % 100 == 50 { try beAway() }
         if step.isMultiple(of: 15) { try checkRows() }
         if step.isMultiple(of: 100) { try quiet() }
       } catch {
@@ -318,14 +319,21 @@ package final class MailboxStory {
   // MARK: Time
 
   private func pass() throws {
-    if isClosing { try work() }
     let span: Instant.Span =
       switch number(1...20) {
       case ...9: .seconds(Int64(number(1...30)))
       case ...13: .minutes(Int64(number(1...40)))
       case ...17: .hours(Int64(number(1...24)))
-      default: .days(Int64(number(20...100)))
+      default: .days(Int64(number(20...150)))
       }
+    try pass(span)
+  }
+
+  /// No device reads for so long that what waits expires.
+  private func beAway() throws { try pass(.days(90)) }
+
+  private func pass(_ span: Instant.Span) throws {
+    if isClosing { try work() }
     server.advance(span)
     if span > .hours(1) { try work() }
   }

@@ -151,7 +151,7 @@ import Testing
       let work = try server.writes { try ada.push(batch).requireSuccess() }
       // A row of each version in each account, in place of the one before, and a text for all of them.
       #expect(work.changedRowCount <= (1 + time) * (2000 + 500) + 64 * 8 + 40)
-      #expect(work.statementCount <= 64 * 30 + 150)
+      #expect(work.statementCount <= 64 * 16 + 150)
       let judged = server.database.readWork - read
       #expect(judged.statementCount <= 64 * 8 + 60)
       #expect(judged.returnedRowCount <= 2000 + 64 * 8 + 100)
