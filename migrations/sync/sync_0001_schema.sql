@@ -377,8 +377,8 @@ CREATE INDEX reservations_by_request ON reservations (actor_key, nonce);
 -- the request's: it says which messages a snapshot covers, and when a link ends. The secret in its URL is stored as a
 -- hash. `hash_state` is SHA-256 after `durable_bytes`; `store_state` belongs to the object store. Each request takes
 -- the next `epoch`, and an older one writes no more. While it is open (`status` is NULL), a reservation protects its
--- object. `status`, `headers` and `body` are its final answer, without the token of a link. Progress puts `expires_ms` off, at most to `ends_ms`. The row goes then, and sooner if an
--- account has many final answers.
+-- object. `status`, `headers` and `body` are its final answer, without the token of a link. Progress puts `expires_ms`
+-- off, at most to `ends_ms`. The row goes then, and sooner if an account has many final answers.
 CREATE TABLE uploads (
   secret_hash BLOB NOT NULL PRIMARY KEY CHECK (length(secret_hash) = 32),
   object_id BLOB NOT NULL UNIQUE,
