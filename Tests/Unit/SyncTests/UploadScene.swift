@@ -140,10 +140,10 @@ final class UploadScene {
   /// Creates the upload, with its first bytes.
   @discardableResult
   func create(
-    first: Int = 0, digest: String? = nil, by signer: TestDevice? = nil, ifMatch: String = "\"0\""
+    first: Int = 0, digest: String? = nil, ifMatch: String = "\"0\"", by signer: TestDevice? = nil
   ) throws -> Answer {
     let answer = try device.send(
-      creation(first: first, digest: digest, by: signer, ifMatch: ifMatch))
+      creation(first: first, digest: digest, ifMatch: ifMatch, by: signer))
     guard answer.status == 201, let url = answer.header("Location") else {
       throw UnexpectedAnswer(answer)
     }
