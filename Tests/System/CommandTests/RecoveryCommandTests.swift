@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Storage
 import TestEngines
@@ -22,6 +23,7 @@ struct RecoveryCommandTests: CommandSuite {
     let database = try Database.open(
       .sqlite(directory: scratch.path + "/database"), owning: .sync)
     defer { database.close() }
+    try History.establish(database)
     let statements: [(String, [SQLValue])] = [
       (
         """
@@ -35,7 +37,7 @@ struct RecoveryCommandTests: CommandSuite {
         """
         INSERT INTO sync.recoveries
           (account_id, number, recovery_key, state, asked_ms, opens_ms, look_ms, history_id)
-        VALUES ($1, 1, $2, 'waiting', $3, $4, $4, $2)
+        SELECT $1, 1, $2, 'waiting', $3, $4, $4, history_id FROM sync.history
         """, [id, key, at, opens]
       ),
     ]

@@ -137,8 +137,8 @@ import Testing
     #expect(try problem(scene.creation(length: "70000")) == "over_cap")
     #expect(try scene.server.reservedObjects() == [])
     try scene.create()
-    // The upload holds its room.
-    #expect(try problem(scene.creation()) == "over_cap")
+    // The upload holds its room. The same content again would replace it.
+    #expect(try problem(scene.creation(digest: UploadScene.digest([7]))) == "over_cap")
   }
 
   // MARK: Ends
