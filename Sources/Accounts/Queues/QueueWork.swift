@@ -37,10 +37,11 @@ package struct QueueWork: Sendable {
     work: @escaping @Sendable (Transaction, Identifier) throws -> Void
   ) throws -> Bool {
     let isDue = FailingItems.isDue(queue, "\(table).\(item)", at: "$1")
+    let account = owner ?? item
     let taken = try slice(queue) { transaction in
       try transaction.rows(
         """
-        SELECT \(item), \(owner ?? item) FROM sync.\(table)
+        SELECT \(item), \(account) FROM sync.\(table)
         WHERE \(moment) IS NOT NULL AND \(moment) <= $1 AND \(isDue)
         ORDER BY \(moment), \(item) LIMIT 1
         """, .instant(now)

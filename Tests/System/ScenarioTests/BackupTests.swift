@@ -95,30 +95,6 @@ import Testing
     return (installation, writer)
   }
 
-  /// A fee and a free plan that the built-in catalogue does not have.
-  private static let ownCatalogue = """
-    {"version": "own-1", "metadata_fee_bytes": 500,
-      "free": {"id": "free", "title": "Free", "bytes": 7000000}, "plans": []}
-    """
-
-  @Test func `without coffer-billing a backup is verified by the settings' catalogue`() throws {
-    let catalogue = scratch.path + "/catalogue.json"
-    try Files.write(Self.ownCatalogue, to: catalogue)
-    let installation = try Installation(settings: ["COFFER_PLANS": catalogue])
-    let sync = try installation.start(.sync)
-    let writer = try KeepingWriter(installation.device(of: sync), seed: 1)
-    writer.write(times: 5)
-    #expect(writer.trouble == [])
-    let set = try installation.command(
-      "quota", "set", try writer.device.account.description, "2MB", "--reason", "n", "--yes")
-    #expect(set.end == .exited(0), "\(set.output)")
-    #expect(sync.stop() == .exited(0))
-    _ = try backUp(installation)
-    let verified = try verify(installation)
-    #expect(verified.code == .exited(0), "\(verified.json)")
-    #expect(state("usage", verified.json) == "ok" && state("drift", verified.json) == "ok")
-  }
-
   @Test func `what an earlier backup has is not copied again, and neither needs the other`() throws
   {
     let (installation, _) = try written()

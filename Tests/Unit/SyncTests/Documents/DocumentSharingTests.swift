@@ -14,41 +14,11 @@ import Testing
 @Suite struct DocumentSharingTests {
   private let document = Random.identifier()
 
-  /// Ada and Bob, who know each other by a log that Bob accepted.
-  private struct Scene {
-    let server: TestServer
-    let ada: TestDevice
-    let bob: TestDevice
-    let log: KnownLog
-
-    init(
-      _ engine: TestEngine = .sqlite, keepingFor days: Int64? = nil, cap: Int64 = 1_000_000
-    ) throws {
-      server = try TestServer(engine, keepingFor: days, cap: cap)
-      (ada, bob) = (try server.register(), try server.register())
-      log = try ada.createLog()
-      try ada.shareLog(log, with: bob)
-    }
-
-    /// Everything that a refused push could have changed.
-    func state() throws -> String {
-      let counts = try [
-        "document_versions", "document_texts", "document_devices", "document_releases",
-      ].map { try server.count($0) }
-      return try "\(server.state())\n\(counts)\n\(ada.pull().versions)\n\(bob.pull().versions)"
-    }
-
-    /// Records an issue unless both accounts' totals and usage are what their rows add up to.
-    func requireRight() throws {
-      for device in [ada, bob] { try server.requireDocuments(device) }
-    }
-  }
-
   @Test(arguments: TestEngine.available)
   func `a version for another account comes there with its author and its account`(
     engine: TestEngine
   ) throws {
-    let scene = try Scene(engine)
+    let scene = try DocumentScene(engine)
     let (ada, bob) = (scene.ada, scene.bob)
     let (adas, bobs) = (try ada.usage(), try bob.usage())
     let version = ada.version(document, 3, [1, 2], to: [try bob.account])
@@ -91,7 +61,7 @@ import Testing
   func `what comes from another account is signed with the accounts that it names`(
     engine: TestEngine
   ) throws {
-    let scene = try Scene(engine)
+    let scene = try DocumentScene(engine)
     let (ada, bob) = (scene.ada, scene.bob)
     let version = ada.version(document, 1, to: [try bob.account])
     try ada.push(version).requireSuccess()
@@ -138,7 +108,7 @@ import Testing
   func `strangers, who blocked the sender, and the sender itself get nothing`(
     engine: TestEngine
   ) throws {
-    let scene = try Scene(engine)
+    let scene = try DocumentScene(engine)
     let (ada, bob) = (scene.ada, scene.bob)
     let stranger = try scene.server.register()
     let before = try scene.state()
@@ -177,7 +147,7 @@ import Testing
 
   @Test(arguments: TestEngine.available)
   func `an older push that comes late replaces nothing newer`(engine: TestEngine) throws {
-    let scene = try Scene(engine, keepingFor: 30)
+    let scene = try DocumentScene(engine, keepingFor: 30)
     let (ada, bob) = (scene.ada, scene.bob)
     let to = [try bob.account]
     let old = ada.version(document, 1, [1], to: to)
@@ -195,7 +165,7 @@ import Testing
 
   @Test(arguments: TestEngine.available)
   func `a deletion deletes nothing of another account`(engine: TestEngine) throws {
-    let scene = try Scene(engine)
+    let scene = try DocumentScene(engine)
     let (ada, bob) = (scene.ada, scene.bob)
     try bob.push(bob.version(document, 1, [9])).requireSuccess()
     try ada.push(ada.version(document, 1, [1], to: [try bob.account])).requireSuccess()
@@ -209,7 +179,7 @@ import Testing
   func `a removal takes the sender's versions back, leaves a mark, and nothing else`(
     engine: TestEngine
   ) throws {
-    let scene = try Scene(engine)
+    let scene = try DocumentScene(engine)
     let (ada, bob) = (scene.ada, scene.bob)
     let to = [try bob.account]
     let usage = try bob.usage()
@@ -233,7 +203,7 @@ import Testing
   }
 
   @Test func `where nothing was sent, a removal leaves nothing`() throws {
-    let scene = try Scene()
+    let scene = try DocumentScene()
     let before = try scene.server.count("document_texts")
     try scene.ada.push(scene.ada.version(document, 1, nil, to: [try scene.bob.account]))
       .requireSuccess()
@@ -286,7 +256,7 @@ import Testing
 
   @Test(arguments: TestEngine.available)
   func `what the receiver deleted stays deleted there`(engine: TestEngine) throws {
-    let scene = try Scene(engine)
+    let scene = try DocumentScene(engine)
     let (ada, bob) = (scene.ada, scene.bob)
     let to = [try bob.account]
     try ada.push(ada.version(document, 1, [1], to: to)).requireSuccess()
@@ -296,228 +266,6 @@ import Testing
     #expect(try bob.bodies(of: document) == [nil])
     #expect(try ada.bodies(of: document) == [[2]])
     try scene.server.sweeper().sweep()
-    try scene.requireRight()
-  }
-
-  @Test(arguments: TestEngine.available)
-  func `a version is charged to its writer for as long as somebody holds it`(
-    engine: TestEngine
-  ) throws {
-    let scene = try Scene(engine)
-    let (ada, bob) = (scene.ada, scene.bob)
-    let usage = try ada.usage()
-    let body = [UInt8](repeating: 1, count: 5000)
-    try ada.push(ada.version(document, 1, body, to: [try bob.account])).requireSuccess()
-    // Ada keeps no history, but Bob still has her version.
-    try ada.push(ada.version(document, 2, covering: [ada.publicKey: 1], [2])).requireSuccess()
-    #expect(try ada.usage() == usage + 1000 + 5000 + 2 * 128 + 1 + 40 + 128)
-    try bob.push(bob.version(document, 3, covering: [ada.publicKey: 1], [3])).requireSuccess()
-    try scene.server.sweeper().sweep()
-    #expect(try ada.usage() == usage + 1000 + 1 + 40 + 128)
-    #expect(try scene.server.count("document_texts") == 0)
-    #expect(try scene.server.count("document_releases") == 0)
-    try scene.requireRight()
-  }
-
-  @Test(arguments: TestEngine.available)
-  func `a smaller version takes the place of a larger one in both accounts at once`(
-    engine: TestEngine
-  ) throws {
-    let scene = try Scene(engine, cap: 12_000)
-    let (ada, bob) = (scene.ada, scene.bob)
-    let to = [try bob.account]
-    try ada.push(ada.version(document, 1, [UInt8](repeating: 1, count: 6000), to: to))
-      .requireSuccess()
-    let smaller = [UInt8](repeating: 2, count: 5000)
-    try ada.push(ada.version(document, 2, covering: [ada.publicKey: 1], smaller, to: to))
-      .requireSuccess()
-    #expect(try bob.bodies(of: document) == [smaller])
-    #expect(try scene.server.count("document_texts") == 1)
-    try scene.requireRight()
-  }
-
-  @Test(arguments: TestEngine.available)
-  func `a receiver without room, or suspended, gets nothing, and nothing is written`(
-    engine: TestEngine
-  ) throws {
-    let scene = try Scene(engine, cap: 8000)
-    let (ada, bob) = (scene.ada, scene.bob)
-    let to = [try bob.account]
-    try ada.push(ada.version(document, 1, to: to)).requireSuccess()
-    try bob.push(bob.version(Random.identifier(), 1, [UInt8](repeating: 1, count: 3950)))
-      .requireSuccess()
-    let before = try scene.state()
-    let refused = try ada.push(ada.version(Random.identifier(), 2, [1], to: to))
-    #expect(refused.status == 507)
-    #expect(try refused.json["owner"].string == bob.account.description)
-    #expect(try !refused.json["usage"].exists)
-    #expect(try scene.state() == before)
-    // What takes the place of another needs no room.
-    let next = ada.version(document, 2, covering: [ada.publicKey: 1], to: to)
-    try scene.server.suspend(bob.account, since: scene.server.clock.now)
-    #expect(try ada.push(next).problem == "account_suspended")
-    try ada.push(ada.version(document, 2, nil, to: to)).requireSuccess()
-    #expect(try bob.bodies(of: document).contains(nil))
-    try scene.requireRight()
-  }
-
-  @Test(arguments: TestEngine.available)
-  func `a full account deletes what it was sent and what it has, and nothing beside that`(
-    engine: TestEngine
-  ) throws {
-    let scene = try Scene(engine, cap: 8000)
-    let (ada, bob) = (scene.ada, scene.bob)
-    let small = Random.identifier()
-    try ada.push(ada.version(document, 1, to: [try bob.account])).requireSuccess()
-    try bob.push(bob.version(small, 1, [1])).requireSuccess()
-    let rest = try 8000 - bob.usage() - 1000 - 128
-    let filling = [UInt8](repeating: 1, count: Int(rest))
-    try bob.push(bob.version(Random.identifier(), 2, filling)).requireSuccess()
-    #expect(try bob.usage() == 8000)
-    let deletion = bob.version(document, 3, covering: [ada.publicKey: 1], nil)
-    let others = [
-      bob.version(Random.identifier(), 4, nil), bob.version(Random.identifier(), 4, [1]),
-    ]
-    for other in others { #expect(try bob.push(deletion, other).status == 507) }
-    let long = Dictionary(
-      uniqueKeysWithValues: (UInt8(0)..<40).map { ([UInt8](repeating: $0, count: 32), Int64(1)) })
-    #expect(try bob.push(bob.version(document, 3, covering: long, nil)).status == 507)
-    try bob.push(deletion, bob.version(small, 4, covering: [bob.publicKey: 1], nil))
-      .requireSuccess()
-    #expect(try bob.bodies(of: document) == [nil])
-    #expect(try bob.bodies(of: small) == [nil])
-    try scene.requireRight()
-  }
-
-  @Test(arguments: TestEngine.available)
-  func `what an erased account wrote goes from other accounts, and what others wrote from it`(
-    engine: TestEngine
-  ) throws {
-    let scene = try Scene(engine, keepingFor: 30)
-    let (server, ada, bob) = (scene.server, scene.ada, scene.bob)
-    let usage = try bob.usage()
-    try bob.push(bob.version(document, 1, [9], to: [try ada.account])).requireSuccess()
-    for counter in Int64(1)...3 {
-      let clock = counter == 1 ? [:] : [ada.publicKey: counter - 1]
-      try ada.push(
-        ada.version(document, counter, covering: clock, to: [try bob.account])
-      ).requireSuccess()
-    }
-    #expect(try ada.remove("/v1/account").status == 202)
-    server.clock.advance(.days(8))
-    try server.sweeper().sweepErasures()
-    try server.sweeper().sweep()
-    #expect(try bob.pull().versions.map(\.body) == [[9]])
-    #expect(try bob.replaced(of: document).isEmpty)
-    #expect(try server.count("document_versions") == 1)
-    #expect(try server.count("document_texts") == 1)
-    #expect(try server.count("document_releases") == 0)
-    #expect(try bob.usage() == usage + 1000 + 1 + 2 * 128)
-    try server.requireDocuments(bob)
-  }
-
-  @Test(arguments: TestEngine.available)
-  func `devices that an account need not remember leave room for others`(
-    engine: TestEngine
-  ) throws {
-    let scene = try Scene(engine)
-    let (ada, bob) = (scene.ada, scene.bob)
-    let (sender, receiver) = (try ada.account, try bob.account)
-    let key = Random.bytes(30)
-    /// Gives Bob's account devices of others; those with collected deletions are to be remembered.
-    func plant(_ count: Int64, of writer: Identifier, collected: Int64) throws {
-      try scene.server.database.write(for: nil) { transaction in
-        _ = try transaction.execute("DELETE FROM sync.document_devices")
-        try transaction.insert(
-          (0..<count).map { number -> [SQLValue] in
-            let author = key + [UInt8(number >> 8), UInt8(number & 255)]
-            return [.blob(author), .integer(1), .integer(collected), .id(writer)]
-          }, of: receiver,
-          into: "document_devices (account_id, author_key, counter, collected, writer_id)")
-      }
-    }
-    let version = ada.version(document, 1, to: [receiver])
-    for (count, writer) in [(Int64(1000), Random.identifier()), (128, sender)] {
-      try plant(count, of: writer, collected: 1)
-      #expect(try ada.rules(ada.push(version)) == ["too_many_devices"])
-    }
-    try plant(127, of: sender, collected: 1)
-    try ada.push(version).requireSuccess()
-    #expect(try scene.server.count("document_devices") == 127 + 2)
-    // Ada's device has a current version there. The planted ones have none.
-    try plant(1000, of: Random.identifier(), collected: 0)
-    try ada.push(ada.version(Random.identifier(), 2, to: [receiver])).requireSuccess()
-    #expect(try scene.server.count("document_devices") == 2)
-    #expect(try bob.pull().versions.count == 2)
-  }
-
-  @Test func `a version names at most 16 accounts, each once, and a removal has no clock`() throws {
-    let server = try TestServer()
-    let device = try server.register()
-    let many = (0..<17).map { _ in Random.identifier() }
-    for version in [
-      device.version(document, 1, to: many), device.version(document, 1, to: [many[0], many[0]]),
-      device.version(document, 2, covering: [device.publicKey: 1], nil, to: [many[0]]),
-    ] {
-      let answer = try device.push(version)
-      #expect(try answer.problem == "body_invalid")
-      #expect(try answer.json["path"].string?.hasPrefix("$.versions[0].version.") == true)
-    }
-    let wide = (1...5).map { counter in
-      device.version(
-        Random.identifier(), counter, to: (0..<16).map { _ in Random.identifier() })
-    }
-    #expect(try device.push(wide).problem == "body_invalid")
-  }
-
-  @Test func `a batch writes at most 2000 rows, one for each version in each account`() throws {
-    let server = try TestServer(freeByteCount: 10_000_000)
-    let ada = try server.register()
-    let log = try ada.createLog()
-    let others = try (0..<3).map { _ in
-      let other = try server.register()
-      try ada.shareLog(log, with: other)
-      return other
-    }
-    let accounts = try others.map { try $0.account }
-    func versions(_ count: Int64, to receivers: [Identifier]) -> [MadeVersion] {
-      (1...count).map { ada.version(Random.identifier(), $0, [1], to: receivers) }
-    }
-    let more = versions(500, to: accounts + [Random.identifier()])
-    #expect(try ada.push(more).problem == "body_invalid")
-    try ada.push(versions(500, to: accounts)).requireSuccess()
-    #expect(try server.count("document_versions") == 2000)
-    #expect(try server.count("document_texts") == 500)
-    #expect(try others[2].pull(limit: 300).versions.count == 500)
-    for device in [ada] + others { try server.requireDocuments(device) }
-  }
-
-  @Test(arguments: TestEngine.available)
-  func `accounts that write to each other at the same time wait for no one for ever`(
-    engine: TestEngine
-  ) throws {
-    let scene = try Scene(engine)
-    let (ada, bob) = (scene.ada, scene.bob)
-    let failures = Locked<[String]>([])
-    let threads = [(ada, try bob.account), (bob, try ada.account)].map { device, other in
-      Thread {
-        let device = scene.server.device(key: device.key, root: device.root)
-        for counter in Int64(1)...20 {
-          let clock = counter == 1 ? [:] : [device.publicKey: counter - 1]
-          let version = device.version(
-            document, counter, covering: clock, [UInt8(counter)], to: [other])
-          do { try device.push(version).requireSuccess() } catch {
-            failures.withLock { $0.append("\(error)") }
-          }
-        }
-      }
-    }
-    for thread in threads { thread.join() }
-    #expect(failures.withLock { $0 } == [])
-    try scene.server.sweeper().sweep()
-    #expect(try Set(ada.bodies(of: document)) == [[20]])
-    #expect(try ada.bodies(of: document).count == 2)
-    #expect(try scene.server.count("document_texts") == 2)
     try scene.requireRight()
   }
 }
