@@ -84,26 +84,28 @@ final class UploadScene {
   }
 
   /// A blob that is to be stored.
-  init(
+  convenience init(
     blobOn server: TestServer, _ dialect: Dialect = .draft(8), byteCount: Int = 50_000
   ) throws {
-    self.server = server
-    self.dialect = dialect
-    device = try server.register()
-    document = Random.identifier()
-    path = "/v1/blobs/\(document)"
-    content = Random.bytes(byteCount)
+    try self.init(newBelow: "/v1/blobs", server, dialect, byteCount)
   }
 
   /// A public link that is to be made.
-  init(
+  convenience init(
     linkOn server: TestServer, _ dialect: Dialect = .draft(8), byteCount: Int = 50_000
+  ) throws {
+    try self.init(newBelow: "/v1/public", server, dialect, byteCount)
+  }
+
+  /// A content whose id the device chooses.
+  private init(
+    newBelow folder: String, _ server: TestServer, _ dialect: Dialect, _ byteCount: Int
   ) throws {
     self.server = server
     self.dialect = dialect
     device = try server.register()
     document = Random.identifier()
-    path = "/v1/public/\(document)"
+    path = "\(folder)/\(document)"
     content = Random.bytes(byteCount)
   }
 
