@@ -85,8 +85,9 @@ struct DocumentWrite {
     _ plan: PushPlan, _ limits: Plan.Limits, _ owner: LockedOwner
   ) throws -> Instant.Span? {
     guard let span = limits.historySpan else { return nil }
+    // A deletion that found no room for what it replaces makes room.
     let change = plan.change(keeping: true)
-    return try lack(of: change.recordCount, change.byteCount - plan.roomlessByteCount, owner) == nil
+    return try lack(of: change.recordCount, change.byteCount - plan.removalByteCount, owner) == nil
       ? span : nil
   }
 

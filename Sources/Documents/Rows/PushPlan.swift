@@ -166,11 +166,13 @@ struct PushPlan: Sendable {
     )
   }
 
-  /// The charge that is taken without room: of removals, and of deletions if the batch does nothing else. There are no more
-  /// of them than of what was sent or stored before, and whoever is full must be able to delete.
+  /// The charge that is taken without room if nothing replaced is kept: of removals, and of deletions if the batch does
+  /// nothing else. There are no more of them than of what was sent or stored before, and whoever is full must be able to
+  /// delete.
   var roomlessByteCount: Int64 { removalByteCount + (onlyDeletes ? deletionByteCount : 0) }
 
-  private var removalByteCount: Int64 {
+  /// The charge of its removals, which is taken without room, also if what is replaced is kept.
+  var removalByteCount: Int64 {
     let counters = deliveries.counters
     return fresh.map(\.version).filter { $0.isRemoval && counters.contains($0.counter) }
       .reduce(0) { $0 + $1.chargedByteCount }

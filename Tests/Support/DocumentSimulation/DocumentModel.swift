@@ -43,6 +43,8 @@ struct DocumentModel {
   private(set) var promised: [Identifier: Set<UInt64>] = [:]
   private(set) var deleted: Set<Identifier> = []
 
+  /// An entry of the clock for each of 32 versions side by side, and the row.
+  private static let deletionByteCountMax: Int64 = 32 * 40 + 128
   private static let retention = Instant.Span.days(90)
 
   mutating func push(
@@ -54,11 +56,16 @@ struct DocumentModel {
     let kept = Self.storing(new, in: before, keeping: before.kept != nil, at: now)
     guard kept.failures.isEmpty else { return .refused(kept.failures, counter: counter) }
     let bare = Self.storing(new, in: before, keeping: false, at: now)
-    guard
-      let (account, _, deleted) = [kept, bare].first(where: { after in
-        after.account.usage <= max(before.usage, before.cap)
-      })
-    else { return .full }
+    let room = max(before.usage, before.cap)
+    let after: Storing
+    if kept.account.usage <= room {
+      after = kept
+    } else if bare.account.usage - bare.roomlessByteCount <= room {
+      after = bare
+    } else {
+      return .full
+    }
+    let (account, deleted) = (after.account, after.deleted)
     accounts[id] = account
     for version in new {
       promised[version.document, default: []].formUnion(version.edits)
@@ -69,10 +76,23 @@ struct DocumentModel {
       repeated: Int64(batch.count - new.count), deleted: deleted.sorted())
   }
 
+  /// What becomes of an account by a batch.
+  private struct Storing {
+    let account: Account
+    let failures: [String]
+    /// The documents that were deleted before a version.
+    let deleted: Set<Identifier>
+    /// What deletions of stored documents may take without room, if the batch only deletes.
+    let roomlessByteCount: Int64
+  }
+
   private static func storing(
     _ versions: [Version], in before: Account, keeping keeps: Bool, at now: Instant
-  ) -> (account: Account, failures: [String], deleted: Set<Identifier>) {
+  ) -> Storing {
     var (after, failures, deleted) = (before, [String](), Set<Identifier>())
+    let onlyDeletes = versions.allSatisfy { $0.body == nil }
+    let stored = Set(before.current)
+    var roomless: Int64 = 0
     for version in versions {
       let others = after.current.filter { $0.document == version.document }
       let isLate = others.contains { $0.body == nil }
@@ -90,6 +110,9 @@ struct DocumentModel {
       if isLate {
         deleted.insert(version.document)
       } else {
+        if onlyDeletes, !stored.isDisjoint(with: covered) {
+          roomless += min(version.byteCount, deletionByteCountMax)
+        }
         for index in after.rows.indices where covered.contains(after.rows[index].version) {
           after.rows[index].replaced = after.rows[index].replaced ?? now
         }
@@ -99,7 +122,8 @@ struct DocumentModel {
     if !keeps {
       after.rows.removeAll { row in row.replaced != nil && !before.rows.contains(row) }
     }
-    return (after, failures, deleted)
+    return Storing(
+      account: after, failures: failures, deleted: deleted, roomlessByteCount: roomless)
   }
 
   /// A page of a pull after a place; nil if the pull is refused.

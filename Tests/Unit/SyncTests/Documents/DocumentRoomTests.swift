@@ -53,6 +53,23 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a deletion of a full account makes room instead of keeping what it replaces`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, keepingFor: 30, cap: 8000)
+    let device = try server.register()
+    let rest = try 8000 - device.usage() - 1000 - 128
+    let filling = [UInt8](repeating: 1, count: Int(rest))
+    try device.push(device.version(document, 1, filling)).requireSuccess()
+    #expect(try device.usage() == 8000)
+    try device.push(device.version(document, 2, covering: [device.publicKey: 1], nil))
+      .requireSuccess()
+    #expect(try device.replaced(of: document).isEmpty)
+    #expect(try device.usage() == 8000 - rest + 40)
+    try server.requireDocuments(device)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a suspended account deletes documents and pulls, and pushes nothing else`(
     engine: TestEngine
   ) throws {
