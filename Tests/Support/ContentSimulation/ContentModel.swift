@@ -70,6 +70,7 @@ struct ContentModel {
   /// Room that is promised to an upload under way.
   struct Reservation: Equatable {
     let owner: Identifier
+    let document: Identifier
     let byteCount: Int64
     var expires: Instant
   }
@@ -150,11 +151,14 @@ struct ContentModel {
     }
   }
 
-  /// Whether a folder, and all above it, have room.
-  func fits(_ delta: Int64, in folder: Identifier) -> Bool {
+  /// Whether a folder, and all above it, have room beside what uploads under way add.
+  func fits(_ delta: Int64, in folder: Identifier, beside reserved: [Reservation] = []) -> Bool {
     delta <= 0
       || chain(folder).allSatisfy { id in
-        caps[id].map { heldByteCount(id) + delta <= $0 } ?? true
+        guard let cap = caps[id] else { return true }
+        let promised = reserved.filter { $0.document != id && chain($0.document).contains(id) }
+          .reduce(0) { $0 + max(0, $1.byteCount - (nodes[$1.document]?.content.byteCount ?? 0)) }
+        return heldByteCount(id) + promised + delta <= cap
       }
   }
 
@@ -206,7 +210,7 @@ struct ContentModel {
   /// Whether an account may now replace a document's content. `ifMatch` is nil if any version will do.
   func judge(
     _ id: Identifier, by account: Identifier, ifMatch: Int64?, byteCount: Int64,
-    reserved: Int64 = 0, at now: Instant
+    beside reservations: [Reservation] = [], at now: Instant
   ) -> Verdict {
     guard let mayWrite = mayWrite(account, id), let node = nodes[id] else { return .refused(404) }
     guard isLive(id) else { return .refused(410) }
@@ -215,17 +219,19 @@ struct ContentModel {
     guard ifMatch == nil || ifMatch == node.content.number else { return .refused(412) }
     let growth = byteCount - node.content.byteCount
     guard let owner = accounts[node.owner] else { return .refused(404) }
+    let reserved = reservations.reduce(0) { $0 + $1.byteCount }
     if node.content.number > 0, owner.plan.limits.historyDays ?? 0 > 0 {
       let surplus = surplus(node, owner, at: now)
       let delta = byteCount - surplus.reduce(0) { $0 + $1.content.byteCount }
       let lack = lack(node.owner, delta, growth, reserved)
-      if lack == nil, fits(delta, in: node.parent) {
+      if lack == nil, fits(delta, in: node.parent, beside: reservations) {
         return .accepted(keeps: true, surplus: surplus)
       }
       if let lack, growth > 0 { return .refused(lack) }
     }
     if let lack = lack(node.owner, growth, growth, reserved) { return .refused(lack) }
-    return fits(growth, in: node.parent) ? .accepted(keeps: false, surplus: []) : .refused(507)
+    return fits(growth, in: node.parent, beside: reservations)
+      ? .accepted(keeps: false, surplus: []) : .refused(507)
   }
 
   /// The status of a write that has no room; nil if it has.

@@ -67,7 +67,7 @@ extension ContentStory {
     let (sum, count) = (reserved.reduce(0) { $0 + $1.byteCount }, Int64(byteCount))
     // Who may not write learns nothing else.
     let verdict = model.judge(
-      document, by: account, ifMatch: ifMatch, byteCount: count, reserved: sum, at: server.now)
+      document, by: account, ifMatch: ifMatch, byteCount: count, beside: reserved, at: server.now)
     if case .refused(let status) = verdict, status != 507, status != 429 { return status }
     if reserved.count >= Self.reservationCountMax { return 429 }
     if case .refused(let status) = verdict { return status }
@@ -147,7 +147,7 @@ extension ContentStory {
     }
     let number = reservation(
       .init(
-        owner: owner, byteCount: Int64(request.body.count),
+        owner: owner, document: document, byteCount: Int64(request.body.count),
         expires: server.now + ContentModel.requestSpan))
     held.append(
       HeldRequest(
