@@ -30,7 +30,7 @@ package struct PublicDocument: Sendable {
     var headers = [(name: "Cache-Control", value: caching)]
     if let tag { headers.append(("ETag", tag.field)) }
     guard known != .notModified else {
-      return Response(status: 304, headers: headers, body: .bytes([]))
+      return .notModified(.bytes(bytes), headers: headers)
     }
     headers.append(("Content-Type", "application/json"))
     return Response(status: 200, headers: headers, body: .bytes(bytes))

@@ -72,7 +72,7 @@ package struct Download {
           body: .bytes([])), byteCount
       )
     case .notModified:
-      return (Response(status: 304, headers: [("ETag", tag.field)], body: .bytes([])), 0)
+      return (.notModified(body, headers: [("ETag", tag.field)]), 0)
     case .failed:
       throw ContentRefusal.versionChanged(current: Int64(tag.opaque) ?? 0)
     }

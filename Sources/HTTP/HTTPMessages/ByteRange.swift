@@ -79,7 +79,7 @@ extension Response.Body {
   /// The bytes of a range that lies within the body.
   fileprivate func slice(_ part: Range<Int64>) -> Response.Body {
     switch self {
-    case .inherited: self
+    case .inherited, .unsent: self
     case .bytes(let bytes): .bytes(Array(bytes[Int(part.lowerBound)..<Int(part.upperBound)]))
     case .file(let file, let whole):
       .file(

@@ -26,13 +26,16 @@ package struct Response: Sendable {
     /// The server fetches a block once the one before it is sent. A fetch that fails ends the connection, so that the
     /// client sees that bytes are missing.
     case blocks(any BlockSource, range: Range<Int64>)
+    /// The server sends only its length: a 304 has that of the 200 (RFC 9110, section 8.6).
+    case unsent(byteCount: Int64)
 
     /// The server sends the head, and leaves the connection to the heir, which sends what it likes until it ends.
     case inherited(any ConnectionHeir)
 
+    /// The number of bytes that are sent.
     package var byteCount: Int64 {
       switch self {
-      case .inherited: 0
+      case .inherited, .unsent: 0
       case .bytes(let bytes): Int64(bytes.count)
       case .file(_, let range), .blocks(_, let range): range.upperBound - range.lowerBound
       }
@@ -47,6 +50,13 @@ package struct Response: Sendable {
     self.status = status
     self.headers = headers
     self.body = body
+  }
+
+  /// 304: the client has what a 200 would send as its body.
+  package static func notModified(
+    _ body: Body, headers: [(name: String, value: String)]
+  ) -> Response {
+    Response(status: 304, headers: headers, body: .unsent(byteCount: body.byteCount))
   }
 
   package static func empty(_ status: Int) -> Response {

@@ -86,6 +86,10 @@ struct Connection: @unchecked Sendable {
       }
     case .file(_, let range) where range.isEmpty, .blocks(_, let range) where range.isEmpty:
       return unsafe MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
+    case .unsent(let byteCount):
+      // Never read: libmicrohttpd sends no body after the head of a 304.
+      return unsafe MHD_create_response_from_callback(
+        UInt64(byteCount), 1, { _, _, _, _ in -2 }, nil, nil)
     case .file(let file, let range):
       // libmicrohttpd closes the descriptor that it is given, but the file may be shared.
       let copy = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)

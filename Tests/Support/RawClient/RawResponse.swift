@@ -16,7 +16,8 @@ package struct RawResponse {
     self.status = status
     let rest = bytes[(end + 4)...]
     let count =
-      toHead || status < 200 ? 0 : Self.header("content-length", head).flatMap(Int.init) ?? 0
+      toHead || status < 200 || status == 304
+      ? 0 : Self.header("content-length", head).flatMap(Int.init) ?? 0
     guard rest.count >= count else { return nil }
     body = Array(rest.prefix(count))
   }

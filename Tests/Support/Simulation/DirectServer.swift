@@ -118,6 +118,7 @@ extension Response {
   package var bytes: [UInt8] {
     switch body {
     case .bytes(let bytes): return bytes
+    case .unsent: return []
     case .file(let file, let range):
       var bytes = [UInt8](repeating: 0, count: Int(range.upperBound - range.lowerBound))
       let count = unsafe pread(file.descriptor, &bytes, bytes.count, off_t(range.lowerBound))

@@ -122,6 +122,21 @@ import Testing
     #expect(client.exchange(getHello)?.text == "hello")
   }
 
+  @Test(arguments: [0, 70_000])
+  func `a 304 has the length of the content that it does not send`(byteCount: Int) throws {
+    let content = Response.Body.bytes([UInt8](repeating: 7, count: byteCount))
+    let server = try startServer([
+      .plain("GET", "/known") { _, _ in .notModified(content, headers: [("ETag", "\"1\"")]) },
+      .hello,
+    ])
+    let client = RawClient(server)
+    let known = client.exchange("GET /known HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(known?.status == 304)
+    #expect(known?.header("content-length") == "\(byteCount)")
+    #expect(known?.header("etag") == "\"1\"")
+    #expect(client.exchange(getHello)?.text == "hello")
+  }
+
   @Test func `metrics count by class of status`() throws {
     let server = try startServer([.hello])
     let client = RawClient(server)
