@@ -199,6 +199,14 @@ struct LeavingCommandTests: CommandSuite {
       listed.contains(#""parts":{"sync":"erased","billing":"waiting","stores":"waiting"}"#))
   }
 
+  @Test func `an account whose keys are erased is not said to have an unproven id`() throws {
+    let id = try erase()
+    try write("DELETE FROM sync.device_keys", owning: .sync)
+    let shown = try coffer("account", "show", id).out
+    #expect(shown.contains("\nproven     unknown: its keys are erased\n"), "\(shown)")
+    #expect(try coffer("account", "show", id, "--json").out.contains(#""proven":null"#))
+  }
+
   private func write(_ sql: String, owning schema: Schema) throws {
     let database = try Database.open(.sqlite(directory: scratch.path + "/database"), owning: schema)
     defer { database.close() }

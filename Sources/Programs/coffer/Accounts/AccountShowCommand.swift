@@ -19,7 +19,7 @@ extension Command {
     examples: ["coffer account show ada"],
     arguments: [CommonArguments.account],
     answers: AccountSummary.single.item.adding([
-      devices.memberShape, .init("proven", .bool), .init("history", .integer),
+      devices.memberShape, .init("proven", .orNull(.bool)), .init("history", .integer),
       .init("trash", .integer), .init("log_overdraft", .integer),
       .init("message_failures", .integer), .init("last_message_failure", .orNull(.text)),
       .init("public_links", .integer), .init("recovery_key", .orNull(.text)),
@@ -41,7 +41,9 @@ extension Command {
             try ShownRecovery(reader, account.id)
           )
         }
-        let isProven = Device.prove(summary.account.id, keys, recovery.chain)
+        // An account has keys until it is erased.
+        let isProven =
+          keys.isEmpty ? nil : Device.prove(summary.account.id, keys, recovery.chain)
         return Answer(
           text: text(
             summary, isProven: isProven, overdraft: overdraft, failures, linkCount: linkCount,
@@ -49,7 +51,8 @@ extension Command {
             + devices.text(keys, at: now),
           json: .object(
             AccountSummary.single.members(summary) + [
-              devices.member(keys), .init("proven", .bool(isProven)),
+              devices.member(keys),
+              .init("proven", isProven.map { .bool($0) } ?? .null),
               .init("history", .integer(summary.account.historyByteCount)),
               .init("trash", .integer(summary.account.trashByteCount)),
               .init("log_overdraft", .integer(overdraft)),
@@ -66,14 +69,20 @@ extension Command {
     })
 
   private static func text(
-    _ summary: AccountSummary, isProven: Bool, overdraft: Int64, _ failures: MessageFailures,
+    _ summary: AccountSummary, isProven: Bool?, overdraft: Int64, _ failures: MessageFailures,
     linkCount: Int64,
     _ recovery: ShownRecovery
   ) -> String {
     let account = summary.account
+    let proof =
+      switch isProven {
+      case true?: "by its keys"
+      case false?: "no: its keys do not prove its id"
+      case nil: "unknown: its keys are erased"
+      }
     return """
       account    \(account.id)
-      proven     \(isProven ? "by its keys" : "no: its keys do not prove its id")
+      proven     \(proof)
       username   \(account.username ?? "-")
       root       \(account.root)
       created    \(account.created)
