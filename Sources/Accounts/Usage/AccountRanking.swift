@@ -111,6 +111,7 @@ package struct AccountRanking {
     let id: Identifier
     let created: Instant
     let usage: Int64
+    /// Whether an operator suspended it. A deletion suspends it as well, and keeps that.
     let isSuspended: Bool
     let cap: Int64
     let plan: String
@@ -139,9 +140,11 @@ package struct AccountRanking {
   ) throws {
     try reader.query(
       """
-      SELECT a.id, a.created_ms, a.usage_bytes, a.suspended_ms, e.cap_bytes, e.plan,
-        coalesce(t.sent_bytes + t.received_bytes, 0)
+      SELECT a.id, a.created_ms, a.usage_bytes,
+        CASE WHEN d.account_id IS NULL THEN a.suspended_ms ELSE d.suspended_ms END,
+        e.cap_bytes, e.plan, coalesce(t.sent_bytes + t.received_bytes, 0)
       FROM sync.accounts a
+      LEFT JOIN sync.account_deletions d ON d.account_id = a.id
       LEFT JOIN billing.entitlements e ON e.account_id = a.id AND e.from_ms =
         (SELECT max(from_ms) FROM billing.entitlements WHERE account_id = a.id AND from_ms <= $2)
       LEFT JOIN sync.transfers t ON t.owner_id = a.id AND t.month = $3

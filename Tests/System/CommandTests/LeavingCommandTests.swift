@@ -37,6 +37,16 @@ struct LeavingCommandTests: CommandSuite {
     #expect(try act("account", "resume", "ada").code == 0)
   }
 
+  @Test func `an account that leaves is listed as suspended only if an operator suspended it`()
+    throws
+  {
+    #expect(try act("account", "delete", "ada").code == 0)
+    let own = try coffer("account", "list", "--suspended", "--json")
+    #expect(own.code == 0 && !own.out.contains(#""username":"ada""#), "\(own.out)\(own.errors)")
+    #expect(try act("account", "suspend", "ada").code == 0)
+    #expect(try coffer("account", "list", "--suspended").out.contains("suspended, waiting"))
+  }
+
   @Test func `nothing lets an account write again whose end is waited for`() throws {
     #expect(try act("account", "delete", "ada").code == 0)
     let refused = try act("account", "resume", "ada")
