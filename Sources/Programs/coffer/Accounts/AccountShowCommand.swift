@@ -90,7 +90,7 @@ extension Command {
       deletion   \(summary.deletion?.text ?? "-")
       invite     \(account.invite?.description ?? "-")
       used       \(account.usageByteCount) bytes (\(ByteCount.text(account.usageByteCount)))
-      history    \(account.historyByteCount) bytes of it are earlier versions
+      history    \(account.historyByteCount) bytes of it are earlier versions of files
       trash      \(account.trashByteCount) bytes of it are deleted files
       overdraft  \(overdraft) bytes of it are messages above the cap
       unusable   \(failures.text)

@@ -114,7 +114,7 @@ private struct UsageReport {
       cap        \(cap.byteCount) bytes (\(ByteCount.text(cap.byteCount)))
       plan       \(cap.planID)
       reason     \(cap.reason.rawValue)
-      history    \(finding.recordedHistoryByteCount) bytes of it are earlier versions
+      history    \(finding.recordedHistoryByteCount) bytes of it are earlier versions of files
       trash      \(finding.recordedTrashByteCount) bytes of it are deleted files
       when full  \(account.whenFull == .purge ? "purge" : "keep") history and trash
       counted    \(finding.trueByteCount) bytes in \(finding.trueRecordCount) records
