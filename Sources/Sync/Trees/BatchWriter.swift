@@ -62,7 +62,9 @@ struct BatchWriter {
       "files": .array(
         batch.files.map { change in
           let id = change.statement.id
-          return ["id": .string(id.description), "version": .integer(versions[id] ?? 0)]
+          // A share of the file, or who comes to see it, gives it another number.
+          let version = max(versions[id] ?? 0, visibility.numbers[id] ?? 0)
+          return ["id": .string(id.description), "version": .integer(version)]
         }),
       "shares": .array(
         shares.map { share in

@@ -29,6 +29,8 @@ final class Visibility {
 
   /// The accounts that see a folder, as far as it was asked.
   private var accepted: [Identifier: [Identifier]] = [:]
+  /// The numbers of the owner's sequence that files got last.
+  private(set) var numbers: [Identifier: Int64] = [:]
   /// The folders above a file, as far as it was asked.
   private var chains: [Identifier: Set<Identifier>] = [:]
 
@@ -172,9 +174,10 @@ final class Visibility {
   private func restamp(
     _ file: Identifier, _ owner: Identifier, _ owners: inout LockedOwners
   ) throws {
+    let number = try owners.nextSequence(of: owner)
+    numbers[file] = number
     try transaction.execute(
-      "UPDATE sync.files SET seq = $2 WHERE id = $1",
-      .id(file), .integer(try owners.nextSequence(of: owner)))
+      "UPDATE sync.files SET seq = $2 WHERE id = $1", .id(file), .integer(number))
   }
 
   /// Removes a file and everything below it from view of the accounts.

@@ -161,6 +161,29 @@ import Testing
         == (1...10).map { before + $0 })
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a batch is answered with the versions that a read then shows, with its shares too`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (alice, bob) = (try server.register(), try server.register())
+    let (shared, hidden) = (try alice.add("folder"), try alice.add())
+    try alice.share(shared, with: bob)
+    let creation = try alice.creation("folder")
+    let answer = try alice.batch(
+      files: [creation, alice.record(hidden).change { $0.parent = shared }],
+      shares: [
+        ShareChange(
+          expect: "new",
+          ShareStatement(
+            file: creation.file.id, account: bob.account,
+            state: .granted(mode: "read", key: [1])))
+      ])
+    #expect(
+      try answer.json["files"].array?.map { $0["version"].integer }
+        == [alice.record(creation.file.id).version, alice.record(hidden).version])
+  }
+
   // MARK: All or nothing
 
   @Test(arguments: TestEngine.available)
