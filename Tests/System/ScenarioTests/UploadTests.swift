@@ -24,13 +24,15 @@ import Testing
 
     init(
       _ engine: TestEngine, _ installation: Installation, _ sync: Server, byteCount: Int,
-      isSnapshot: Bool = false
+      isSnapshot: Bool = false, to target: String? = nil
     ) throws {
       self.installation = installation
       device = try installation.device(of: sync)
-      target =
+      let made = { [device] in
         try isSnapshot
-        ? Self.snapshot(device) : "/v1/files/\(try device.create().id)/content"
+          ? Self.snapshot(device) : "/v1/files/\(try device.create().id)/content"
+      }
+      self.target = try target ?? made()
       content = Random.bytes(byteCount)
       path = installation.directory + "/content"
       try Files.write(content, to: path)
@@ -275,6 +277,28 @@ import Testing
     // Another upload of the file begins anew, and is judged as any write.
     let again = try send()
     #expect(again.end == .exited(1) && again.output.contains("version_changed"), "\(again.output)")
+  }
+
+  @Test func `coffer request takes the refusal of a complete upload for its end`() throws {
+    let installation = try Installation()
+    let sync = try installation.start(.sync)
+    let target = "/v1/blobs/\(Random.identifier())"
+    let scene = try Scene(.sqlite, installation, sync, byteCount: 300_000, to: target)
+    let keyFile = installation.directory + "/device.key"
+    try Files.write(
+      Base64.standard.encode(scene.device.key.seed.exposed) + "\n", to: keyFile, isSecret: true)
+    let url = try scene.create()
+    let stored = try scene.device.send(
+      scene.device.sign("PUT", target, body: [1], headers: [("If-Match", "\"0\"")]))
+    #expect(stored.status == 200)
+    let digest = Base64.standard.encode(SHA256.hash(scene.content))
+    try Files.write(
+      "\(sync.url)\(target)\n\(digest)\n\(url)\n", to: scene.path + ".upload", isSecret: true)
+    let sent = try installation.command(
+      "request", "PUT", target, "--key-file", keyFile, "--url", sync.url, "--header",
+      "If-Match: \"0\"", "--body", scene.path, "--resumable")
+    #expect(sent.end == .exited(1) && sent.output.contains("blob_exists"), "\(sent.output)")
+    #expect(Files.bytes(scene.path + ".upload") == nil)
   }
 
   /// Waits for the row of the only upload.

@@ -6,6 +6,7 @@ import Crypto
 import Glibc
 import HTTPClient
 import HTTPSignatures
+import JSON
 
 /// Sends a file as content by a resumable upload, part by part.
 ///
@@ -59,7 +60,7 @@ struct ResumableRequest {
         if let known = url, offset == nil {
           exchange = try ask("HEAD", known)
           // It ended, or expired.
-          if exchange.status >= 400, exchange.status < 500 { url = nil }
+          if 400..<500 ~= exchange.status, exchange.status != 429 { url = nil }
         } else if let known = url, let offset {
           exchange = try append(known, at: offset)
           if exchange.header("upload-complete") == "?1" || Self.isFinal(exchange) {
@@ -86,9 +87,16 @@ struct ResumableRequest {
     }
   }
 
-  /// Whether an append was refused for good. At a wrong offset the answer has the right one.
+  /// Whether an append was refused for good. At a wrong offset the answer has the right one, and an append that another
+  /// one superseded can go on behind it. Any other 409 is what became of the upload.
   private static func isFinal(_ exchange: Exchange) -> Bool {
-    400..<500 ~= exchange.status && ![409, 429].contains(exchange.status)
+    guard exchange.status == 409 else {
+      return 400..<500 ~= exchange.status && exchange.status != 429
+    }
+    let problem = (try? JSON.parse(exchange.body))?["type"].string
+    return !["upload_offset_wrong", "upload_superseded"].contains { code in
+      problem == "urn:coffer:problem:\(code)"
+    }
   }
 
   // MARK: Requests
