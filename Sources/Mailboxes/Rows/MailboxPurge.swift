@@ -9,6 +9,8 @@ enum MailboxPurge {
   static let queue = FailingItems.Queue("mailboxes")
   /// The most rows of a kind that one slice deletes.
   private static let sliceCountMax = 250
+  /// The most expired messages that one slice ends. Each takes some ten statements.
+  private static let expiredCountMax = 50
   /// For how long a given key package is known, so that its device does not offer it again.
   private static let givenSpan = Instant.Span.days(1)
 
@@ -48,6 +50,7 @@ enum MailboxPurge {
   /// A message that is due.
   private struct DueMessage: Sendable {
     let mail: Mail
+    let due: Instant
     let id: Identifier
     let senderKey: [UInt8]
     let waitingCount: Int64
@@ -57,7 +60,7 @@ enum MailboxPurge {
     let isTelling: Bool
 
     static let columns =
-      "number, id, sender_key, waiting_count, bytes, length(refused), length(expired)"
+      "number, id, sender_key, waiting_count, bytes, length(refused), length(expired), due_ms"
 
     init(row: borrowing Row, of account: Identifier) throws {
       mail = Mail(sender: account, number: try row.integer(0))
@@ -67,11 +70,11 @@ enum MailboxPurge {
       byteCount = try row.integer(4)
       refusedByteCount = try row.integer(5)
       isTelling = try row.optionalInteger(6) != nil
+      due = try row.instant(7)
     }
   }
 
-  /// Ends messages of an account: those that nobody waits for, and one that has expired, because it may be in the
-  /// mailboxes of as many accounts as it has receivers.
+  /// Ends messages of an account: those that nobody waits for, and a slice of those that have expired.
   private static func endMessages(
     _ transaction: Transaction, _ account: Identifier, host: ProtocolHost, now: Instant
   ) throws {
@@ -82,34 +85,34 @@ enum MailboxPurge {
       """, .id(account), .instant(now), .integer(Int64(sliceCountMax))
     ) { row in (number: try row.integer(0), waitingCount: try row.integer(1)) }
     guard !due.isEmpty else { return }
-    let expiring = due.first { $0.waitingCount > 0 }
-    let receivers = try expiring.map {
-      try MailboxRows.accounts(holding: Mail(sender: account, number: $0.number), transaction)
+    let expired = slice(ofExpired: due.filter { $0.waitingCount > 0 })
+    let holders = try expired.reduce(into: Set([account])) { accounts, number in
+      accounts.formUnion(
+        try MailboxRows.accounts(holding: Mail(sender: account, number: number), transaction))
     }
-    var owners = try LockedOwners(transaction, (receivers ?? []).union([account]))
-    let numbers =
-      due.filter { $0.waitingCount == 0 }.map(\.number) + (expiring.map { [$0.number] } ?? [])
+    var owners = try LockedOwners(transaction, holders)
+    let numbers = due.filter { $0.waitingCount == 0 }.map(\.number) + expired
     // Read again, because an acknowledgement may have come meanwhile.
     let messages = try SQLList.slices(of: numbers.map { .integer($0) }, after: 2).flatMap { list in
       try transaction.rows(
         """
         SELECT \(DueMessage.columns) FROM sync.mailbox_messages
-        WHERE sender_id = $1 AND due_ms <= $2 AND number IN (\(list.parameters)) ORDER BY number
+        WHERE sender_id = $1 AND due_ms <= $2 AND number IN (\(list.parameters))
         """, values: [.id(account), .instant(now)] + list.values
       ) { row in try DueMessage(row: row, of: account) }
-    }
+    }.sorted { ($0.due, $0.mail) < ($1.due, $1.mail) }
     guard let first = messages.first, owners.accounts.contains(account) else { return }
     let rows = MailboxRows(transaction)
     var charge = MailboxCharge()
-    var telling: Telling?
+    var tellings: [Telling] = []
     for message in messages {
       let keys = try message.waitingCount > 0 ? rows.takeBack(message.mail) : []
       if !keys.isEmpty, !message.isTelling,
         try Receiver.isLive(message.senderKey, of: account, transaction)
       {
-        let new = Telling(message: message, keys: keys)
-        charge.messages.byteCount += new.byteCount - message.byteCount
-        telling = new
+        let telling = Telling(message: message, keys: keys)
+        charge.messages.byteCount += telling.byteCount - message.byteCount
+        tellings.append(telling)
       } else {
         try transaction.execute(
           "DELETE FROM sync.mailbox_messages WHERE sender_id = $1 AND number = $2",
@@ -117,13 +120,27 @@ enum MailboxPurge {
         charge.messages += -Load(count: 1, byteCount: message.byteCount)
       }
     }
-    let number = try charge.make(
+    // Each telling has a number of its own, in the order in which the messages expired.
+    let count = max(1, tellings.count)
+    let last = try charge.make(
       transaction, &owners, of: account, reason: .mailEnded, file: first.id,
-      fee: host.catalogue.metadataFeeByteCount)
-    if let telling {
+      fee: host.catalogue.metadataFeeByteCount, count: count)
+    for (telling, number) in zip(tellings, (last - Int64(count) + 1)...) {
       try telling.store(transaction, at: number, due: now + host.limits.messageSpan)
     }
     try owners.save(transaction, now: now)
+  }
+
+  /// The first of the messages that have expired, as many as are in the mailboxes of no more devices than one message
+  /// may go to: the rows of all these accounts are held.
+  private static func slice(
+    ofExpired messages: [(number: Int64, waitingCount: Int64)]
+  ) -> [Int64] {
+    var deviceCount: Int64 = 0
+    return messages.prefix(expiredCountMax).prefix { message in
+      deviceCount += message.waitingCount
+      return deviceCount <= MailboxBounds.receiverCountMax
+    }.map(\.number)
   }
 
   /// An expired message on its way back to the device that sent it, with the keys of those that did not acknowledge it.

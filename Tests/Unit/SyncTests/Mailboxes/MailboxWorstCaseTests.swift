@@ -78,6 +78,26 @@ import Testing
     #expect(told[0]["devices"].array?.count == 256)
     try server.requireMailboxes(ada)
   }
+
+  @Test(arguments: TestEngine.available)
+  func `messages that nobody read come back by fifty in a transaction, in their order`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = try server.contacts()
+    let ids = (0..<60).map { _ in Random.identifier() }
+    for id in ids { try ada.mail(id, to: [bob.publicKey]).requireSuccess() }
+    let entryCount = try server.count("usage_entries")
+    server.clock.advance(.days(90))
+    try server.sweeper().sweep()
+    // A transaction adds one entry to the usage ledger.
+    #expect(try server.count("usage_entries") == entryCount + 2)
+    let told = try ada.mailbox()["messages"].array ?? []
+    #expect(told.compactMap { $0["id"].identifier } == ids)
+    #expect(told.allSatisfy { $0["kind"].string == "expired" })
+    #expect(try bob.mailBodies().isEmpty)
+    try server.requireMailboxes(ada, bob)
+  }
 }
 
 /// The cost of the largest changes of a group.
