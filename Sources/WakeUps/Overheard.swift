@@ -8,21 +8,30 @@ struct Overheard {
   struct Entry {
     /// The latest of the account's numbers that each device took; nil: that no device took, or not one alone.
     fileprivate var numbers: [[UInt8]?: Int64] = [:]
+    /// The latest of its numbers that no device needs to act on.
+    fileprivate var quietNumber: Int64 = 0
     fileprivate(set) var topics: Set<News.Topic> = []
     fileprivate let since: MonotonicTime
 
     /// Beyond this number of devices, all are taken for no one.
     fileprivate static let authorCountMax = 16
 
-    /// Whether one device took all numbers beyond `known`, up to `latest`. News may come twice and late.
-    func isAll(by author: [UInt8], after known: Int64, upTo latest: Int64) -> Bool {
-      numbers[author] == latest && numbers.allSatisfy { $0.key == author || $0.value <= known }
+    /// Whether nothing beyond `known`, up to `latest`, concerns a device: it took the numbers itself, or they were quiet.
+    /// News may come twice and late.
+    func isNothing(to device: [UInt8], after known: Int64, upTo latest: Int64) -> Bool {
+      max(numbers[device] ?? 0, quietNumber) == latest
+        && numbers.allSatisfy { $0.key == device || $0.value <= known }
     }
 
-    fileprivate mutating func note(_ number: Int64, by author: [UInt8]?) {
-      let isKnown = numbers[author] != nil || numbers.count < Self.authorCountMax
-      let author = isKnown ? author : nil
-      numbers[author] = max(numbers[author] ?? 0, number)
+    fileprivate mutating func note(_ one: News) {
+      guard one.number > 0 else { return }
+      guard !one.isQuiet else {
+        quietNumber = max(quietNumber, one.number)
+        return
+      }
+      let isKnown = numbers[one.author] != nil || numbers.count < Self.authorCountMax
+      let author = isKnown ? one.author : nil
+      numbers[author] = max(numbers[author] ?? 0, one.number)
     }
   }
 
@@ -36,7 +45,7 @@ struct Overheard {
   mutating func add(_ news: [News], at now: MonotonicTime) {
     for one in news {
       var entry = entries[one.account] ?? Entry(since: now)
-      if one.number > 0 { entry.note(one.number, by: one.author) }
+      entry.note(one)
       entry.topics.insert(one.topic)
       entries[one.account] = entry
     }

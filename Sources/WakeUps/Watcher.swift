@@ -32,9 +32,9 @@ struct Watcher: Sendable {
     let steps = try host.database.read { reader in
       let accounts = try Set(heard.keys).union(followers(of: heard, reader))
       return try decided(for: accounts, reader, now: now) { row, seen -> Step in
-        // Its own changes wake no device. Those of others, which may have come in between, do.
+        // Its own changes wake no device, nor does what was quiet. Those of others, which may have come in between, do.
         if row.digest == seen.digest, let entry = heard[row.account],
-          entry.isAll(by: row.publicKey, after: row.number, upTo: seen.number)
+          entry.isNothing(to: row.publicKey, after: row.number, upTo: seen.number)
         {
           return .note(row, number: seen.number)
         }

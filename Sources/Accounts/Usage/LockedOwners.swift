@@ -106,6 +106,8 @@ package struct LockedOwner {
   private var isChanged = false
   /// What the numbers were taken for. The subject is nil if the topic has none.
   private var changed: [News.Topic: Set<Identifier?>] = [:]
+  /// Whether a device may need to act on any of these changes.
+  private var isLoud = false
   private var entries: [UsageReason: Entry] = [:]
   /// The value as it was last saved.
   private var sequenceBefore: Int64
@@ -150,11 +152,14 @@ package struct LockedOwner {
     takeSequences(1, for: topic, subject) + 1
   }
 
-  /// Takes numbers for `count` changed records: those after the returned one.
+  /// Takes numbers for `count` changed records: those after the returned one. `quietly`: no device needs to act on them,
+  /// so none is woken.
   package mutating func takeSequences(
-    _ count: Int, for topic: News.Topic = .tree, _ subject: Identifier? = nil
+    _ count: Int, for topic: News.Topic = .tree, _ subject: Identifier? = nil,
+    quietly: Bool = false
   ) -> Int64 {
     isChanged = true
+    isLoud = isLoud || !quietly
     changed[topic, default: []].insert(subject)
     defer { sequence += Int64(count) }
     return sequence
@@ -211,7 +216,8 @@ package struct LockedOwner {
     }
     for (topic, subjects) in changed {
       for subject in subjects {
-        transaction.report(News(of: account, topic, subject, number: sequence))
+        transaction.report(
+          News(of: account, topic, subject, number: sequence, isQuiet: !isLoud))
       }
     }
     try UsageEntry.fold(transaction, of: account, from: sequenceBefore, to: sequence)
@@ -224,7 +230,7 @@ package struct LockedOwner {
       """,
       .id(account), .integer(sequence), .integer(usageByteCount), .integer(recordCount),
       .integer(historyByteCount), .instant(due), .integer(trashByteCount))
-    (isChanged, entries, changed) = (false, [:], [:])
+    (isChanged, isLoud, entries, changed) = (false, false, [:], [:])
     (sequenceBefore, historyDue) = (sequence, due)
   }
 }

@@ -124,7 +124,7 @@ enum MailboxPurge {
     let count = max(1, tellings.count)
     let last = try charge.make(
       transaction, &owners, of: account, reason: .mailEnded, file: first.id,
-      fee: host.catalogue.metadataFeeByteCount, count: count)
+      fee: host.catalogue.metadataFeeByteCount, count: count, quietly: true)
     for (telling, number) in zip(tellings, (last - Int64(count) + 1)...) {
       try telling.store(transaction, at: number, due: now + host.limits.messageSpan)
     }

@@ -60,17 +60,18 @@ struct MailboxCharge: Sendable {
   }
 
   /// Changes the totals and the usage of an account whose row is held. Returns the number of the change, the last of the
-  /// `count` that it takes. `file` names in the usage ledger what it is about. The caller saves the owners.
+  /// `count` that it takes. `file` names in the usage ledger what it is about. `quietly`: no device is woken by it. The
+  /// caller saves the owners.
   @discardableResult
   func make(
     _ transaction: Transaction, _ owners: inout LockedOwners, of account: Identifier,
-    reason: UsageReason, file: Identifier, fee: Int64, count: Int = 1
+    reason: UsageReason, file: Identifier, fee: Int64, count: Int = 1, quietly: Bool = false
   ) throws -> Int64 {
     var totals = try MailboxTotals(transaction, of: account)
     totals.messages += messages
     totals.packages += packages
     totals.number = try owners.change(account) { owner in
-      let number = owner.takeSequences(count, for: .mailbox) + Int64(count)
+      let number = owner.takeSequences(count, for: .mailbox, quietly: quietly) + Int64(count)
       owner.charge(
         byteCount(fee: fee), records: recordCount, reason: reason, file: file, sequence: number)
       return number

@@ -24,16 +24,19 @@ package struct News: Hashable, Sendable {
   package let number: Int64
   /// The device key that made the change; nil if none did, or not one alone.
   package let author: [UInt8]?
+  /// Whether no device needs to act on it: clients that listen are told, and devices that sleep are left alone.
+  package let isQuiet: Bool
 
   package init(
     of account: Identifier, _ topic: Topic, _ subject: Identifier? = nil, number: Int64 = 0,
-    by author: [UInt8]? = nil
+    by author: [UInt8]? = nil, isQuiet: Bool = false
   ) {
     self.account = account
     self.topic = topic
     self.subject = subject
     self.number = number
     self.author = author
+    self.isQuiet = isQuiet
   }
 }
 
@@ -45,21 +48,22 @@ extension News {
   private static let overflow = "*"
 
   fileprivate var text: String {
-    "\(topic.name):\(account):\(subject?.description ?? ""):\(number):\(Hex.encode(author ?? []))"
+    "\(topic.name):\(account):\(subject?.description ?? ""):\(number):\(Hex.encode(author ?? [])):"
+      + (isQuiet ? "quiet" : "")
   }
 
   fileprivate init?(_ text: Substring) {
     let fields = text.split(separator: ":", omittingEmptySubsequences: false)
-    guard fields.count == 5, !fields[0].isEmpty,
+    guard fields.count == 6, !fields[0].isEmpty,
       fields[0].utf8.allSatisfy({ UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 }),
       let account = Identifier(String(fields[1])), let number = Int64(fields[3]),
-      let author = Hex.decode(fields[4].utf8)
+      let author = Hex.decode(fields[4].utf8), ["", "quiet"].contains(fields[5])
     else { return nil }
     let subject = Identifier(String(fields[2]))
     guard subject != nil || fields[2].isEmpty else { return nil }
     self.init(
       of: account, Topic(String(fields[0])), subject, number: number,
-      by: author.isEmpty ? nil : author)
+      by: author.isEmpty ? nil : author, isQuiet: !fields[5].isEmpty)
   }
 
   /// The news of a message; nil if anything may have changed. A text that is no message counts as that.
@@ -92,7 +96,8 @@ extension News {
         let before = latest[key] ?? one
         latest[key] = News(
           of: one.account, one.topic, one.subject, number: max(before.number, one.number),
-          by: before.author == one.author ? one.author : nil)
+          by: before.author == one.author ? one.author : nil,
+          isQuiet: before.isQuiet && one.isQuiet)
       }
       if latest.count > Self.countMax {
         latest = [:]

@@ -54,7 +54,10 @@ package final class Session {
   package var author: [UInt8]?
 
   package func report(_ one: News) {
-    news.insert(News(of: one.account, one.topic, one.subject, number: one.number, by: author))
+    news.insert(
+      News(
+        of: one.account, one.topic, one.subject, number: one.number, by: author,
+        isQuiet: one.isQuiet))
   }
 
   /// Ends the session. A `Reader` or `Transaction` that outlives its body traps when it is used.

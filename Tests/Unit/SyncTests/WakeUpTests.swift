@@ -163,6 +163,28 @@ import WakeUps
     #expect(home.gateway.wakeUps.count == 2)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a message wakes the phone it is for, and its end wakes no one`(engine: TestEngine) throws {
+    let home = try Home(engine)
+    try home.laptop.mail(to: [home.phone.publicKey]).requireSuccess()
+    #expect(home.woken(1) == ["phone"])
+    try home.settle()
+    try home.phone.acknowledgeAll()
+    home.clock.advance(.hours(1))
+    try home.server.sweeper().sweep()
+    #expect(try home.server.count("mailbox_messages") == 0)
+    try home.settle()
+    try home.laptop.mail(to: [home.laptop.publicKey]).requireSuccess()
+    #expect(home.woken(2) == ["phone", "phone"])
+    try home.settle()
+    // Nobody reads it, so the laptop's mailbox gets a telling in its place.
+    home.clock.advance(.days(90))
+    try home.server.sweeper().sweep()
+    #expect(try home.laptop.mailbox()["messages"][0]["kind"].string == "expired")
+    try home.settle()
+    #expect(home.gateway.wakeUps.count == 2)
+  }
+
   @Test func `between two wake-ups of a device there is a pause, and many changes are one`()
     throws
   {

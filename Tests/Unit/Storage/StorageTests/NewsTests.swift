@@ -57,7 +57,7 @@ import Testing
     let news = [
       News(of: Random.identifier(), Self.tree, number: 7),
       News(of: Random.identifier(), News.Topic("logs"), Random.identifier(), number: .max),
-      News(of: Random.identifier(), .account),
+      News(of: Random.identifier(), .account, isQuiet: true),
     ]
     for (database, one) in zip([sync, billing, other], news) { try Self.write(database, [one]) }
     for ear in ears { #expect(ear.has(Set(news))) }
@@ -128,8 +128,9 @@ import Testing
     #expect(waiting.isEmpty)
   }
 
-  @Test func `news that wait have an author if it was one alone`() {
+  @Test func `news that wait have an author if it was one alone, and are quiet if all were`() {
     let (account, other) = (Random.identifier(), Random.identifier())
+    let third = Random.identifier()
     var waiting = News.Waiting()
     waiting.add([
       News(of: account, Self.tree, number: 1, by: [1]),
@@ -137,9 +138,11 @@ import Testing
       News(of: other, Self.tree, number: 1, by: [1]),
       News(of: other, Self.tree, number: 2, by: [2]),
       News(of: other, Self.tree, number: 3, by: [2]),
+      News(of: third, Self.tree, number: 1, isQuiet: true), News(of: third, Self.tree, number: 2),
     ])
     let expected: Set = [
       News(of: account, Self.tree, number: 2, by: [1]), News(of: other, Self.tree, number: 3),
+      News(of: third, Self.tree, number: 2),
     ]
     #expect(waiting.takeNews().map { Set($0) } == expected)
   }
