@@ -76,7 +76,12 @@ package struct FindResult: Sendable {
       found.append(try FoundAccount(account.id, by: by, ledger, reading: reader))
     }
     if let id = Identifier(text) {
-      try add(try Account.find(reader, id), by: "its id")
+      if let account = try Account.find(reader, id) {
+        try add(account, by: "its id")
+      } else if try AccountDeletion.find(id, reading: reader) != nil {
+        // Its row is gone as well, and coffer-billing may never have heard of it.
+        found.append(try FoundAccount(id, by: "its id", ledger, reading: reader))
+      }
       if let owner = try MessageLog.owner(reader, of: id) {
         try add(try Account.find(reader, owner), by: "the id of its log")
       }

@@ -217,6 +217,20 @@ struct LeavingCommandTests: CommandSuite {
     #expect(try coffer("account", "show", id, "--json").out.contains(#""proven":null"#))
   }
 
+  @Test func `an erased account is found by its id after its row has gone`() throws {
+    try write(
+      """
+      INSERT INTO sync.account_deletions
+        (account_id, asked_ms, erase_ms, begun_ms, erased_ms, forgotten_ms)
+      VALUES (x'0B8F6A3E2F5D4C439A617D0E5B1C9F10', 0, 0, 0, 1000, 2000)
+      """, owning: .sync)
+    let id = "0b8f6a3e-2f5d-4c43-9a61-7d0e5b1c9f10"
+    let found = try coffer("find", id)
+    #expect(found.code == 0, "\(found.errors)")
+    #expect(found.out.contains(id) && found.out.contains("gone since 1970-01-01T00:00:01Z"))
+    #expect(try coffer("find", id, "--json").out.contains(#""exists":false"#))
+  }
+
   private func write(_ sql: String, owning schema: Schema) throws {
     let database = try Database.open(.sqlite(directory: scratch.path + "/database"), owning: schema)
     defer { database.close() }
