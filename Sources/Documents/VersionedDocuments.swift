@@ -94,7 +94,8 @@ package struct VersionedDocuments: ProtocolRoom {
 
   package static func faults(of account: Identifier, in database: Database) throws -> [String] {
     let (recorded, sum) = try DocumentSum.read(of: account, in: database)
-    return sum.fault(of: recorded).map { ["of documents of versions, \($0)"] } ?? []
+    return try (sum.fault(of: recorded).map { ["of documents of versions, \($0)"] } ?? [])
+      + DocumentAudit.faults(of: account, in: database)
   }
 
   package static func repairTotals(of account: Identifier, in database: Database) throws -> Int {

@@ -72,8 +72,8 @@ package struct DeviceMailboxes: ProtocolRoom {
 
   package static func faults(of account: Identifier, in database: Database) throws -> [String] {
     let (recorded, sum) = try MailboxSum.read(of: account, in: database)
-    return try sum.fault(of: recorded).map { ["of mailboxes, \($0)"] }
-      ?? MailboxAudit.faults(of: account, in: database)
+    return try (sum.fault(of: recorded).map { ["of mailboxes, \($0)"] } ?? [])
+      + MailboxAudit.faults(of: account, in: database)
   }
 
   package static func repairTotals(of account: Identifier, in database: Database) throws -> Int {

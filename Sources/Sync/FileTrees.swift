@@ -75,8 +75,8 @@ package struct FileTrees: ProtocolRoom {
   package static func faults(of account: Identifier, in database: Database) throws -> [String] {
     var audit = TreeAudit(account, objects: nil)
     var findings: [TreeFinding] = []
-    while !audit.isRead, findings.isEmpty {
-      findings = try database.read { try audit.readSlice($0) }
+    while !audit.isRead, findings.count < faultCountMax {
+      findings += try database.read { try audit.readSlice($0) }
     }
     return findings.map { "\($0.subject) breaks the rule \($0.law.rawValue): \($0.law.text)" }
   }

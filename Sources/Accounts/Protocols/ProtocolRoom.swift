@@ -62,8 +62,8 @@ package protocol ProtocolRoom: Sendable {
     reading queryable: some Queryable
   ) throws -> Set<Identifier>
 
-  /// Faults among an account's rows, one line each. It reads in slices while writers continue, and stops after the
-  /// slice with the first fault.
+  /// Faults among an account's rows, one line each with the ids to act on. It reads in slices while writers continue, and
+  /// may stop once it has found `faultCountMax`.
   static func faults(of account: Identifier, in database: Database) throws -> [String]
 
   /// Puts totals among an account's rows right that other rows decide. Returns how many were wrong. Before the usage is
@@ -72,6 +72,9 @@ package protocol ProtocolRoom: Sendable {
 }
 
 extension ProtocolRoom {
+  /// As many of an account's faults as anyone reads.
+  package static var faultCountMax: Int { 1000 }
+
   /// A protocol that keeps everything in the database.
   package var contents: [any ContentPut] { [] }
 

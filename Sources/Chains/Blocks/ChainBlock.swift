@@ -89,9 +89,6 @@ package struct ChainBlock: Sendable, Equatable {
     return key?.isValid(signature: signature, for: signed) == true ? nil : .signatureInvalid
   }
 
-  /// Whether the hash is that of the block. For blocks whose signature was checked when they came.
-  var isHashRight: Bool { SHA256.hash(signed) == hash }
-
   /// `block`, `hash` and `signature`, as they were sent.
   var members: [JSONValue.Member] {
     [

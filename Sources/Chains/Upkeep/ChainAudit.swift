@@ -2,14 +2,15 @@ import Accounts
 import Base
 import Storage
 
-/// What a chain's blocks say, read in slices while writers continue: that each follows the one before, and who the
-/// members are then.
+/// What a chain's blocks say, read in slices while writers continue: that each follows the one before, that its author
+/// signed it, and who the members are then.
 struct ChainAudit {
   private let chain: Identifier
   /// Nil before the root.
   private var members: ChainMembers?
   private var byteCount: Int64 = 0
 
+  /// The signatures of so many take a fraction of a second.
   private static let sliceCountMax = 500
   /// How often a chain is read again because it changed.
   private static let attemptCountMax = 5
@@ -18,28 +19,27 @@ struct ChainAudit {
 
   /// The faults of an account's chains, one line each; at most the first of each chain.
   static func faults(of account: Identifier, in database: Database) throws -> [String] {
-    let chains = try database.read { try Chain.all($0, of: account) }
-    for chain in chains {
-      if let found = try walk(chain.id, in: database).fault {
-        return ["of the chain \(chain.id), \(found)"]
-      }
+    try database.read { try Chain.all($0, of: account) }.compactMap { chain in
+      try walk(chain.id, in: database).fault.map { "of the chain \(chain.id), \($0)" }
     }
-    return []
   }
 
-  /// Puts the bytes of an account's chains right by their blocks. Returns how many were wrong.
+  /// Puts the bytes of an account's chains right by their blocks. Returns how many were wrong. A chain with a block that
+  /// breaks a rule stays as it is.
   static func repair(_ account: Identifier, in database: Database) throws -> Int {
     var count = 0
     for chain in try database.read({ try Chain.all($0, of: account) }) {
       let walked = try walk(chain.id, in: database)
-      guard let recorded = walked.chain, recorded.byteCount != walked.byteCount else { continue }
+      guard let recorded = walked.chain, let byteCount = walked.byteCount,
+        recorded.byteCount != byteCount
+      else { continue }
       try database.write(for: account) { transaction in
         _ = try LockedOwners(transaction, [account])
         guard var current = try Chain.find(transaction, chain.id) else { return }
         guard current.head == recorded.head, current.replaced == recorded.replaced else {
           throw DatabaseError.busy(retryAfterSeconds: 1)
         }
-        current.byteCount = walked.byteCount
+        current.byteCount = byteCount
         try current.save(transaction)
       }
       count += 1
@@ -50,7 +50,8 @@ struct ChainAudit {
   private struct Walked {
     /// The row; nil if the chain is gone.
     let chain: Chain?
-    let byteCount: Int64
+    /// The sum of the blocks; nil if one breaks a rule, because those after it are not read.
+    let byteCount: Int64?
     let fault: String?
   }
 
@@ -67,36 +68,38 @@ struct ChainAudit {
     if try database.read({ try Chain.find($0, id) }) != nil {
       throw DatabaseError.busy(retryAfterSeconds: 1)
     }
-    return Walked(chain: nil, byteCount: 0, fault: nil)
+    return Walked(chain: nil, byteCount: nil, fault: nil)
   }
 
   /// Reads one slice of the blocks; with the last one, the rows that they must agree with. Nil if there are more.
   private mutating func slice(_ reader: Reader) throws -> Walked? {
     guard let chain = try Chain.find(reader, chain) else {
-      return Walked(chain: nil, byteCount: 0, fault: nil)
+      return Walked(chain: nil, byteCount: nil, fault: nil)
     }
     let blocks = try BlockRows(reader, of: chain.id)
       .after(members?.head.epoch ?? -1, limit: Self.sliceCountMax)
     for stored in blocks {
       byteCount += stored.byteCount
-      if let fault = add(stored.block) {
+      if let rule = broken(by: stored.block) {
+        let fault = "breaks the rule \(rule.rawValue): \(rule.sentence)"
         return Walked(
-          chain: chain, byteCount: byteCount, fault: "the block \(stored.block.epoch) \(fault)")
+          chain: chain, byteCount: nil, fault: "the block \(stored.block.epoch) \(fault)")
       }
     }
     guard blocks.count < Self.sliceCountMax else { return nil }
     return Walked(chain: chain, byteCount: byteCount, fault: try fault(of: chain, reader))
   }
 
-  private mutating func add(_ block: ChainBlock) -> String? {
-    guard block.isHashRight else { return "has another hash" }
+  /// Adds the next block. Returns the rule that it breaks.
+  private mutating func broken(by block: ChainBlock) -> ChainRule? {
+    if let forgery = block.forgery { return forgery }
     do throws(ChainRule) {
       if members == nil {
         members = try ChainMembers(root: block)
       } else {
         try members?.append(block)
       }
-    } catch { return "breaks a rule: \(error.rawValue)" }
+    } catch { return error }
     return nil
   }
 

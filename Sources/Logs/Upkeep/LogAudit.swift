@@ -15,29 +15,30 @@ struct LogAudit {
     root = try trie.root()
   }
 
-  /// The first fault among an account's logs.
+  /// The faults of an account's logs, one line each; at most the first of each log.
   static func faults(of account: Identifier, in database: Database) throws -> [String] {
-    if let epoch = try database.read({ try epochWithoutSnapshot($0, account) }) {
-      return ["the epoch \(epoch) has a snapshot without a row"]
+    let (epochs, lost, logs) = try database.read { reader in
+      (
+        try epochsWithoutSnapshot(reader, account),
+        try LogRepair.logsOfLostShares(reader, account), try MessageLog.all(reader, of: account)
+      )
     }
-    if let log = try database.read({ try LogRepair.logsOfLostShares($0, account) }).first {
-      return ["the log \(log) has shares, and does not exist"]
-    }
-    for log in try database.read({ try MessageLog.all($0, of: account) }) {
-      if let fault = try fault(of: log, in: database) { return ["the log \(log.id) \(fault)"] }
-    }
-    return []
+    return epochs.map { "the epoch \($0) has a snapshot without a row" }
+      + lost.map { "the log \($0) has shares, and does not exist" }
+      + (try logs.compactMap { log in
+        try fault(of: log, in: database).map { "the log \(log.id) \($0)" }
+      })
   }
 
-  private static func epochWithoutSnapshot(
+  private static func epochsWithoutSnapshot(
     _ reader: Reader, _ account: Identifier
-  ) throws -> Identifier? {
-    try reader.first(
+  ) throws -> [Identifier] {
+    try reader.rows(
       """
       SELECT e.id FROM sync.log_epochs e WHERE e.owner_id = $1 AND e.snapshot_id IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM sync.log_snapshots s WHERE s.object_id = e.snapshot_id)
-      ORDER BY e.id LIMIT 1
-      """, .id(account)
+      ORDER BY e.id LIMIT $2
+      """, .id(account), .integer(MessageLogs.faultCountMax)
     ) { row in try row.id(0) }
   }
 

@@ -132,14 +132,16 @@ enum MailboxRepair {
 /// Compares the mailboxes of an account's devices with the messages in them, one mailbox in a snapshot.
 enum MailboxAudit {
   static func faults(of account: Identifier, in database: Database) throws -> [String] {
-    var last: [UInt8] = []
-    while let key = try database.read({ try next(after: last, of: account, $0) }) {
+    var (faults, last) = ([String](), [UInt8]())
+    while faults.count < DeviceMailboxes.faultCountMax,
+      let key = try database.read({ try next(after: last, of: account, $0) })
+    {
       if let fault = try database.read({ try fault(of: key, $0) }) {
-        return ["of mailboxes, \(fault)"]
+        faults.append("of mailboxes, \(fault)")
       }
       last = key
     }
-    return []
+    return faults
   }
 
   /// The key of the account's next mailbox; nil after the last one.

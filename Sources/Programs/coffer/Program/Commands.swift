@@ -17,7 +17,8 @@ extension CommandTable {
       (
         "accounts",
         [
-          .accountList, .accountShow, .accountTold, .accountCreate, .accountAddKey, .accountSuspend,
+          .accountList, .accountShow, .accountTold, .accountValidate, .accountCreate,
+          .accountAddKey, .accountSuspend,
           .accountResume, .accountExport, .accountImport, .accountDelete, .deletionList,
           .deletionCancel, .inviteCreate, .inviteList, .inviteRevoke, .appPasswordCreate,
           .appPasswordList, .appPasswordRevoke, .usageShow, .usageExplain, .usageRecount,

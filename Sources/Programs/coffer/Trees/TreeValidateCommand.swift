@@ -65,8 +65,9 @@ extension Command {
             : TreeRepairs(
               database, try Act(invocation, on: database), configuration.clock,
               does: invocation[Act.yes]))
-        var list = BrokenList(
-          prints: !invocation[CommonOptions.json], showsRepairs: invocation[repair])
+        var list = FoundRows(
+          TreeValidation.Broken.listing(showsRepairs: invocation[repair]),
+          prints: !invocation[CommonOptions.json])
         var interrupted: AccountWalk.Interrupted?
         if let named {
           let account = try database.read { try DatabaseSession.account($0, named).id }
@@ -81,53 +82,30 @@ extension Command {
             try validation.take(account) { try list.add($0, progress) }
           }
         }
-        return list.answer(validation, interrupted)
+        return list.answer(validation, showsRepairs: invocation[repair], interrupted)
       }
     })
 }
 
-/// The first broken rules of a run, each printed as soon as it is found.
-private struct BrokenList {
-  let prints: Bool
-  let showsRepairs: Bool
-  private var listed: [TreeValidation.Broken] = []
-
-  private static let countMax = 1000
-
-  init(prints: Bool, showsRepairs: Bool) {
-    (self.prints, self.showsRepairs) = (prints, showsRepairs)
-  }
-
-  mutating func add(_ broken: TreeValidation.Broken, _ progress: Progress) throws {
-    guard listed.count < Self.countMax else { return }
-    listed.append(broken)
-    guard prints else { return }
-    progress.makeRoom()
-    let text = Self.listing(showsRepairs: showsRepairs).text([broken], at: .distantPast)
-    // The first one comes with the titles.
-    try StandardOutput.writeOn(
-      listed.count == 1 ? text : String(text.drop { $0 != "\n" }.dropFirst()))
-  }
-
-  /// As wide as any rule's name, because rows are printed before the next one is known.
-  private static let title: String = {
-    let width = TreeFinding.Law.allCases.map(\.rawValue.count).max() ?? 0
-    return "BROKEN" + String(repeating: " ", count: max(0, width - 6))
-  }()
-
-  static func listing(showsRepairs: Bool) -> Listing<TreeValidation.Broken> {
-    let repair: [Column<TreeValidation.Broken>] =
+extension TreeValidation.Broken {
+  fileprivate static func listing(showsRepairs: Bool) -> Listing<Self> {
+    let rule = FoundRows<Self>.title("BROKEN", over: TreeFinding.Law.allCases.map(\.rawValue))
+    let repair: [Column<Self>] =
       showsRepairs
       ? [.text("repair", TreeRepairs.Word.title) { $0.repair?.rawValue ?? "" }] : []
     return Listing(
       "listed",
       [
         .text("account", "ACCOUNT") { $0.account.description },
-        .text("file", "FILE") { $0.file.description }, .text("rule", title) { $0.rule },
+        .text("file", "FILE") { $0.file.description }, .text("rule", rule) { $0.rule },
       ] + repair + [.text("text", "RULE") { $0.text }])
   }
+}
 
-  func answer(_ found: TreeValidation, _ interrupted: AccountWalk.Interrupted?) -> Answer {
+extension FoundRows<TreeValidation.Broken> {
+  fileprivate func answer(
+    _ found: TreeValidation, showsRepairs: Bool, _ interrupted: AccountWalk.Interrupted?
+  ) -> Answer {
     let left = found.brokenCount - found.repairedCount
     let sums = showsRepairs ? ", \(found.repairedCount) repaired" : ""
     return Answer(
@@ -140,7 +118,7 @@ private struct BrokenList {
           .init("accounts", .integer(Int64(found.accountCount))),
           .init("rows", .integer(found.rowCount)),
           .init("broken", .integer(Int64(found.brokenCount))),
-          Self.listing(showsRepairs: showsRepairs).member(listed),
+          listing.member(listed),
         ] + (showsRepairs ? [.init("repaired", .integer(Int64(found.repairedCount)))] : [])
           + (interrupted.map { [$0.json] } ?? [])),
       notice: found.repairableCount == 0
