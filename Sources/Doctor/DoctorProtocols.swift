@@ -43,6 +43,6 @@ extension Doctor {
     }
     return Check(
       room.name, .failed, "\(Int64(wrong).grouped) of \(what) break a rule; the first, \(first)",
-      room.remedy)
+      "\(room.remedy); coffer account validate --all lists every fault")
   }
 }

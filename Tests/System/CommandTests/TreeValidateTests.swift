@@ -141,7 +141,7 @@ struct TreeValidateTests: CommandSuite {
     #expect(!rest.out.contains("go_on_after"))
   }
 
-  @Test(arguments: [["tree", "validate"], ["usage", "recount"]])
+  @Test(arguments: [["tree", "validate"], ["account", "validate"], ["usage", "recount"]])
   func `an interrupted run's JSON says where to go on`(words: [String]) throws {
     try addAccounts(6000)
     let out = scratch.path + "/out"

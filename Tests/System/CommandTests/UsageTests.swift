@@ -10,7 +10,7 @@ struct UsageTests {
     ),
     (
       ["account"],
-      "one of list, show, told, create, add-key, suspend, resume, export, import, delete must follow; see --help"
+      "one of list, show, told, validate, create, add-key, suspend, resume, export, import, delete must follow; see --help"
     ),
     (["acount", "list"], "there is no command acount list; did you mean account list?"),
     (["list", "accounts"], "there is no command list accounts; did you mean account list?"),

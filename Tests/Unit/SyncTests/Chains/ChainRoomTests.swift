@@ -113,6 +113,32 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a block that its author did not sign is found in each chain, and changes no charge`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let devices = try server.devices(2)
+    let a = devices[0]
+    let heads = [try a.chain(with: [devices[1]]), try a.chain(with: [devices[1]])]
+    let usage = try a.usage()
+    try server.change(
+      """
+      UPDATE sync.chain_blocks SET signature = (
+        SELECT b.signature FROM sync.chain_blocks AS b
+        WHERE b.chain_id = chain_blocks.chain_id AND b.epoch = 1)
+      WHERE epoch = 0
+      """)
+    let sentence = "The signature does not match the author and the block."
+    let rule = "breaks the rule signature_invalid: \(sentence)"
+    #expect(
+      try Set(SignatureChains.faults(of: a.account, in: server.database))
+        == Set(heads.map { "of the chain \($0.chain), the block 0 \(rule)" }))
+    // The blocks after it are not read.
+    _ = try server.chainRecount.correct(a.account, now: server.clock.now)
+    #expect(try a.usage() == usage)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `an account has at most 256 chains`(engine: TestEngine) throws {
     let server = try TestServer(engine)
     let device = try server.register()
