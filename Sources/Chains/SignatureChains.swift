@@ -55,7 +55,8 @@ package struct SignatureChains: ProtocolRoom {
     try queryable.rows(
       """
       SELECT owner_id, chain_id FROM sync.chain_accounts
-      WHERE account_id = $1 AND owner_id <> $1 ORDER BY owner_id, chain_id LIMIT $2
+      WHERE account_id = $1 AND left_ms IS NULL AND owner_id <> $1
+      ORDER BY owner_id, chain_id LIMIT $2
       """, .id(account), .integer(Int64(count))
     ) { row in Followed(try row.id(0), .chains, try row.id(1)) }
   }
@@ -67,7 +68,8 @@ package struct SignatureChains: ProtocolRoom {
   ) throws -> Set<Identifier> {
     guard topic == .chains else { return [] }
     return try Followed.accounts(
-      of: owners, in: "chain_accounts", where: "account_id <> owner_id", atMost: count,
+      of: owners, in: "chain_accounts", where: "account_id <> owner_id AND left_ms IS NULL",
+      atMost: count,
       reading: queryable)
   }
 

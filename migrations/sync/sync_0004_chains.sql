@@ -55,16 +55,19 @@ CREATE TABLE chain_members (
   PRIMARY KEY (chain_id, public_key)
 ) STRICT, WITHOUT ROWID;
 
--- An account that has members in a chain, and so reads it: how many of its devices are. The row goes with the last of
--- them, with the account and with the chain.
+-- An account that has members in a chain, and so reads it: how many of its devices are, and the device whose block
+-- added the first. Once `left_ms` is set, the account has left: it reads the chain no more, and its devices stay members
+-- until a block removes them. The row goes with the last of them, with the account and with the chain.
 CREATE TABLE chain_accounts (
   chain_id BLOB NOT NULL REFERENCES chains (id),
   account_id BLOB NOT NULL REFERENCES accounts (id),
   owner_id BLOB NOT NULL REFERENCES accounts (id),
   member_count INTEGER NOT NULL CHECK (member_count > 0),
+  added_by BLOB NOT NULL CHECK (length(added_by) = 32),
+  left_ms INTEGER,
   PRIMARY KEY (chain_id, account_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX chain_accounts_by_account ON chain_accounts (account_id, owner_id, chain_id);
+CREATE INDEX chain_accounts_by_account ON chain_accounts (account_id, left_ms, owner_id, chain_id);
 
 CREATE INDEX chain_accounts_by_owner ON chain_accounts (owner_id, account_id);

@@ -12,7 +12,6 @@ enum ChainRefusal: AnswerableError, Equatable {
   case ownChainExists(Identifier)
   case tooManyChains(max: Int64)
   case chainFull
-  case notPermitted
   case blocksRefused(ChainFailure)
   case headChanged(ChainPoint)
   case sinceInvalid
@@ -35,9 +34,6 @@ enum ChainRefusal: AnswerableError, Equatable {
       Problem(
         409, "chain_full", "Chain full",
         "A chain has at most \(ChainBlock.epochMax) blocks. Begin another one.")
-    case .notPermitted:
-      Problem(
-        403, "not_permitted", "Not permitted", "Only the account that made the chain may do this.")
     case .blocksRefused(let failure):
       Problem(
         422, "blocks_refused", "Blocks refused",

@@ -46,6 +46,7 @@ extension ChainMember {
     [
       "public_key": .base64(publicKey), "epoch": .integer(since),
       "account": account.map { .string($0.description) } ?? .null, "revoked": .bool(isRevoked),
+      "left": .bool(hasLeft),
     ]
   }
 }
@@ -116,7 +117,8 @@ struct PostChains: SyncWrite {
   }
 }
 
-/// `DELETE /v1/chains/{id}`: deletes a chain with all its blocks. Takes no body.
+/// `DELETE /v1/chains/{id}`: deletes a chain with all its blocks. An account that does not own it leaves it. Takes no
+/// body.
 struct DeleteChain: SyncWrite {
   let host: ProtocolHost
   let method = "DELETE"
@@ -130,7 +132,13 @@ struct DeleteChain: SyncWrite {
   func write(
     _ chain: Identifier, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
-    try LockedCaller.once(transaction, request.credentials, now: now) { locked in
+    try LockedCaller.once(
+      transaction, request.credentials, now: now,
+      with: { caller in
+        // The owner's row is the lock of the chain.
+        try Chain.owner(transaction, of: chain, seenBy: caller).map { [$0] } ?? []
+      }
+    ) { locked in
       var owners = locked.owners
       try ChainWrite(host, transaction, by: locked.caller, now: now).delete(chain, &owners)
       return Outcome(status: 204, body: [])

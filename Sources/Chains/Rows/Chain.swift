@@ -25,6 +25,8 @@ package struct Chain: Sendable {
 
   /// The chains that an account may own, and those of others that it may have members in.
   static let countMax: Int64 = 256
+  /// Those of others that devices of one other account may have added it to.
+  static let countOfOneMax: Int64 = 64
 
   private static let columns = """
     c.id, c.owner_id, c.own, c.head_epoch, c.head_hash, c.member_count, c.bytes, c.created_ms,
@@ -57,15 +59,15 @@ package struct Chain: Sendable {
     }
   }
 
-  /// A chain that an account reads, because devices of it are members. Others' chains are not told from those that do
-  /// not exist.
+  /// A chain that an account reads, because devices of it are members and it has not left. Others' chains are not told
+  /// from those that do not exist.
   package static func seen(
     _ queryable: some Queryable, _ id: Identifier, by account: Identifier
   ) throws -> Chain {
     let found = try queryable.first(
       """
       SELECT \(columns) FROM sync.chain_accounts AS a JOIN sync.chains AS c ON c.id = a.chain_id
-      WHERE a.chain_id = $1 AND a.account_id = $2
+      WHERE a.chain_id = $1 AND a.account_id = $2 AND a.left_ms IS NULL
       """, .id(id), .id(account)
     ) { row in try Chain(row: row) }
     guard let found else { throw ChainRefusal.chainNotFound }
@@ -77,8 +79,10 @@ package struct Chain: Sendable {
     _ queryable: some Queryable, of id: Identifier, seenBy account: Identifier
   ) throws -> Identifier? {
     try queryable.first(
-      "SELECT owner_id FROM sync.chain_accounts WHERE chain_id = $1 AND account_id = $2",
-      .id(id), .id(account)
+      """
+      SELECT owner_id FROM sync.chain_accounts
+      WHERE chain_id = $1 AND account_id = $2 AND left_ms IS NULL
+      """, .id(id), .id(account)
     ) { row in try row.id(0) }
   }
 
@@ -87,7 +91,8 @@ package struct Chain: Sendable {
     try queryable.rows(
       """
       SELECT \(columns) FROM sync.chain_accounts AS a JOIN sync.chains AS c ON c.id = a.chain_id
-      WHERE a.account_id = $1 ORDER BY c.own DESC, c.created_ms, c.id LIMIT $2
+      WHERE a.account_id = $1 AND a.left_ms IS NULL
+      ORDER BY c.own DESC, c.created_ms, c.id LIMIT $2
       """, .id(account), .integer(2 * countMax)
     ) { row in try Chain(row: row) }
   }

@@ -31,7 +31,7 @@ struct ChainAccounts {
     return devices
   }
 
-  /// How many members each account has, besides accounts that were erased.
+  /// How many members each account has, besides accounts that were erased. Those that left count, too.
   static func counts(
     _ queryable: some Queryable, of chain: Identifier
   ) throws -> [Identifier: Int64] {
@@ -45,16 +45,45 @@ struct ChainAccounts {
     return counts
   }
 
-  /// How many chains of others an account has members in.
-  static func countOfOthers(_ queryable: some Queryable, _ account: Identifier) throws -> Int64 {
-    try queryable.first(
-      "SELECT count(*) FROM sync.chain_accounts WHERE account_id = $1 AND owner_id <> $1",
-      .id(account)
-    ) { row in try row.integer(0) } ?? 0
+  /// Whether an account has left the chain, and devices of it are still members.
+  func hasLeft(_ account: Identifier) throws -> Bool {
+    try transaction.first(
+      """
+      SELECT 1 FROM sync.chain_accounts
+      WHERE chain_id = $1 AND account_id = $2 AND left_ms IS NOT NULL
+      """, .id(chain.id), .id(account)
+    ) { _ in true } ?? false
   }
 
-  /// Stores the changed counts, and tells the accounts that join and those that leave.
-  func save(_ counts: [Identifier: Int64], insteadOf before: [Identifier: Int64]) throws {
+  /// Whether an account has a place for this chain of another, to which a device of `author` adds it.
+  func hasRoom(in account: Identifier, for author: Identifier) throws -> Bool {
+    let found = try transaction.first(
+      """
+      SELECT count(*), count(CASE WHEN k.account_id = $2 THEN 1 END)
+      FROM sync.chain_accounts AS a LEFT JOIN sync.device_keys AS k ON k.public_key = a.added_by
+      WHERE a.account_id = $1 AND a.left_ms IS NULL AND a.owner_id <> $1 AND a.chain_id <> $3
+      """, .id(account), .id(author), .id(chain.id)
+    ) { row in (all: try row.integer(0), ofAuthor: try row.integer(1)) }
+    guard let found else { return true }
+    return found.all < Chain.countMax && found.ofAuthor < Chain.countOfOneMax
+  }
+
+  /// Ends the part of an account in this chain of another.
+  func leave(_ account: Identifier, at now: Instant) throws {
+    try transaction.execute(
+      "UPDATE sync.chain_accounts SET left_ms = $3 WHERE chain_id = $1 AND account_id = $2",
+      .id(chain.id), .id(account), .instant(now))
+    transaction.report(News(of: account, .chains, chain.id))
+    transaction.report(News(of: account, .account))
+    // Its followers are the other members.
+    transaction.report(News(of: chain.owner, .chains, chain.id))
+  }
+
+  /// Stores the changed counts, and tells the accounts that join and those that are removed. `author` is the key of the
+  /// device that changes them.
+  func save(
+    _ counts: [Identifier: Int64], insteadOf before: [Identifier: Int64], by author: [UInt8]
+  ) throws {
     for account in Set(counts.keys).union(before.keys).sorted() {
       let (old, new) = (before[account] ?? 0, counts[account] ?? 0)
       guard old != new else { continue }
@@ -65,10 +94,10 @@ struct ChainAccounts {
       } else {
         try transaction.execute(
           """
-          INSERT INTO sync.chain_accounts (chain_id, account_id, owner_id, member_count)
-          VALUES ($1, $2, $3, $4)
+          INSERT INTO sync.chain_accounts (chain_id, account_id, owner_id, member_count, added_by)
+          VALUES ($1, $2, $3, $4, $5)
           ON CONFLICT (chain_id, account_id) DO UPDATE SET member_count = excluded.member_count
-          """, .id(chain.id), .id(account), .id(chain.owner), .integer(new))
+          """, .id(chain.id), .id(account), .id(chain.owner), .integer(new), .blob(author))
       }
       if old == 0 || new == 0, account != chain.owner {
         transaction.report(News(of: account, .chains, chain.id))

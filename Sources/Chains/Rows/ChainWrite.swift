@@ -80,17 +80,22 @@ package struct ChainWrite {
     ])
     try MemberRows(transaction, of: chain.id).add(root.additions, at: 0)
     try ChainAccounts(transaction: transaction, chain: chain).save(
-      [account: 1], insteadOf: [:])
+      [account: 1], insteadOf: [:], by: caller.publicKey)
     try charge(chain.byteCount, records: 1, .recordCreated, chain, &owners)
     return chain
   }
 
-  /// Deletes a chain at any usage. Its rows go later, and count as what the owner keeps uncharged until then.
+  /// Deletes a chain at any usage. Its rows go later, and count as what the owner keeps uncharged until then. An
+  /// account that does not own the chain leaves it.
   func delete(_ id: Identifier, _ owners: inout LockedOwners) throws {
     let chain = try Chain.seen(transaction, id, by: caller.account)
-    guard chain.owner == caller.account else { throw ChainRefusal.notPermitted }
     let accounts = ChainAccounts(transaction: transaction, chain: chain)
-    try accounts.save([:], insteadOf: ChainAccounts.counts(transaction, of: id))
+    _ = try owners.require(chain.owner)
+    guard chain.owner == caller.account else {
+      return try accounts.leave(caller.account, at: now)
+    }
+    try accounts.save(
+      [:], insteadOf: ChainAccounts.counts(transaction, of: id), by: caller.publicKey)
     try transaction.execute(
       "UPDATE sync.chains SET purge_ms = $2 WHERE id = $1", .id(id), .instant(now))
     try charge(-chain.byteCount, records: -1, .recordDeleted, chain, &owners)
@@ -136,10 +141,11 @@ package struct ChainWrite {
         revoked += try count(block, in: chain, devices, batch, &counts)
       } catch { throw ChainRefusal.blocksRefused(ChainFailure(index: index, rule: error)) }
     }
-    try admit(counts, after: countsAtStart, to: chain, &owners)
+    let joining = Set(batch.added.compactMap { devices[$0]?.account })
+    try admit(joining, with: counts, after: countsAtStart, to: chain, &owners)
     try store(batch, commit, members, in: &chain)
     try ChainAccounts(transaction: transaction, chain: chain).save(
-      counts, insteadOf: countsBefore)
+      counts, insteadOf: countsBefore, by: caller.publicKey)
     try charge(
       chain.byteCount - byteCountBefore, mustFit: !batch.onlyRemoves, .blocksAppended, chain,
       &owners)
@@ -208,20 +214,23 @@ package struct ChainWrite {
     return revoked
   }
 
-  /// Refuses accounts that the author's must not add: strangers, those that blocked it, and those that are in too many
-  /// chains.
+  /// Refuses accounts that the author's must not add: strangers, those that blocked it, those that are in too many
+  /// chains, and those that left while devices of them are members.
   private func admit(
-    _ counts: [Identifier: Int64], after before: [Identifier: Int64], to chain: Chain,
-    _ owners: inout LockedOwners
+    _ joining: Set<Identifier>, with counts: [Identifier: Int64],
+    after before: [Identifier: Int64], to chain: Chain, _ owners: inout LockedOwners
   ) throws {
+    let accounts = ChainAccounts(transaction: transaction, chain: chain)
+    for account in joining where try accounts.hasLeft(account) {
+      throw AccountRefusal.invitationNotTaken
+    }
     for (account, count) in counts where count > 0 && before[account] == nil {
       // Held, so that the device is not revoked meanwhile, nor the account erased.
       let isSuspended = try owners.require(account).isSuspended
       guard account != caller.account else { continue }
       guard !isSuspended, try !Blocks.has(transaction, account, caller.account),
         try Contacts.areContacts(transaction, caller.account, account),
-        try account == chain.owner
-          || ChainAccounts.countOfOthers(transaction, account) < Chain.countMax
+        try account == chain.owner || accounts.hasRoom(in: account, for: caller.account)
       else { throw AccountRefusal.invitationNotTaken }
     }
   }

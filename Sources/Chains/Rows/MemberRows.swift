@@ -33,15 +33,17 @@ struct MemberRows<Source: Queryable> {
   func all() throws -> [ChainMember] {
     try source.rows(
       """
-      SELECT m.public_key, m.added_epoch, k.account_id, k.revoked_ms
+      SELECT m.public_key, m.added_epoch, k.account_id, k.revoked_ms, a.left_ms
       FROM sync.chain_members AS m LEFT JOIN sync.device_keys AS k ON k.public_key = m.public_key
+        LEFT JOIN sync.chain_accounts AS a
+          ON a.chain_id = m.chain_id AND a.account_id = k.account_id
       WHERE m.chain_id = $1 ORDER BY m.added_epoch, m.public_key
       LIMIT $2
       """, .id(chain), .integer(ChainMembers.countMax)
     ) { row in
       ChainMember(
         publicKey: try row.blob(0), since: try row.integer(1), account: try row.optionalID(2),
-        isRevoked: try row.optionalInteger(3) != nil)
+        isRevoked: try row.optionalInteger(3) != nil, hasLeft: try row.optionalInteger(4) != nil)
     }
   }
 }
@@ -53,7 +55,12 @@ package struct ChainMember: Sendable {
   let since: Int64
   /// Nil if the account was erased.
   let account: Identifier?
-  package let isRevoked: Bool
+  let isRevoked: Bool
+  /// Whether its account has left the chain.
+  let hasLeft: Bool
+
+  /// Whether messages to the members go to it, too.
+  package var takesMessages: Bool { !isRevoked && !hasLeft }
 }
 
 extension MemberRows<Transaction> {

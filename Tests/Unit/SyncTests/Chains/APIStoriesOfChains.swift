@@ -42,6 +42,7 @@ extension APIStories {
     let (ada, bob) = try server.contacts()
     let shared = try ada.chain(with: [bob])
     _ = try bob.remove("/v1/chains/\(shared.chain)")
+    _ = try ada.get("/v1/chains/\(shared.chain)")
     _ = try ada.remove("/v1/chains/\(shared.chain)")
     try server.setCap(bob.account, 1000, plan: "free", reason: "never_subscribed")
     _ = try bob.makeChain(bob.chainRoot())

@@ -48,13 +48,12 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
-  func `only the account that made a chain deletes it, and its rows go later`(
+  func `the account that made a chain deletes it, and its rows go later`(
     engine: TestEngine
   ) throws {
     let server = try TestServer(engine)
     let (ada, bob) = try server.contacts()
     let head = try ada.chain(with: [bob])
-    #expect(try bob.remove("/v1/chains/\(head.chain)").problem == "not_permitted")
     try ada.remove("/v1/chains/\(head.chain)").requireSuccess()
     #expect(try bob.get("/v1/chains/\(head.chain)").problem == "chain_not_found")
     #expect(try ada.makeChain(ada.chainRoot(head.chain)).problem == "chain_exists")
@@ -136,6 +135,65 @@ import Testing
     // The blocks after it are not read.
     _ = try server.chainRecount.correct(a.account, now: server.clock.now)
     #expect(try a.usage() == usage)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an account leaves a chain of another, and gets nothing of it any more`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = try server.contacts()
+    let head = try ada.chain(with: [bob])
+    let path = "/v1/chains/\(head.chain)"
+    try bob.remove(path).requireSuccess()
+    #expect(try bob.get("/v1/chains").json["chains"].array?.isEmpty == true)
+    #expect(try bob.get(path).problem == "chain_not_found")
+    #expect(try bob.send(bob.block(after: head)).problem == "chain_not_found")
+    #expect(try bob.tell(head).problem == "chain_not_found")
+    #expect(try bob.remove(path).problem == "chain_not_found")
+    try ada.tell(head).requireSuccess()
+    let members = try ada.get(path).json["members"]
+    #expect(members[0]["left"].bool == false)
+    #expect(members[1]["left"].bool == true)
+    #expect(try ada.commit(MadeCommit(ada.block(after: head, removing: [bob]))).status == 200)
+    #expect(try server.mail(of: bob).isEmpty)
+    #expect(try server.count("chain_accounts") == 1)
+    try server.requireChains(ada)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an account that left is added again after a block removed its devices, and not before`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = try server.contacts()
+    var head = try ada.chain(with: [bob])
+    try bob.remove("/v1/chains/\(head.chain)").requireSuccess()
+    let atOnce = try ada.send(ada.block(after: head, adding: [bob], removing: [bob]))
+    #expect(try atOnce.problem == "invitation_not_taken")
+    try server.requireChains(ada)
+    head = try ada.append(ada.block(after: head, removing: [bob]))
+    head = try ada.append(ada.block(after: head, adding: [bob]))
+    #expect(try bob.head(of: head.chain) == head)
+    try server.requireChains(ada)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `one contact fills a quarter of an account's places in chains of others`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = try server.contacts()
+    let carol = try server.register()
+    try server.introduce(carol, bob)
+    let chains = try (0..<64).map { _ in try ada.chain(with: [bob]) }
+    let last = try ada.chain()
+    let full = try ada.send(ada.block(after: last, adding: [bob]))
+    #expect(try full.problem == "invitation_not_taken")
+    _ = try carol.chain(with: [bob])
+    try bob.remove("/v1/chains/\(chains[0].chain)").requireSuccess()
+    try ada.append(ada.block(after: last, adding: [bob]))
+    #expect(try bob.get("/v1/chains").json["chains"].array?.count == 65)
   }
 
   @Test(arguments: TestEngine.available)
