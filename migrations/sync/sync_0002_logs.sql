@@ -269,6 +269,10 @@ CREATE UNIQUE INDEX document_versions_by_text ON document_versions (text_id, acc
 CREATE INDEX document_versions_by_writer ON document_versions (writer_id, account_id, seq)
   WHERE writer_id IS NOT NULL;
 
+-- The current versions that an account holds of another.
+CREATE INDEX document_versions_held ON document_versions (account_id, writer_id, replaced_ms)
+  WHERE writer_id IS NOT NULL AND replaced_ms IS NULL;
+
 -- The clock and the body of a version that several accounts hold, once for all of them. `bytes` is what `owner_id`,
 -- the account whose device wrote it, is charged with. The row goes when no version refers to it any more.
 CREATE TABLE document_texts (

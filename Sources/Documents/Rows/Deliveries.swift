@@ -27,6 +27,8 @@ struct Deliveries: Sendable {
   private var unwritten: Set<Identifier> = []
   /// Those of them that have as many other devices as they may.
   private var full: Set<Identifier> = []
+  /// How many more versions of this account the others take.
+  private var room: [Identifier: Int64] = [:]
 
   /// A rule that a version breaks in an account.
   typealias Failure = (receiver: Identifier, rule: VersionRule)
@@ -74,13 +76,37 @@ struct Deliveries: Sendable {
       if written.contains(receiver) {
         if try !Contacts.receives(receiver, from: caller.account, queryable) {
           strangers.insert(receiver)
-        } else if highest == 0,
-          try !DocumentDevice.hasRoom(in: receiver, for: caller.account, queryable)
-        {
-          full.insert(receiver)
+        } else {
+          if highest == 0,
+            try !DocumentDevice.hasRoom(in: receiver, for: caller.account, queryable)
+          {
+            full.insert(receiver)
+          }
+          room[receiver] =
+            try ReceivedStates.countOfOneMax
+            - Self.held(by: receiver, from: caller.account, queryable)
         }
       }
     }
+  }
+
+  /// How many current versions of a sender an account holds. If all of them are too few for one more batch to reach the
+  /// bound, all of them, which costs nothing.
+  private static func held(
+    by receiver: Identifier, from sender: Identifier, _ queryable: some Queryable
+  ) throws -> Int64 {
+    let max = ReceivedStates.countOfOneMax
+    return try queryable.first(
+      """
+      SELECT CASE WHEN t.record_count <= $3 THEN t.record_count ELSE (
+        SELECT count(*) FROM (
+          SELECT 1 AS one FROM sync.document_versions AS v
+          WHERE v.account_id = $1 AND v.writer_id = $2 AND v.replaced_ms IS NULL LIMIT $4
+        ) AS held) END
+      FROM sync.document_totals AS t WHERE t.account_id = $1
+      """, .id(receiver), .id(sender),
+      .integer(max - Int64(DocumentBatch.versionCountMax)), .integer(max)
+    ) { row in try row.integer(0) } ?? 0
   }
 
   /// Applies a version. Returns the rules that it breaks.
@@ -101,6 +127,11 @@ struct Deliveries: Sendable {
     guard version.isRemoval || !strangers.contains(receiver) else { throw .notAContact }
     guard version.isRemoval || !full.contains(receiver) else { throw .tooManyDevices }
     guard let replaced = try state.apply(version) else { return }
+    let growth = Int64(1 - replaced.count)
+    if let room = room[receiver], !version.isRemoval {
+      guard growth <= max(0, room) else { throw .tooManyVersions }
+    }
+    room[receiver]? -= growth
     states[receiver] = state
     var delivery =
       deliveries[receiver]

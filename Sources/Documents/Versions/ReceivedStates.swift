@@ -12,6 +12,11 @@ struct ReceivedStates: Sendable {
   private let author: [UInt8]
   private let sender: Identifier
 
+  /// The most current versions of one other account that an account holds. Each is charged to it as a record.
+  static let countOfOneMax: Int64 = 10_000
+  /// Those of them that are of one document.
+  static let currentCountOfOneMax = 16
+
   init(
     _ current: [Identifier: [CurrentVersion]], author: [UInt8], of sender: Identifier,
     highest: Int64
@@ -36,7 +41,9 @@ struct ReceivedStates: Sendable {
     let replaced =
       version.isRemoval ? sent : sent.filter { $0.author == author } + removals
     let left = before.filter { !replaced.contains($0) }
-    guard left.count < DocumentStates.currentCountMax else { throw .tooManyVersions }
+    guard left.count < DocumentStates.currentCountMax,
+      left.count(where: { $0.writer == sender }) < Self.currentCountOfOneMax
+    else { throw .tooManyVersions }
     highest = version.counter
     current[version.document] =
       left + [

@@ -20,7 +20,11 @@ enum VersionRule: String, Error, CaseIterable, Sendable {
     case .counterUsed: "The counter must be higher than those of the device's earlier versions."
     case .ownVersionUncovered: "The clock does not cover the device's own version of the document."
     case .tooManyVersions:
-      "A document has at most \(DocumentStates.currentCountMax) versions side by side. Merge them."
+      """
+      A document has at most \(DocumentStates.currentCountMax) versions side by side, and \
+      \(ReceivedStates.currentCountOfOneMax) of one other account: merge them. An account holds at most \
+      \(ReceivedStates.countOfOneMax) of one other.
+      """
     case .notAContact: "The account has no share with this one that was accepted, or blocks it."
     case .removalUncovered:
       "Another device removed the account from the document. Merge what that device wrote first."

@@ -166,6 +166,63 @@ import Testing
     #expect(try bob.pull().versions.count == 2)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `one account has at most 16 versions side by side in another's document`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let devices = try server.devices(17)
+    let (bob, carol) = (try server.register(), try server.register())
+    for device in [devices[0], carol] { try device.shareLog(device.createLog(), with: bob) }
+    let to = [try bob.account]
+    for device in devices.prefix(16) {
+      try device.push(device.version(document, 1, to: to)).requireSuccess()
+    }
+    let next = devices[16].version(document, 1, to: to)
+    #expect(try devices[16].rules(devices[16].push(next)) == ["too_many_versions"])
+    try carol.push(carol.version(document, 1, to: to)).requireSuccess()
+    let clock = Dictionary(
+      uniqueKeysWithValues: devices.prefix(16).map { ($0.publicKey, Int64(1)) })
+    try bob.push(bob.version(document, 1, covering: clock, [1])).requireSuccess()
+    try devices[16].push(next).requireSuccess()
+    try server.requireDocuments(bob)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `one account has at most 10,000 current versions in another`(engine: TestEngine) throws {
+    let scene = try DocumentScene(engine)
+    let (ada, bob) = (scene.ada, scene.bob)
+    let (sender, receiver) = (try ada.account, try bob.account)
+    try ada.push(ada.version(document, 1, to: [receiver])).requireSuccess()
+    let key = Random.bytes(32)
+    try scene.server.database.write(for: nil) { transaction in
+      try transaction.insert(
+        (1...Int64(9999)).map { number -> [SQLValue] in
+          [
+            .integer(1_000_000 + number), .id(Random.identifier()), .blob(key), .integer(number),
+            .integer(0), .integer(0), .integer(0), .integer(0),
+            .blob([UInt8](repeating: 0, count: 64)), .blob([1]), .id(sender),
+            .id(Random.identifier()),
+          ]
+        }, of: receiver,
+        into: """
+          document_versions (account_id, seq, document_id, author_key, counter, deleted, bytes,
+            stored_ms, created_s, signature, secret, writer_id, text_id)
+          """)
+      try transaction.execute(
+        "UPDATE sync.document_totals SET record_count = record_count + 9999 WHERE account_id = $1",
+        .id(receiver))
+    }
+    let more = ada.version(Random.identifier(), 2, to: [receiver])
+    #expect(try ada.rules(ada.push(more)) == ["too_many_versions"])
+    // What takes the place of another is no more, and others have places of their own.
+    try ada.push(ada.version(document, 2, covering: [ada.publicKey: 1], to: [receiver]))
+      .requireSuccess()
+    let carol = try scene.server.register()
+    try carol.shareLog(carol.createLog(), with: bob)
+    try carol.push(carol.version(document, 1, to: [receiver])).requireSuccess()
+  }
+
   @Test func `a version names at most 16 accounts, each once, and a removal has no clock`() throws {
     let server = try TestServer()
     let device = try server.register()
