@@ -10,8 +10,11 @@ package import Tiers
 package enum Reservations {
   /// Longer than the slowest upload of the largest content that the server accepts.
   package static let lifetime = Instant.Span.hours(4)
-  /// The most uploads under way for one owner.
-  static let countMax = 16
+  /// The most uploads under way for one owner; of them those of all other accounts, and those of each. So those who may
+  /// write into its trees do not take all places from it or from each other.
+  private static let countMax = 16
+  private static let countOfOthersMax = 12
+  private static let countOfOneMax = 4
 
   /// Decides what becomes of an upload's body; with `.receive` its object is to be reserved next.
   ///
@@ -37,19 +40,23 @@ package enum Reservations {
 
   /// Reserves room for an upload before its first byte, and protects its object until it is visible. `requireRoom`
   /// refuses it for want of room beside what is reserved already, in bytes. `file` is the document whose content it
-  /// will be; nil for anything else.
+  /// will be; nil for anything else. `writer` is the account that uploads it, and `actorKey` names its device or app.
   package static func reserve(
     _ transaction: Transaction, _ object: ReservedObject, of file: Identifier? = nil,
-    for owner: LockedOwner, by actorKey: [UInt8], identity: [UInt8]?,
+    for owner: LockedOwner, from writer: Identifier, by actorKey: [UInt8], identity: [UInt8]?,
     catalogue: Catalogue, now: Instant,
     requireRoom: (_ reserved: Int64) throws -> Void
   ) throws {
+    // Apps write for the owner alone, and their keys are of no device.
     let live = try transaction.rows(
-      "SELECT bytes FROM sync.reservations WHERE owner_id = $1 AND expires_ms > $2",
-      .id(owner.account), .instant(now)
-    ) { row in try row.integer(0) }
-    guard live.count < countMax else { throw ContentRefusal.tooManyUploads(max: countMax) }
-    let reserved = live.reduce(0, +)
+      """
+      SELECT r.bytes, k.account_id
+      FROM sync.reservations AS r LEFT JOIN sync.device_keys AS k ON k.public_key = r.actor_key
+      WHERE r.owner_id = $1 AND r.expires_ms > $2
+      """, .id(owner.account), .instant(now)
+    ) { row in (byteCount: try row.integer(0), writer: try row.optionalID(1) ?? owner.account) }
+    try requirePlace(for: writer, of: owner.account, beside: live.map(\.writer))
+    let reserved = live.reduce(0) { $0 + $1.byteCount }
     try requireRoom(reserved)
     try Allowance.require(
       object.byteCount, reserved: reserved, of: owner, transaction, catalogue: catalogue, now: now)
@@ -61,6 +68,20 @@ package enum Reservations {
       """,
       .id(object.id), .id(owner.account), .blob(actorKey), .integer(object.byteCount),
       .instant(object.expires), .id(object.instance), .blob(identity), .id(file))
+  }
+
+  /// Refuses one more upload of a writer beside those of others for the same owner.
+  private static func requirePlace(
+    for writer: Identifier, of owner: Identifier, beside others: [Identifier]
+  ) throws(ContentRefusal) {
+    guard others.count < countMax else { throw .tooManyUploads(max: countMax) }
+    guard writer != owner else { return }
+    guard others.count(where: { $0 == writer }) < countOfOneMax else {
+      throw .tooManyUploads(max: countOfOneMax)
+    }
+    guard others.count(where: { $0 != owner }) < countOfOthersMax else {
+      throw .tooManyUploads(max: countOfOthersMax)
+    }
   }
 
   /// The attempt at the same upload that holds a reservation.

@@ -31,7 +31,8 @@ package enum ContentRefusal: AnswerableError, Equatable {
     case .tooManyUploads(let max):
       Problem(
         429, "too_many_uploads", "Too many uploads",
-        "The account has \(max) uploads under way. Wait for one to end.", retryAfterSeconds: 10)
+        "\(max) uploads are under way, as many as the owner takes. Wait for one to end.",
+        retryAfterSeconds: 10)
     case .reservationExpired:
       Problem(
         409, "reservation_expired", "Upload took too long",

@@ -35,8 +35,8 @@ struct PutBlob: ContentPut {
       let blob = try BlobWrite(
         transaction, write, byteCount: object.byteCount, locked, host, now: now)
       try Reservations.reserve(
-        transaction, object, for: blob.owner, by: locked.caller.publicKey, identity: write.identity,
-        catalogue: host.catalogue, now: now
+        transaction, object, for: blob.owner, from: locked.caller.account,
+        by: locked.caller.publicKey, identity: write.identity, catalogue: host.catalogue, now: now
       ) { reserved in try blob.requireRoom(reserved: reserved) }
       return blob.owner.account
     }

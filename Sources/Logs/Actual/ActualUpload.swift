@@ -127,7 +127,7 @@ private struct ActualUploadOf: Upload {
     } else {
       let owner = try locked.owners.require(account)
       try Reservations.reserve(
-        transaction, object, for: owner, by: credentials.proof.key, identity: nil,
+        transaction, object, for: owner, from: account, by: credentials.proof.key, identity: nil,
         catalogue: host.catalogue, now: now
       ) { reserved in
         try owner.requireRoom(

@@ -14,7 +14,7 @@ extension LogWrite {
   ) throws {
     let owner = try owners.require(log.owner)
     try Reservations.reserve(
-      transaction, object, for: owner, by: actorKey, identity: identity,
+      transaction, object, for: owner, from: account, by: actorKey, identity: identity,
       catalogue: host.catalogue, now: now
     ) { reserved in
       try requireRoom(for: object.byteCount, covering: number, of: log, owner, reserved: reserved)

@@ -56,8 +56,8 @@ struct PutPublicLink: ContentPut {
       let target = try Target(transaction, write, locked, host, now: now)
       let owner = try locked.owners.require(locked.caller.account)
       try Reservations.reserve(
-        transaction, object, for: owner, by: locked.caller.publicKey, identity: write.identity,
-        catalogue: host.catalogue, now: now
+        transaction, object, for: owner, from: owner.account, by: locked.caller.publicKey,
+        identity: write.identity, catalogue: host.catalogue, now: now
       ) { reserved in
         try target.write.requireRoom(
           for: object.byteCount, insteadOf: target.former, owner, reserved: reserved)

@@ -12,10 +12,8 @@ extension LockedDocument {
     let file = try document(transaction)
     let owner = try owners.require(file.owner)
     try Reservations.reserve(
-      transaction, object, of: file.id, for: owner,
-      by: caller.publicKey, identity: write.identity,
-
-      catalogue: catalogue, now: now
+      transaction, object, of: file.id, for: owner, from: caller.account, by: caller.publicKey,
+      identity: write.identity, catalogue: catalogue, now: now
     ) { reserved in
       _ = try Replacement(
         of: file, by: object.byteCount, for: owner, reserved: reserved, askedBy: caller.account,

@@ -71,6 +71,7 @@ struct ContentModel {
   struct Reservation: Equatable {
     let owner: Identifier
     let document: Identifier
+    let writer: Identifier
     let byteCount: Int64
     var expires: Instant
   }

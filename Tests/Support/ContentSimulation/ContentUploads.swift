@@ -49,7 +49,7 @@ extension ContentStory {
     }
     let number = reservation(
       .init(
-        owner: owner, document: document, byteCount: Int64(content.count),
+        owner: owner, document: document, writer: person.account, byteCount: Int64(content.count),
         expires: server.now + ContentModel.uploadSpan))
     uploads.append(
       HeldUpload(

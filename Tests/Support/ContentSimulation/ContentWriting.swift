@@ -27,7 +27,9 @@ struct HeldRequest {
 
 /// Steps that write contents.
 extension ContentStory {
-  static let reservationCountMax = 16
+  private static let reservationCountMax = 16
+  private static let reservationsOfOthersMax = 12
+  private static let reservationsOfOneMax = 4
 
   /// A content that differs from every other.
   func content(atLeast min: Int = 0) -> [UInt8] {
@@ -70,6 +72,12 @@ extension ContentStory {
       document, by: account, ifMatch: ifMatch, byteCount: count, beside: reserved, at: server.now)
     if case .refused(let status) = verdict, status != 507, status != 429 { return status }
     if reserved.count >= Self.reservationCountMax { return 429 }
+    if account != owner,
+      reserved.count(where: { $0.writer == account }) >= Self.reservationsOfOneMax
+        || reserved.count(where: { $0.writer != owner }) >= Self.reservationsOfOthersMax
+    {
+      return 429
+    }
     if case .refused(let status) = verdict { return status }
     let kept = try ContentRows(server.database).accounts[owner]?.kept ?? 0
     let charged = max(model.accounts[owner]?.cap ?? 0, model.liveByteCount(owner))
@@ -147,7 +155,7 @@ extension ContentStory {
     }
     let number = reservation(
       .init(
-        owner: owner, document: document, byteCount: Int64(request.body.count),
+        owner: owner, document: document, writer: person.account, byteCount: Int64(request.body.count),
         expires: server.now + ContentModel.requestSpan))
     held.append(
       HeldRequest(

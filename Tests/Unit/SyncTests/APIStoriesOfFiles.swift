@@ -198,7 +198,7 @@ extension APIStories {
     _ = try device.get("/v1/files/\(folder)/content")
     _ = try stranger.get(path)
     _ = try stranger.put(document, [1], ifMatch: "*")
-    try server.fillUploads(of: device)
+    try server.holdUploads(16, of: device, by: device)
     _ = try device.put(document, Random.bytes(30_000), ifMatch: "*")
     _ = try device.delete(document)
     _ = try device.get(path)
@@ -239,12 +239,12 @@ extension APIStories {
 }
 
 extension TestServer {
-  /// Reserves as many uploads as the account may have under way.
-  fileprivate func fillUploads(of device: TestDevice) throws {
-    let account = try device.account
+  /// Reserves places for uploads of a device, as if they were under way.
+  func holdUploads(_ count: Int, of owner: TestDevice, by device: TestDevice) throws {
+    let account = try owner.account
     let (key, later) = (device.key.publicKey.bytes, clock.now + .hours(1))
     try database.write(for: nil) { transaction in
-      for _ in 0..<16 {
+      for _ in 0..<count {
         _ = try transaction.execute(
           """
           INSERT INTO sync.reservations (object_id, owner_id, actor_key, bytes, expires_ms)

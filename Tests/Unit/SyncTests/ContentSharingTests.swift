@@ -72,6 +72,38 @@ import Testing
     #expect(try scene.server.state() == before)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `writers leave places for uploads to each other and to the owner`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    let (server, alice, bob) = (scene.server, scene.alice, scene.bob)
+    let others = try (0..<3).map { _ in
+      let device = try server.register()
+      try alice.share(scene.folder, with: device, mode: "write")
+      return device
+    }
+    func isTaken(from device: TestDevice) throws -> Bool {
+      let answer = try device.put(scene.document, Random.bytes(20_000), ifMatch: "*")
+      guard answer.status != 200 else { return true }
+      #expect(try answer.problem == "too_many_uploads")
+      return false
+    }
+    try server.holdUploads(3, of: alice, by: bob)
+    #expect(try isTaken(from: bob))
+    try server.holdUploads(1, of: alice, by: bob)
+    #expect(try !isTaken(from: bob))
+    for other in others.prefix(2) {
+      #expect(try isTaken(from: other))
+      try server.holdUploads(4, of: alice, by: other)
+    }
+    #expect(try !isTaken(from: others[2]))
+    try server.holdUploads(3, of: alice, by: alice)
+    #expect(try isTaken(from: alice))
+    try server.holdUploads(1, of: alice, by: alice)
+    #expect(try !isTaken(from: alice))
+  }
+
   @Test func `a writer's own cap has nothing to do with another's tree`() throws {
     let scene = try Scene(cap: 100_000)
     try scene.server.setCap(scene.bob.account, 0, plan: "free", reason: "lapsed")
