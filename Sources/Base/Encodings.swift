@@ -40,8 +40,9 @@ package enum Hex {
   }
 }
 
-/// Percent-encodes everything but unreserved characters (RFC 3986, section 2), for a part of a URL.
+/// Percent-encoding of a part of a URL (RFC 3986, section 2).
 package enum PercentEncoding {
+  /// Encodes everything but unreserved characters.
   package static func encode(_ text: String) -> String {
     var result = ""
     for byte in text.utf8 {
@@ -52,6 +53,24 @@ package enum PercentEncoding {
       }
     }
     return result
+  }
+
+  /// Decodes as far as something is encoded. Nil if the result is no text.
+  package static func decode(_ bytes: [UInt8]) -> String? {
+    var (decoded, index) = ([UInt8](), 0)
+    while index < bytes.count {
+      if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count,
+        let byte = Hex.decode(bytes[(index + 1)...(index + 2)])
+      {
+        decoded += byte
+        index += 3
+      } else {
+        decoded.append(bytes[index])
+        index += 1
+      }
+    }
+    guard !decoded.contains(0) else { return nil }
+    return String(validating: decoded, as: UTF8.self)
   }
 }
 

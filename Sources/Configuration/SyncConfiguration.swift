@@ -18,6 +18,8 @@ package struct SyncConfiguration: Sendable {
   /// The hosts of clients of Actual, in lower case; none: they are not served.
   package let actualAuthorities: Set<String>
   package let actualOrigins: Set<String>
+  /// The directory of Actual's own files that those hosts serve; nil if they serve none.
+  package let actualFiles: String?
   package let trustedProxies: [AddressRange]
   package let connectionsPerAddressMax: Int
   /// The configured catalogue; `CatalogueOfRecord` decides which one applies.
@@ -85,6 +87,11 @@ package struct SyncConfiguration: Sendable {
     origins = Set(reader.value(SyncSettings.origins) ?? [])
     actualAuthorities = Set(reader.value(SyncSettings.actualAuthorities) ?? [])
     actualOrigins = Set(reader.value(SyncSettings.actualOrigins) ?? [])
+    actualFiles = reader.value(SyncSettings.actualFiles)
+    if actualFiles != nil, actualAuthorities.isEmpty {
+      reader.refuse(
+        SyncSettings.actualFiles, "is set, but \(SyncSettings.actualAuthorities.name) is not")
+    }
     if let shared = actualAuthorities.intersection(authorities ?? []).sorted().first {
       reader.refuse(
         SyncSettings.actualAuthorities,

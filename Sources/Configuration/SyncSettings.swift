@@ -5,7 +5,8 @@ package import S3
 package enum SyncSettings {
   package static let all: [any AnySetting] = [
     objects, objectsKey, objectsKeyFile, objectsDirect, objectsAlso, objectsAlsoKey, listen,
-    authorities, origins, actualAuthorities, actualOrigins, registration, accountsPerAddress,
+    authorities, origins, actualAuthorities, actualOrigins, actualFiles, registration,
+    accountsPerAddress,
     recordsMax,
     requestsBurst, requestsPerSecond, deletedDays, messageDays, deletionDelayDays, youngDays,
     openInvitations, dailyInvitations,
@@ -94,6 +95,14 @@ package enum SyncSettings {
       "Comma list of the origins of web pages with Actual's app that may use those hosts, as in "
       + "COFFER_SYNC_ORIGINS.",
     example: "https://actual.example.com", parser: .origins)
+
+  package static let actualFiles = Setting<String>(
+    "COFFER_ACTUAL_FILES", for: [.sync], .meaning("no web app is served"),
+    text:
+      "The directory build of the npm package @actual-app/web. The hosts of COFFER_ACTUAL_AUTHORITIES serve its "
+      + "files: Actual's web app, and the tables of new budgets. They are read at the start only. See "
+      + "docs/actual.md.",
+    example: "/opt/actual/package/build", parser: .text)
 
   package static let registration = Setting<SyncConfiguration.Registration>(
     "COFFER_REGISTRATION", for: [.sync], .value("open"),

@@ -34,6 +34,20 @@ package enum SyncProgram {
     }
   }
 
+  /// Files that cannot be served are a mistake in the settings, too.
+  private static func actualFiles(_ directory: String?) throws -> PublicFiles? {
+    do throws(OpenFolder.Refusal) {
+      return try directory.map { (path) throws(OpenFolder.Refusal) in
+        try PublicFiles(directory: path, requiring: ["index.html", "data-file-index.txt"])
+      }
+    } catch {
+      throw ConfigurationError([
+        .init(
+          .invalid, "\(SyncSettings.actualFiles.name): \(quoted(directory ?? "")) \(error.text)")
+      ])
+    }
+  }
+
   private static func streamLimits(
     _ configured: SyncConfiguration.Streams, _ descriptorCount: Int
   ) -> StreamLimits {
@@ -49,6 +63,9 @@ package enum SyncProgram {
   package static func run(
     _ configuration: SyncConfiguration, serving protocols: [any ProtocolRoom.Type]
   ) throws {
+    let allowedCount = Descriptors.raiseLimit()
+    let actualFiles = try Self.actualFiles(configuration.actualFiles)
+    let descriptorCount = allowedCount - (actualFiles?.count ?? 0)
     let database = try Database.open(configuration.database, owning: .sync)
     defer { database.close() }
     let catalogue = try database.read {
@@ -72,8 +89,8 @@ package enum SyncProgram {
       catalogue: catalogue, limits: limits,
       registration: configuration.registration,
       trustsProxies: !configuration.trustedProxies.isEmpty,
-      actualAuthorities: configuration.actualAuthorities, clock: configuration.clock,
-      protocols: protocols)
+      actualAuthorities: configuration.actualAuthorities, actualFiles: actualFiles,
+      clock: configuration.clock, protocols: protocols)
     api.host.transfers.start()
     // Stopped after the pool, because its last uploads still count.
     defer { api.host.transfers.stop() }
@@ -83,7 +100,6 @@ package enum SyncProgram {
     try sweeper.settleUploads()
     sweeper.start(every: sweepSeconds)
     defer { sweeper.stop() }
-    let descriptorCount = Descriptors.raiseLimit()
     let most = streamLimits(configuration.streams, descriptorCount)
     let streams = try Streams(
       api.host, serving: protocols, limits: most,

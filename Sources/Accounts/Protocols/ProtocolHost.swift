@@ -1,4 +1,5 @@
 package import Base
+package import Endpoints
 package import HTTPServer
 package import Objects
 package import Requests
@@ -18,6 +19,8 @@ package struct ProtocolHost: Sendable {
   package let clock: Clock
   /// The hosts at which clients of Actual are served; none: nowhere.
   package let actualAuthorities: Set<String>
+  /// What those hosts serve of Actual's own: its web app, and the tables of a new budget.
+  package let actualFiles: PublicFiles?
   package let failedLogins: FailedLogins
   package let linkLimits: LinkLimits
   /// Requests of recovery keys, by address.
@@ -26,7 +29,7 @@ package struct ProtocolHost: Sendable {
   package init(
     database: Database, objects: any ObjectStore, pool: WorkPool, gate: RequestGate,
     catalogue: Catalogue, limits: SyncLimits, clock: Clock, actualAuthorities: Set<String>,
-    failedLogins: FailedLogins, linkLimits: LinkLimits,
+    actualFiles: PublicFiles?, failedLogins: FailedLogins, linkLimits: LinkLimits,
     recoveries: AddressBudget
   ) {
     self.database = database
@@ -38,6 +41,7 @@ package struct ProtocolHost: Sendable {
     transfers = TransferCounter(database, clock: clock)
     self.clock = clock
     self.actualAuthorities = actualAuthorities
+    self.actualFiles = actualFiles
     self.failedLogins = failedLogins
     self.linkLimits = linkLimits
     self.recoveries = recoveries

@@ -27,6 +27,7 @@ package struct Router: Sendable {
   }
 
   private var entries: [Int: [Entry]] = [:]
+  private let elsewhere: Route?
   /// The literal beginnings of patterns that go on with `{secret}`.
   private let secretPrefixes: [String]
 
@@ -36,7 +37,8 @@ package struct Router: Sendable {
         pattern[place...].hasPrefix("{secret}") ? String(pattern[..<place]) : nil
       }
     }
-    for route in routes {
+    elsewhere = routes.first { $0.pattern == Route.elsewhere }
+    for route in routes where route.pattern != Route.elsewhere {
       let segments = Self.segments(route.pattern[...]).map { segment in
         segment.hasPrefix("{") ? nil : segment
       }
@@ -54,7 +56,9 @@ package struct Router: Sendable {
       if wanted.contains(entry.route.method) { return .route(entry.route, captures) }
       others.append(entry.route.method)
     }
-    return others.isEmpty ? .unknown : .otherMethods(others)
+    guard others.isEmpty else { return .otherMethods(others) }
+    guard let elsewhere, wanted.contains(elsewhere.method) else { return .unknown }
+    return .route(elsewhere, [])
   }
 
   /// The path as a log may show it: what follows the beginning of a path with a secret is left out.

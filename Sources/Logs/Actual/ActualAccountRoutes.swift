@@ -34,7 +34,6 @@ extension ActualDoor {
         ])),
       fixed("/health", Self.json(["status": "UP"])),
       fixed("/mode", Self.text("text/html", "production")),
-      fixed("/data-file-index.txt", Self.text("text/plain", "")),
       post("/account/bootstrap") { _, _ in throw ActualRefusal.alreadyBootstrapped },
       post("/account/login") { head, body in
         try logIn(body["password"].string ?? "", from: head.remoteAddress)

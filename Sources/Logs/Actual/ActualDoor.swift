@@ -30,7 +30,7 @@ package struct ActualDoor: ProtocolRoom {
   /// None unless the operator has named a host.
   package var routes: [Route] {
     guard !host.actualAuthorities.isEmpty else { return [] }
-    return accountRoutes + fileRoutes + [
+    return accountRoutes + fileRoutes + appRoutes + [
       syncRoute,
       route("POST", "/sync/upload-user-file") { head in
         let credentials = try credentials(head)

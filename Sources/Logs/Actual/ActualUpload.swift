@@ -58,7 +58,8 @@ private struct ActualUploadOf: Upload {
     guard let name = head.headers.combined("x-actual-name"), !name.isEmpty else {
       throw ActualRefusal.nameMissing
     }
-    guard let decoded = Self.decoded(name), 1...ActualFile.nameByteCountMax ~= decoded.utf8.count
+    guard let decoded = PercentEncoding.decode(name),
+      1...ActualFile.nameByteCountMax ~= decoded.utf8.count
     else { throw ActualRefusal.nameInvalid }
     guard let file = text("x-actual-file-id") else { throw ActualRefusal.fileMissing }
     guard ActualFile.isID(file) else { throw ActualRefusal.fileInvalid }
@@ -78,24 +79,6 @@ private struct ActualUploadOf: Upload {
     else { throw ActualRefusal.metaInvalid }
     guard let key = json["keyId"].string else { throw ActualRefusal.metaWithoutKey }
     return ActualFile.Meta(text: text, key: key)
-  }
-
-  /// Percent-decoded as far as it is encoded: not all clients do that. Nil if it is no text then.
-  private static func decoded(_ bytes: [UInt8]) -> String? {
-    var (decoded, index) = ([UInt8](), 0)
-    while index < bytes.count {
-      if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count,
-        let byte = Hex.decode(bytes[(index + 1)...(index + 2)])
-      {
-        decoded += byte
-        index += 3
-      } else {
-        decoded.append(bytes[index])
-        index += 1
-      }
-    }
-    guard !decoded.contains(0) else { return nil }
-    return String(validating: decoded, as: UTF8.self)
   }
 
   func inquire(_ asked: Asked) -> Inquiry? { nil }

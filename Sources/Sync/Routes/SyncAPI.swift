@@ -1,7 +1,7 @@
 package import Accounts
 package import Base
 package import Configuration
-import Endpoints
+package import Endpoints
 import HTTPMessages
 package import HTTPServer
 package import Objects
@@ -24,7 +24,8 @@ package struct SyncAPI: Sendable {
     database: Database, objects: any ObjectStore, pool: WorkPool, authenticator: Authenticator,
     catalogue: Catalogue, limits: SyncLimits = SyncLimits(),
     registration: SyncConfiguration.Registration = .open, trustsProxies: Bool = false,
-    actualAuthorities: Set<String> = [], clock: Clock, protocols: [any ProtocolRoom.Type],
+    actualAuthorities: Set<String> = [], actualFiles: PublicFiles? = nil, clock: Clock,
+    protocols: [any ProtocolRoom.Type],
     uptime: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
   ) {
     let host = ProtocolHost(
@@ -35,6 +36,7 @@ package struct SyncAPI: Sendable {
           burst: limits.requestBurst, perSecond: limits.requestsPerSecond, now: uptime),
         refusals: .refusals(trustsProxies: trustsProxies, now: uptime), clock: clock),
       catalogue: catalogue, limits: limits, clock: clock, actualAuthorities: actualAuthorities,
+      actualFiles: actualFiles,
       failedLogins: FailedLogins(trustsProxies: trustsProxies, now: uptime),
       linkLimits: LinkLimits(
         bytesPerDay: limits.linkBytesPerDay, trustsProxies: trustsProxies, now: uptime),

@@ -1,0 +1,79 @@
+package import Base
+import Crypto
+package import HTTPMessages
+import Objects
+
+/// Files of the operator's that anyone may fetch.
+///
+/// They are opened and read once, when the program starts. A request only looks a name up, so no request leads to any
+/// other file. Files that the operator replaces are served after a restart.
+package struct PublicFiles: Sendable {
+  private struct Entry: Sendable {
+    let file: OpenFile
+    let tag: EntityTag
+    let type: String
+  }
+
+  private var entries: [String: Entry] = [:]
+
+  private static let entryCountMax = 2000
+  private static let byteCountMax: Int64 = 512 << 20
+
+  /// Takes the files below a directory, which must have those of `names`.
+  package init(
+    directory path: String, requiring names: [String]
+  ) throws(OpenFolder.Refusal) {
+    let folder = try OpenFolder(
+      path, entryCountMax: Self.entryCountMax, byteCountMax: Self.byteCountMax)
+    for name in names where folder.files[name] == nil {
+      throw OpenFolder.Refusal("has no \(name)")
+    }
+    for (name, file) in folder.files {
+      // Not by the date: a package of npm gives all files of all its releases the same one.
+      let digest = SHA256Stream()
+      do throws(ObjectStoreError) {
+        try StoredObject.file(file).read { digest.update($0) }
+      } catch { throw OpenFolder.Refusal("has \(name), which cannot be read") }
+      guard let tag = EntityTag(Hex.encode(digest.finalize().prefix(16))) else { continue }
+      entries[name] = Entry(file: file, tag: tag, type: Self.type(of: name))
+    }
+  }
+
+  /// The number of files, which stay open.
+  package var count: Int { entries.count }
+
+  /// The response to a GET or HEAD of a file by its path below the directory: the whole, a part, or 304 if the client
+  /// has it. Nil if there is no such file. Caches ask each time whether they still have the current file.
+  package func response(
+    _ name: String, to head: RequestHead, headers: [(name: String, value: String)]
+  ) throws -> Response? {
+    guard let entry = entries[name] else { return nil }
+    let headers =
+      headers + [("Cache-Control", "no-cache"), ("X-Content-Type-Options", "nosniff")]
+    let known = try Preconditions(head.headers).evaluate(current: entry.tag, isSafe: true)
+    guard known != .notModified else {
+      return Response(
+        status: 304, headers: headers + [("ETag", entry.tag.field)], body: .bytes([]))
+    }
+    return try .content(
+      .file(entry.file, range: 0..<entry.file.byteCount), tag: entry.tag, for: head,
+      headers: headers + [("Content-Type", entry.type)])
+  }
+
+  private static func type(of name: String) -> String {
+    let ending = name.split(separator: ".").last.map { $0.lowercased() } ?? ""
+    return types[ending] ?? "application/octet-stream"
+  }
+
+  /// What a page needs, by the ending of a name. Any other file is bytes.
+  private static let types = [
+    "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8", "mjs": "text/javascript; charset=utf-8",
+    "txt": "text/plain; charset=utf-8", "json": "application/json", "map": "application/json",
+    "webmanifest": "application/manifest+json", "xml": "application/xml",
+    "wasm": "application/wasm", "svg": "image/svg+xml", "png": "image/png",
+    "ico": "image/x-icon", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif",
+    "webp": "image/webp", "woff": "font/woff", "woff2": "font/woff2", "ttf": "font/ttf",
+    "otf": "font/otf",
+  ]
+}
