@@ -114,14 +114,22 @@ struct SettingsTests {
     let environment = Self.complete.merging([
       "COFFER_ACTUAL_AUTHORITIES": "Budget.example.com, budget.example.com:8443",
       "COFFER_ACTUAL_ORIGINS": "https://actual.example.com",
+      "COFFER_ACTUAL_FILES": "/opt/actual",
     ]) { $1 }
     let configuration = try SyncConfiguration(Settings(.coffer, environment: environment))
     #expect(
       configuration.actualAuthorities == ["budget.example.com", "budget.example.com:8443"])
     #expect(configuration.actualOrigins == ["https://actual.example.com"])
+    #expect(configuration.actualFiles == "/opt/actual")
     #expect(configuration.origins.isEmpty)
     let none = try SyncConfiguration(Settings(.coffer, environment: Self.complete))
     #expect(none.actualAuthorities.isEmpty && none.actualOrigins.isEmpty)
+    #expect(none.actualFiles == nil)
+    let nowhere = try problems(Self.complete.merging(["COFFER_ACTUAL_FILES": "/opt/actual"]) { $1 })
+    #expect(
+      nowhere == [
+        "COFFER_ACTUAL_FILES (environment): is set, but COFFER_ACTUAL_AUTHORITIES is not"
+      ])
     let shared = try problems(
       Self.complete.merging(["COFFER_ACTUAL_AUTHORITIES": "sync.example.com"]) { $1 })
     #expect(shared.count == 1)

@@ -62,7 +62,8 @@ final class TestServer: Sendable {
       DeviceMailboxes.self, SignatureChains.self, GroupCommits.self,
       PublishedContents.self, KeyRecovery.self,
     ],
-    actualAuthorities: Set<String> = [], objects: (any ObjectStore)? = nil,
+    actualAuthorities: Set<String> = [], actualFiles: PublicFiles? = nil,
+    objects: (any ObjectStore)? = nil,
     streams streamLimits: StreamLimits? = nil,
     waking gateway: PushGateway? = nil, wakeUps wakeUpLimits: WakeUpLimits = WakeUpLimits(),
     uptime: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now,
@@ -91,7 +92,8 @@ final class TestServer: Sendable {
       authenticator: Authenticator(
         policy: SignaturePolicy(authorities: [Self.authority]), clock: reader),
       catalogue: catalogue, limits: limits, registration: registration,
-      trustsProxies: !trustedProxies.isEmpty, actualAuthorities: actualAuthorities, clock: reader,
+      trustsProxies: !trustedProxies.isEmpty, actualAuthorities: actualAuthorities,
+      actualFiles: actualFiles, clock: reader,
       protocols: protocols, uptime: uptime)
     let api = api
     // Tests send many requests, so no answer is delayed.

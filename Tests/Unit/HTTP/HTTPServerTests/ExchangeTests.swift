@@ -60,6 +60,22 @@ import Testing
     #expect(response?.problem == "not_found")
   }
 
+  @Test func `the route for elsewhere gets the paths that are no other route's`() throws {
+    let server = try startServer([
+      .plain("GET", Route.elsewhere) { head, _ in .text("elsewhere \(head.path)") }, .hello,
+      .plain("PUT", "/v1/{id}", body: .memory(byteCountMax: 1)) { _, _ in .text("") },
+    ])
+    for path in ["/", "/a/b/c", "/hello/", "/*"] {
+      let response = RawClient(server).exchange("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n")
+      #expect(response?.text == "elsewhere \(path)")
+    }
+    #expect(RawClient(server).exchange(getHello)?.text == "hello")
+    let other = RawClient(server).exchange("GET /v1/x HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(other?.status == 405)
+    let deletion = RawClient(server).exchange("DELETE /a HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(deletion?.status == 404)
+  }
+
   @Test func `an empty segment is not captured`() throws {
     let server = try startServer([.plain("GET", "/v1/{id}") { _, _ in .text("") }])
     #expect(RawClient(server).exchange("GET /v1/ HTTP/1.1\r\nHost: a\r\n\r\n")?.status == 404)
