@@ -24,10 +24,17 @@ import Testing
     return directory
   }
 
-  private static func server(_ directory: ScratchDirectory) throws -> TestServer {
-    try TestServer(
-      actualAuthorities: [ActualClient.host],
-      actualFiles: PublicFiles(directory: directory.path, requiring: required))
+  /// A server with the files of a directory, and a client of it.
+  private struct Scene {
+    let server: TestServer
+    let client: ActualClient
+
+    init(_ directory: ScratchDirectory) throws {
+      server = try TestServer(
+        actualAuthorities: [ActualClient.host],
+        actualFiles: PublicFiles(directory: directory.path, requiring: ActualFilesTests.required))
+      client = ActualClient(stranger: server.device())
+    }
   }
 
   /// Why a directory is refused.
@@ -57,16 +64,15 @@ import Testing
     path: String, text: String, type: String
   ) throws {
     let directory = try Self.directory()
-    let server = try Self.server(directory)
-    let client = ActualClient(stranger: server.device())
-    let answer = try client.send("GET", path)
+    let scene = try Scene(directory)
+    let answer = try scene.client.send("GET", path)
     #expect(answer.status == 200)
     #expect(answer.text == text)
     #expect(answer.header("Content-Type") == type)
     #expect(answer.header("X-Content-Type-Options") == "nosniff")
     #expect(answer.header("Cross-Origin-Opener-Policy") == "same-origin")
     #expect(answer.header("Cross-Origin-Embedder-Policy") == "require-corp")
-    let head = try client.send("HEAD", path)
+    let head = try scene.client.send("HEAD", path)
     #expect(head.status == 200)
     #expect(head.body.isEmpty)
     #expect(head.header("Content-Type") == type)
@@ -77,20 +83,20 @@ import Testing
     let directory = try Self.directory()
     // A package of npm gives the files of all its releases the same date.
     #expect(Files.age(directory.path + "/static/js/app.js"))
-    let client = ActualClient(stranger: try Self.server(directory).device())
-    let tag = try #require(try client.send("GET", "/static/js/app.js").header("ETag"))
-    let known = try client.send("GET", "/static/js/app.js", [("If-None-Match", tag)])
+    let scene = try Scene(directory)
+    let tag = try #require(try scene.client.send("GET", "/static/js/app.js").header("ETag"))
+    let known = try scene.client.send("GET", "/static/js/app.js", [("If-None-Match", tag)])
     #expect(known.status == 304)
     #expect(known.body.isEmpty)
     #expect(known.header("Cross-Origin-Embedder-Policy") == "require-corp")
-    let part = try client.send("GET", "/static/js/app.js", [("Range", "bytes=0-4")])
+    let part = try scene.client.send("GET", "/static/js/app.js", [("Range", "bytes=0-4")])
     #expect(part.status == 206)
     #expect(part.text == "start")
     let path = try directory.write("stop( )", to: "static/js/app.js")
     #expect(Files.age(path))
-    #expect(try client.send("GET", "/static/js/app.js").text == "start()")
-    let next = ActualClient(stranger: try Self.server(directory).device())
-    let fresh = try next.send("GET", "/static/js/app.js", [("If-None-Match", tag)])
+    #expect(try scene.client.send("GET", "/static/js/app.js").text == "start()")
+    let next = try Scene(directory)
+    let fresh = try next.client.send("GET", "/static/js/app.js", [("If-None-Match", tag)])
     #expect(fresh.status == 200)
     #expect(fresh.text == "stop( )")
   }
@@ -99,15 +105,15 @@ import Testing
     throws
   {
     let directory = try Self.directory()
-    let client = ActualClient(stranger: try Self.server(directory).device())
+    let scene = try Scene(directory)
     for path in ["/budget", "/accounts/4d8f", "/static/js/old.js", "/data"] {
-      let page = try client.send("GET", path, [("Accept", "text/html,*/*;q=0.8")])
+      let page = try scene.client.send("GET", path, [("Accept", "text/html,*/*;q=0.8")])
       #expect(page.status == 200)
       #expect(page.text == "<title>Actual</title>")
-      #expect(try client.send("GET", path, [("Accept", "*/*")]).status == 404)
+      #expect(try scene.client.send("GET", path, [("Accept", "*/*")]).status == 404)
     }
-    #expect(try client.send("POST", "/budget").status == 404)
-    #expect(try client.send("POST", "/index.html").status == 404)
+    #expect(try scene.client.send("POST", "/budget").status == 404)
+    #expect(try scene.client.send("POST", "/index.html").status == 404)
   }
 
   @Test(arguments: [
@@ -117,9 +123,9 @@ import Testing
   ])
   func `nothing else of the machine is served`(path: String) throws {
     let directory = try Self.directory([".hidden": "a", ".git/config": "b"])
-    let server = try Self.server(directory)
+    let scene = try Scene(directory)
     // As it is, which a library might tidy up.
-    let client = try #require(RawClient(connectingTo: server.port))
+    let client = try #require(RawClient(connectingTo: scene.server.port))
     let answer = client.exchange(
       "GET \(path) HTTP/1.1\r\nHost: \(ActualClient.host)\r\n\r\n")
     #expect(answer?.status == 404)
@@ -127,15 +133,12 @@ import Testing
 
   @Test func `the other hosts and the protocol's own routes are as without the files`() throws {
     let directory = try Self.directory()
-    let (server, without) = (
-      try Self.server(directory), try TestServer(actualAuthorities: [ActualClient.host])
-    )
-    let (client, other) = (
-      ActualClient(stranger: server.device()), ActualClient(stranger: without.device())
-    )
+    let scene = try Scene(directory)
+    let without = try TestServer(actualAuthorities: [ActualClient.host])
+    let other = ActualClient(stranger: without.device())
     let page = [("Accept", "text/html")]
     for path in ["/", "/index.html", "/data/default-db.sqlite", "/budget", "/v1/nowhere"] {
-      #expect(try client.send("GET", path, page, host: TestServer.authority).status == 404)
+      #expect(try scene.client.send("GET", path, page, host: TestServer.authority).status == 404)
       #expect(try other.send("GET", path, page).status == 404)
     }
     for (method, path) in [
@@ -145,7 +148,7 @@ import Testing
     ] {
       for host in [TestServer.authority, ActualClient.host] {
         let (answer, expected) = (
-          try client.send(method, path, page, host: host),
+          try scene.client.send(method, path, page, host: host),
           try other.send(method, path, page, host: host)
         )
         #expect(answer.status == expected.status, "\(method) \(path) of \(host)")
@@ -168,18 +171,24 @@ import Testing
 
   @Test func `a symbolic link and a pipe are refused, and neither is followed`() throws {
     let linked = try Self.directory()
-    #expect(unsafe symlink("/etc/passwd", linked.path + "/data/passwd") == 0)
+    try #require(Self.link("/etc/passwd", to: linked.path + "/data/passwd"))
     #expect(Self.refusal(of: linked.path) == "has data/passwd, which is a symbolic link")
     let folder = try Self.directory()
-    #expect(unsafe symlink("/etc", folder.path + "/etc") == 0)
+    try #require(Self.link("/etc", to: folder.path + "/etc"))
     #expect(Self.refusal(of: folder.path) == "has etc, which is a symbolic link")
     let pipe = try Self.directory()
-    #expect(unsafe mkfifo(pipe.path + "/pipe", 0o600) == 0)
+    let code = unsafe mkfifo(pipe.path + "/pipe", 0o600)
+    try #require(code == 0)
     #expect(Self.refusal(of: pipe.path) == "has pipe, which is neither a file nor a directory")
   }
 
+  private static func link(_ target: String, to path: String) -> Bool {
+    unsafe symlink(target, path) == 0
+  }
+
   @Test func `a directory with more than a web app has is refused`() throws {
-    let path = try Self.directory().path
+    let directory = try Self.directory()
+    let path = directory.path
     // Eight files, and four directories.
     #expect(Self.refusal(of: path, entryCountMax: 12, byteCountMax: 1000) == nil)
     #expect(
