@@ -10,6 +10,8 @@ life             log-in, a budget, three devices that work apart and then togeth
 reset, restored  a device that resets the budget by mistake; then the operator has taken that back
 fill, lifted     changes and a file up to the cap; then a purchase has lifted it
 tries            random batches, and the server's trie beside one made with mmh3
+files, begin     makes a directory like the web app's, with tables that actualpy knows; then a server has it, and
+                 create_budget begins a budget with them
 """
 
 import argparse
@@ -27,6 +29,7 @@ from actual import Actual, ActualDecryptionError
 from actual.exceptions import AuthorizationError
 from actual.protobuf_models import MessageEnvelope, SyncRequest, SyncResponse
 from actual.queries import create_account, create_transaction, get_accounts, get_transactions
+from sqlalchemy import inspect
 from sqlmodel import SQLModel, create_engine
 
 ZERO = "1970-01-01T00:00:00.000Z-0000-0000000000000000"
@@ -53,6 +56,15 @@ def pruned(node):
     highest = sorted(key for key in node if key != "hash")[-2:]
     return {key: pruned(node[key]) if key in highest else node[key]
             for key in node if key == "hash" or key in highest}
+
+
+def make_tables(path):
+    """A new database with the tables that actualpy knows."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    engine = create_engine(f"sqlite:///{path}")
+    SQLModel.metadata.create_all(engine)
+    engine.dispose()
 
 
 class Device(Actual):
@@ -114,12 +126,7 @@ class Device(Actual):
 
     def create(self, name):
         """Makes a budget out of the tables that actualpy knows, and uploads it."""
-        if self.file_path().exists():
-            self.file_path().unlink()
-        self.directory.mkdir(parents=True, exist_ok=True)
-        engine = create_engine(f"sqlite:///{self.file_path()}")
-        SQLModel.metadata.create_all(engine)
-        engine.dispose()
+        make_tables(self.file_path())
         content = io.BytesIO()
         with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.write(self.file_path(), "db.sqlite")
@@ -296,7 +303,48 @@ def tries(arguments):
     assert [each.timestamp for each in answer.messages] == sorted(stamps)
 
 
-STORIES = {each.__name__: each for each in (life, reset, restored, fill, lifted, tries)}
+def files(arguments):
+    build = pathlib.Path(arguments.directory) / "build"
+    make_tables(build / "data" / "default-db.sqlite")
+    migrations = {
+        "1700000000000_plain.sql": "CREATE TABLE plain (id TEXT PRIMARY KEY);\n",
+        "1700000000001_script.js": "export default async function run(db) {\n"
+        "  await db.execQuery(`CREATE TABLE scripted (id TEXT PRIMARY KEY);`);\n}\n",
+    }
+    (build / "data" / "migrations").mkdir(exist_ok=True)
+    for name, text in migrations.items():
+        (build / "data" / "migrations" / name).write_text(text)
+    names = ["default-db.sqlite"] + [f"migrations/{name}" for name in migrations]
+    (build / "data-file-index.txt").write_text("\n".join(names))
+    (build / "index.html").write_text("<title>Actual</title>")
+
+
+def begin(arguments):
+    first = Device(arguments, "first", encryption=arguments.encryption)
+    assert first.data_file_index() == [
+        "default-db.sqlite", "migrations/1700000000000_plain.sql", "migrations/1700000000001_script.js"]
+    first.data_dir.mkdir(parents=True)
+    first.create_budget("Household")
+    first.upload_budget()
+    first.update_metadata({"groupId": first.file.group_id})
+    create_account(first.session, "Cash")
+    first.commit()
+    first.spend("first")
+    second = Device(arguments, "second", first.file.file_id, arguments.encryption)
+    second.spend("second")
+    first.catch_up()
+    for device in (first, second):
+        assert device.notes() == ["first", "second"], device.notes()
+        tables = inspect(device.engine).get_table_names()
+        assert {"plain", "scripted", "transactions"} <= set(tables), tables
+    with httpx.Client(base_url=arguments.url) as client:
+        page = client.get("/budget", headers={"Accept": "text/html"})
+        assert (page.status_code, page.text) == (200, "<title>Actual</title>"), page.text
+        assert page.headers["Cross-Origin-Embedder-Policy"] == "require-corp"
+        assert client.get("/data/migrations/missing.sql").status_code == 404
+
+
+STORIES = {each.__name__: each for each in (life, reset, restored, fill, lifted, tries, files, begin)}
 
 
 def main():

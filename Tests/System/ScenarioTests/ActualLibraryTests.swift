@@ -53,6 +53,15 @@ struct ActualLibraryTests {
     try scene.run("tries")
     try scene.end()
   }
+
+  @Test(arguments: [nil, "correct horse"] as [String?])
+  func `create_budget begins a budget with the tables that the operator has named`(
+    encryption: String?
+  ) throws {
+    let scene = try ActualScene(.sqlite, encryption, servesFiles: true)
+    try scene.run("begin")
+    try scene.end()
+  }
 }
 
 /// The program, an account, and a password for its apps.
@@ -63,7 +72,8 @@ private struct ActualScene {
   private let encryption: String?
   private let password: String
 
-  init(_ engine: TestEngine, _ encryption: String? = nil) throws {
+  /// The story `files` makes the directory that a server with files needs at its start.
+  init(_ engine: TestEngine, _ encryption: String? = nil, servesFiles: Bool = false) throws {
     let port = Ports.free()
     installation = try Installation(
       engine,
@@ -71,6 +81,10 @@ private struct ActualScene {
         "COFFER_PLANS": Files.repository + "/webhooks/catalogue.json",
         "COFFER_ACTUAL_AUTHORITIES": "127.0.0.1:\(port)",
       ])
+    if servesFiles {
+      try Self.run("files", "", "", installation)
+      installation.set(["COFFER_ACTUAL_FILES": installation.directory + "/clients/build"])
+    }
     sync = try installation.start(.sync, port: port)
     account = try installation.device(of: sync).account.description
     self.encryption = encryption
@@ -86,11 +100,18 @@ private struct ActualScene {
 
   /// Runs one part of a story to its end.
   func run(_ story: String) throws {
+    try Self.run(story, sync.url, password, installation, encryption)
+  }
+
+  private static func run(
+    _ story: String, _ url: String, _ password: String, _ installation: Installation,
+    _ encryption: String? = nil
+  ) throws {
     let log = "\(installation.directory)/\(story).log"
     let clients = try ChildProcess(
       try #require(Shell.python),
       [
-        "\(Files.repository)/ops/interop/actual_clients.py", story, sync.url, password,
+        "\(Files.repository)/ops/interop/actual_clients.py", story, url, password,
         installation.directory + "/clients",
       ] + (encryption.map { ["--encryption", $0] } ?? []), environment: Launch.environment(),
       output: log, errors: log)

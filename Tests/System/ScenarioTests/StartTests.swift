@@ -155,6 +155,19 @@ import Testing
     #expect(!server.words.contains("secret"))
   }
 
+  @Test func `a directory that is not the one of Actual's web app is refused and named`() throws {
+    let installation = try Installation(
+      settings: ["COFFER_ACTUAL_AUTHORITIES": "budget.coffer.test"])
+    let path = installation.directory + "/build"
+    for reason in ["cannot be read: No such file or directory", "has no index.html"] {
+      let server = try installation.launch(.sync, settings: ["COFFER_ACTUAL_FILES": path])
+      #expect(
+        server.process.wait(within: .seconds(30)) == .exited(ExitCode.configuration.rawValue))
+      #expect(server.words.contains("COFFER_ACTUAL_FILES: \"\(path)\" \(reason)"))
+      try Files.write("default-db.sqlite", to: path + "/data-file-index.txt")
+    }
+  }
+
   @Test(arguments: [Program.sync, .billing])
   func `virtual time is refused in production`(program: Program) throws {
     let installation = try Installation(startingAt: Instant(seconds: 1_767_225_600))
