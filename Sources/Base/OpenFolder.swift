@@ -34,7 +34,7 @@ package struct OpenFolder: Sendable {
     guard let listing = unsafe fdopendir(directory) else {
       let reason = systemError()
       close(directory)
-      throw Refusal("has \(prefix), which cannot be read: \(reason)")
+      throw Refusal("cannot be read: \(reason)")
     }
     defer { unsafe closedir(listing) }
     while let entry = unsafe readdir(listing) {

@@ -36,14 +36,14 @@ package enum SyncProgram {
 
   /// Files that cannot be served are a mistake in the settings, too.
   private static func actualFiles(_ directory: String?) throws -> PublicFiles? {
+    guard let directory else { return nil }
     do throws(OpenFolder.Refusal) {
-      return try directory.map { (path) throws(OpenFolder.Refusal) in
-        try PublicFiles(directory: path, requiring: ["index.html", "data-file-index.txt"])
-      }
+      return try PublicFiles(
+        directory: directory, requiring: ["index.html", "data-file-index.txt"])
     } catch {
       throw ConfigurationError([
         .init(
-          .invalid, "\(SyncSettings.actualFiles.name): \(quoted(directory ?? "")) \(error.text)")
+          .invalid, "\(SyncSettings.actualFiles.name): \(quoted(directory)) \(error.text)")
       ])
     }
   }
@@ -63,9 +63,10 @@ package enum SyncProgram {
   package static func run(
     _ configuration: SyncConfiguration, serving protocols: [any ProtocolRoom.Type]
   ) throws {
-    let allowedCount = Descriptors.raiseLimit()
+    // Before the files are opened, which stay open.
+    let descriptorCountMax = Descriptors.raiseLimit()
     let actualFiles = try Self.actualFiles(configuration.actualFiles)
-    let descriptorCount = allowedCount - (actualFiles?.count ?? 0)
+    let descriptorCount = descriptorCountMax - (actualFiles?.count ?? 0)
     let database = try Database.open(configuration.database, owning: .sync)
     defer { database.close() }
     let catalogue = try database.read {
