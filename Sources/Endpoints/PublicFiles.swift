@@ -55,7 +55,7 @@ package struct PublicFiles: Sendable {
       return Response(
         status: 304, headers: headers + [("ETag", entry.tag.field)], body: .bytes([]))
     }
-    return try .content(
+    return try Response.content(
       .file(entry.file, range: 0..<entry.file.byteCount), tag: entry.tag, for: head,
       headers: headers + [("Content-Type", entry.type)])
   }

@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Endpoints
 import HTTPMessages
@@ -13,12 +14,11 @@ extension ActualDoor {
     return [
       route("GET", Route.elsewhere) { head in
         let name = PercentEncoding.decode(Array(head.path.dropFirst().utf8)) ?? ""
-        let file = try files.response(name, to: head, headers: Self.isolation)
-        guard
-          let response = try file
-            ?? (Self.isPage(head)
-              ? files.response("index.html", to: head, headers: Self.isolation) : nil)
-        else { throw Problem.notFound }
+        var found = try files.response(name, to: head, headers: Self.isolation)
+        if found == nil, Self.isPage(head) {
+          found = try files.response("index.html", to: head, headers: Self.isolation)
+        }
+        guard let response = found else { throw Problem.notFound }
         return .ready(Admission(body: .none) { _ in .ready(response) })
       }
     ]
