@@ -44,8 +44,8 @@ package struct News: Hashable, Sendable {
 extension News {
   /// PostgreSQL takes fewer than 8000 bytes.
   private static let messageByteCountMax = 7900
-  /// Stands for more news than fit.
-  private static let overflow = "*"
+  /// The message that stands for more news than fit, and for lost ones.
+  static let anything = "*"
 
   fileprivate var text: String {
     "\(topic.name):\(account):\(subject?.description ?? ""):\(number):\(Hex.encode(author ?? [])):"
@@ -114,7 +114,7 @@ extension News {
 
     /// The messages that carry all of it, which then waits no more.
     package mutating func takeMessages() -> [String] {
-      guard let news = takeNews() else { return [News.overflow] }
+      guard let news = takeNews() else { return [News.anything] }
       var messages: [String] = []
       var message = ""
       for one in news {

@@ -2,7 +2,8 @@ import Base
 
 /// Carries messages to the programs that listen on the same database. For one thread.
 protocol NewsChannel: AnyObject {
-  /// Throws if a message may not have arrived.
+  /// Throws if a message may not have arrived. Whom it missed is told by the next call, before the messages, that
+  /// anything may have changed.
   func send(_ messages: [String]) throws
 }
 
@@ -18,6 +19,7 @@ final class NewsSender: Sendable {
   }
 
   private static let pause = Instant.Span.milliseconds(10)
+  private static let retryPause = Instant.Span.seconds(1)
 
   private let state = Locked(State())
   private let open: @Sendable () -> any NewsChannel
@@ -45,25 +47,30 @@ final class NewsSender: Sendable {
 
   private func run() {
     let channel = open()
-    while let messages = next() {
+    var retries: MonotonicTime?
+    while let messages = next(until: retries) {
       do {
         try channel.send(messages)
         StorageMetrics.newsSent.add(Int64(messages.count))
+        retries = nil
       } catch {
-        // Those who wait for the news look for themselves before long.
-        StorageMetrics.newsLost.add(Int64(messages.count))
-        Log.warning("storage.news_lost", ["reason": String(reflecting: error)])
+        // Without news there is one more call all the same. Later news would hide what these told.
+        retries = .now() + Self.retryPause
+        if !messages.isEmpty {
+          StorageMetrics.newsLost.add(Int64(messages.count))
+          Log.warning("storage.news_lost", ["reason": String(reflecting: error)])
+        }
       }
       _ = state.wait(until: .now() + Self.pause) { $0.isStopping ? true : nil }
     }
   }
 
-  /// Waits for news; nil once the sender is stopped and has sent them.
-  private func next() -> [String]? {
-    let messages = state.wait { state -> [String]?? in
+  /// Waits for news, at most until `deadline`; nil once the sender is stopped and has sent them.
+  private func next(until deadline: MonotonicTime?) -> [String]? {
+    let messages = state.wait(until: deadline) { state -> [String]?? in
       if !state.waiting.isEmpty { return .some(state.waiting.takeMessages()) }
       return state.isStopping ? .some(nil) : nil
     }
-    return messages ?? nil
+    return messages ?? []
   }
 }

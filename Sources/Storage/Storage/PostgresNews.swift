@@ -8,13 +8,15 @@ private let channelName = "coffer_news"
 final class PostgresNewsChannel: NewsChannel {
   private let server: PostgresServer
   private var connection: PostgresConnection?
+  private var hasLost = false
 
   private static let statementTime = Instant.Span.seconds(2)
 
   init(_ server: PostgresServer) { self.server = server }
 
   func send(_ messages: [String]) throws {
-    var rest = messages[...]
+    var rest = ((hasLost ? [News.anything] : []) + messages)[...]
+    hasLost = true
     // An idle connection may have died long ago, so one new connection is tried.
     for isLast in [connection == nil, true] {
       do throws(PostgresError) {
@@ -28,6 +30,7 @@ final class PostgresNewsChannel: NewsChannel {
             "SELECT pg_catalog.pg_notify($1, $2)", [.text(channelName), .text(message)])
           rest.removeFirst()
         }
+        hasLost = false
         return
       } catch {
         connection = nil

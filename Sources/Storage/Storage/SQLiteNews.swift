@@ -43,33 +43,46 @@ private enum NewsSockets {
 /// Sends messages to every program that listens.
 final class SQLiteNewsChannel: NewsChannel {
   private let folder: String
+  /// The sockets that missed a message; nil: all of them.
+  private var missed: Set<String>? = []
 
   init(_ files: SQLiteFiles) { folder = NewsSockets.folder(files) }
 
   func send(_ messages: [String]) throws {
+    let missedBefore = missed
+    missed = nil
     let directory = NewsSockets.open(folder)
     guard directory >= 0 else {
       // No program has ever listened.
-      if errno == ENOENT { return }
+      if errno == ENOENT {
+        missed = []
+        return
+      }
       throw failure("open \(folder)")
     }
     defer { close(directory) }
     let socket = NewsSockets.make()
     guard socket >= 0 else { throw failure("make a socket") }
     defer { close(socket) }
+    guard let names = self.names() else { throw failure("read \(folder)") }
     var failed: DatabaseError?
-    for name in names() {
-      for message in messages {
+    var missedNow: Set<String> = []
+    for name in names {
+      let hasMissed = missedBefore?.contains(name) ?? true
+      for message in (hasMissed ? [News.anything] : []) + messages {
         let code = deliver(Array(message.utf8), to: name, in: directory, by: socket)
         guard code != 0 else { continue }
         switch code {
         case ECONNREFUSED: unsafe unlinkat(directory, name, 0)
         case ENOENT: break
-        default: failed = failure("send to \(name)", code)
+        default:
+          failed = failure("send to \(name)", code)
+          missedNow.insert(name)
         }
         break
       }
     }
+    missed = missedNow
     if let failed { throw failed }
   }
 
@@ -93,8 +106,9 @@ final class SQLiteNewsChannel: NewsChannel {
     return code
   }
 
-  private func names() -> [String] {
-    guard let list = unsafe opendir(folder) else { return [] }
+  /// Nil if the folder cannot be read.
+  private func names() -> [String]? {
+    guard let list = unsafe opendir(folder) else { return nil }
     defer { unsafe closedir(list) }
     var names: [String] = []
     while let entry = unsafe readdir(list) {

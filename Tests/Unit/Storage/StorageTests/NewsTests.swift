@@ -1,5 +1,6 @@
 import Base
 import Crypto
+import Glibc
 import Storage
 import TestEngines
 import Testing
@@ -118,6 +119,24 @@ import Testing
     try Self.write(database, [news])
     #expect(ear.has([news]))
     #expect(fileExists(dead) == false)
+  }
+
+  @Test func `a program that was too busy for news is told of them once it reads again`() throws {
+    let scratch = try ScratchDatabase(.sqlite)
+    let database = try scratch.open(.sync)
+    defer { database.close() }
+    guard case .sqlite(let directory) = scratch.location else { return }
+    let ear = Ear()
+    let listener = database.listen(ear.hear)
+    defer { listener.stop() }
+    try #require(ear.isListening())
+    guard let busy = BusySocket(at: "\(directory)/news/busy") else { return }
+    let news = News(of: Random.identifier(), Self.tree)
+    try Self.write(database, [news])
+    #expect(ear.has([news]))
+    // By then the sender has given up. Nothing is committed afterwards.
+    usleep(500_000)
+    #expect(busy.read() == "*")
   }
 
   @Test func `news that wait are told once, with the latest number`() {

@@ -48,18 +48,77 @@ final class LockedFile: Sendable {
 enum DeadSocket {
   /// False if the path is too long for an address.
   static func make(at path: String) -> Bool {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let bytes = Array(path.utf8)
-    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
-    let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    let descriptor = makeSocket()
     defer { close(descriptor) }
-    return unsafe withUnsafePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        unsafe bind(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_un>.size))
+    return unsafe withSocketAddress(path) { unsafe bind(descriptor, $0, $1) } == 0
+  }
+}
+
+/// A program that listens and is busy: its socket takes no message until it has read those before.
+final class BusySocket {
+  private let descriptor = makeSocket()
+  private let path: String
+
+  /// Nil if the path is too long for an address.
+  init?(at path: String) {
+    self.path = path
+    guard unsafe withSocketAddress(path, { [descriptor] in unsafe bind(descriptor, $0, $1) }) == 0
+    else { return nil }
+    // What a socket has sent and nobody has read is bounded, too, so there are several.
+    while Self.fill(path) {}
+  }
+
+  /// False if the socket takes nothing.
+  private static func fill(_ path: String) -> Bool {
+    let other = makeSocket()
+    defer { close(other) }
+    var count = 0
+    while unsafe withSocketAddress(
+      path, { address, byteCount in Int32(unsafe sendto(other, "x", 1, 0, address, byteCount)) })
+      == 1
+    { count += 1 }
+    return count > 0
+  }
+
+  deinit {
+    close(descriptor)
+    unsafe unlink(path)
+  }
+
+  /// Reads the next message that is not one of its own; nil after ten seconds.
+  func read() -> String? {
+    var bytes = [UInt8](repeating: 0, count: 8192)
+    for _ in 0..<1000 {
+      let count = unsafe recv(descriptor, &bytes, bytes.count, 0)
+      if count < 0 {
+        usleep(10_000)
+      } else if count != 1 || bytes[0] != UInt8(ascii: "x") {
+        return String(decoding: bytes[..<count], as: UTF8.self)
       }
-    } == 0
+    }
+    return nil
+  }
+}
+
+private func makeSocket() -> Int32 {
+  socket(
+    AF_UNIX,
+    Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+}
+
+/// Calls `body` with the address of a socket's name; -1 if the path is too long for one.
+private func withSocketAddress(
+  _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+) -> Int32 {
+  var address = sockaddr_un()
+  address.sun_family = sa_family_t(AF_UNIX)
+  let bytes = Array(path.utf8)
+  guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return -1 }
+  unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+  return unsafe withUnsafePointer(to: &address) { pointer in
+    unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+      unsafe body(pointer, socklen_t(MemoryLayout<sockaddr_un>.size))
+    }
   }
 }
 
