@@ -6,7 +6,7 @@ package import Storage
 ///
 /// News say that an account's data have changed. They may be lost, and they do not reach whoever is entitled no more.
 /// So accounts are doubted: all at first, an account of which news of its own came, and each now and then. A look at
-/// the database settles a doubt, and finds what no news told.
+/// the database settles a doubt, and finds what no news told. It may also come before the news of what it finds.
 package struct Audience {
   /// A stream by the descriptor of its socket.
   package typealias Stream = Int32
@@ -15,7 +15,7 @@ package struct Audience {
   package struct Effects: Equatable {
     package var tells: [Stream: Tell] = [:]
     package var ended: [Stream] = []
-    /// How often a look found what no news had told.
+    /// How often a look found what no news told, neither before nor in the second after it.
     package var missedCount: Int64 = 0
 
     package init() {}
@@ -28,14 +28,33 @@ package struct Audience {
     /// Nil before the first look.
     var state: AccountState?
     var followed: Set<Followed> = []
+    /// The interruptions before the latest question about the account; nil before the first.
+    var asked: Int?
   }
+
+  /// What is known of an account's sequence number.
+  private struct Known {
+    /// The latest that news or a look told.
+    var told: Int64
+    /// As of the latest look.
+    var looked: Int64
+    /// The interruptions before that look.
+    var settled: Int
+    /// A number that a look found, and when, until its news come.
+    var found: (number: Int64, at: MonotonicTime)?
+  }
+
+  /// News that come later count as missed.
+  private static let patience = Instant.Span.seconds(1)
 
   private var listeners: [Identifier: Listener] = [:]
   private var accounts: [Stream: Identifier] = [:]
   /// By owner: who follows which of its news.
   private var followers: [Identifier: [Followed: Set<Identifier>]] = [:]
-  /// The latest known sequence numbers of accounts that have streams or are followed.
-  private var numbers: [Identifier: Int64] = [:]
+  /// Of accounts that have streams or are followed.
+  private var numbers: [Identifier: Known] = [:]
+  /// How often news may have been missed.
+  private var interruptionCount = 0
   /// The accounts to look at, each once, in their order.
   private var doubted: [Identifier] = []
   private var isDoubted: Set<Identifier> = []
@@ -70,7 +89,7 @@ package struct Audience {
   package mutating func hear(_ news: [News]) -> [Stream: Tell] {
     var tells: [Stream: Tell] = [:]
     for one in news {
-      if let known = numbers[one.account] { numbers[one.account] = max(known, one.number) }
+      note(one.number, of: one.account)
       guard one.topic != .account else {
         doubt(one.account)
         continue
@@ -96,6 +115,19 @@ package struct Audience {
     }
   }
 
+  /// Notes a number that news told.
+  private mutating func note(_ number: Int64, of account: Identifier) {
+    guard var known = numbers[account] else {
+      // The answer to the first question may be older than these news.
+      guard number > 0, listeners[account] != nil else { return }
+      numbers[account] = Known(told: number, looked: 0, settled: interruptionCount)
+      return
+    }
+    known.told = max(known.told, number)
+    if let found = known.found, found.number <= number { known.found = nil }
+    numbers[account] = known
+  }
+
   // MARK: Doubts
 
   /// Has an account looked at, if it has streams.
@@ -108,7 +140,11 @@ package struct Audience {
     if let account = accounts[stream] { doubt(account) }
   }
 
-  package mutating func doubtAll() { for account in listeners.keys { doubt(account) } }
+  /// News may have been missed. Later ones of an account do not say that all before them were told.
+  package mutating func miss() {
+    interruptionCount += 1
+    for account in listeners.keys { doubt(account) }
+  }
 
   /// The next questions; none if there is no doubt.
   package mutating func takeQuestions(atMost count: Int) -> [Look.Question] {
@@ -116,19 +152,22 @@ package struct Audience {
     doubted.removeFirst(taken.count)
     isDoubted.subtract(taken)
     return taken.compactMap { account in
-      listeners[account].map { listener in
+      listeners[account]?.asked = interruptionCount
+      return listeners[account].map { listener in
         Look.Question(account: account, credentials: Set(listener.streams.values))
       }
     }
   }
 
-  package mutating func learn(_ findings: [Look.Finding]) -> Effects {
+  package mutating func learn(_ findings: [Look.Finding], at now: MonotonicTime) -> Effects {
     var effects = Effects()
-    for finding in findings { learn(finding, &effects) }
+    for finding in findings { learn(finding, at: now, &effects) }
     return effects
   }
 
-  private mutating func learn(_ finding: Look.Finding, _ effects: inout Effects) {
+  private mutating func learn(
+    _ finding: Look.Finding, at now: MonotonicTime, _ effects: inout Effects
+  ) {
     guard var listener = listeners[finding.account] else { return }
     let isOpen = finding.state?.isShut == false
     // A stream that came after the question is not judged by the answer.
@@ -156,20 +195,39 @@ package struct Audience {
       // What the owner did since it came into view was told to nobody else.
       tell(finding.account, Tell(followed), &effects.tells)
     }
-    raise(finding.account, finding.number, &effects)
-    for (followed, number) in finding.followed { raise(followed.owner, number, &effects) }
+    raise(finding.account, finding.number, asked: listener.asked, at: now, &effects)
+    for (followed, number) in finding.followed {
+      raise(followed.owner, number, asked: listener.asked, at: now, &effects)
+    }
     for stream in ended { effects.tells[stream] = nil }
   }
 
-  /// Takes in a number that a look found. What no news had told is told now, without knowing what it is.
-  private mutating func raise(_ account: Identifier, _ number: Int64, _ effects: inout Effects) {
-    guard let known = numbers[account] else {
-      numbers[account] = number
+  /// Takes in a number that a look found, asked after so many interruptions. What no news had told is told now, without
+  /// knowing what it is.
+  private mutating func raise(
+    _ account: Identifier, _ number: Int64, asked: Int?, at now: MonotonicTime,
+    _ effects: inout Effects
+  ) {
+    guard var known = numbers[account] else {
+      // Whoever listens or follows was told everything just now.
+      numbers[account] = Known(told: number, looked: number, settled: interruptionCount)
       return
     }
-    guard number > known else { return }
-    numbers[account] = number
-    effects.missedCount += 1
+    if let found = known.found, found.at + Self.patience <= now {
+      effects.missedCount += 1
+      known.found = nil
+    }
+    if number > known.told, known.found == nil { known.found = (number, now) }
+    // After an interruption, news that were heard do not say that those before them were.
+    let isFirstSince = asked.map { $0 > known.settled } ?? false
+    let isNew = number > (isFirstSince ? known.looked : known.told)
+    known.told = max(known.told, number)
+    if asked == interruptionCount {
+      known.looked = max(known.looked, number)
+      known.settled = interruptionCount
+    }
+    numbers[account] = known
+    guard isNew else { return }
     tell(account, .everything, &effects.tells)
     for (followed, accounts) in followers[account] ?? [:] {
       for follower in accounts { tell(follower, Tell(followed), &effects.tells) }

@@ -118,12 +118,12 @@ final class StreamLoop: Sendable {
       } else {
         input.mayHaveMissed = true
       }
-      if input.mayHaveMissed { audience.doubtAll() }
+      if input.mayHaveMissed { audience.miss() }
       for look in input.looks {
         isLooking = false
         switch look.result {
         case .success(let findings):
-          let effects = audience.learn(findings)
+          let effects = audience.learn(findings, at: now)
           StreamMetrics.missed.add(effects.missedCount)
           for (socket, tell) in effects.tells { streams.tell(socket, tell, at: now) }
           for socket in effects.ended { streams.end(socket, .revoked) }

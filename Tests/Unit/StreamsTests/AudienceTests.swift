@@ -32,9 +32,10 @@ import Testing
 
   /// Answers all questions in the same way.
   private static func settle(
-    _ audience: inout Audience, _ answer: (Look.Question) -> Look.Finding = { finding($0) }
+    _ audience: inout Audience, at now: MonotonicTime = .now(),
+    _ answer: (Look.Question) -> Look.Finding = { finding($0) }
   ) -> Audience.Effects {
-    audience.learn(audience.takeQuestions(atMost: 100).map(answer))
+    audience.learn(audience.takeQuestions(atMost: 100).map(answer), at: now)
   }
 
   private static func listening() -> Audience {
@@ -110,21 +111,85 @@ import Testing
 
   @Test func `a number that no news told is told by a look, once`() {
     var audience = Self.listening()
-    audience.doubtAll()
+    audience.doubt(Self.ada)
     let effects = Self.settle(&audience) { Self.finding($0, number: 9) }
     #expect(effects.tells == [10: .everything, 11: .everything])
-    #expect(effects.missedCount == 1)
-    audience.doubtAll()
+    audience.doubt(Self.ada)
     #expect(Self.settle(&audience) { Self.finding($0, number: 9) } == Audience.Effects())
+  }
+
+  @Test func `what a look finds counts as missed if its news do not come within a second`() {
+    var audience = Self.listening()
+    let start = MonotonicTime.now()
+    func missed(at now: MonotonicTime, _ number: Int64) -> Int64 {
+      audience.doubt(Self.ada)
+      return Self.settle(&audience, at: now) { Self.finding($0, number: number) }.missedCount
+    }
+    #expect(missed(at: start, 6) == 0)
+    // The look was only faster than the news.
+    _ = audience.hear([News(of: Self.ada, Self.tree, number: 6)])
+    #expect(missed(at: start + .seconds(2), 7) == 0)
+    #expect(missed(at: start + .milliseconds(2900), 7) == 0)
+    #expect(missed(at: start + .seconds(3), 7) == 1)
+    #expect(missed(at: start + .seconds(5), 7) == 0)
+  }
+
+  @Test func `news after an interruption do not hide what it lost`() {
+    var audience = Self.listening()
+    // The news of number 6 are lost.
+    audience.miss()
+    let news = News(of: Self.ada, Self.tree, number: 7)
+    #expect(Set(audience.hear([news]).keys) == [10, 11])
+    #expect(
+      Self.settle(&audience) { Self.finding($0, number: 7) }.tells
+        == [10: .everything, 11: .everything])
+    audience.doubt(Self.ada)
+    #expect(Self.settle(&audience) { Self.finding($0, number: 7) } == Audience.Effects())
+  }
+
+  @Test func `an answer to a question from before an interruption does not say what it lost`() {
+    var audience = Self.listening()
+    audience.doubt(Self.ada)
+    let questions = audience.takeQuestions(atMost: 10)
+    _ = audience.hear([News(of: Self.ada, Self.tree, number: 7)])
+    audience.miss()
+    let early = audience.learn(questions.map { Self.finding($0, number: 7) }, at: .now())
+    #expect(early.tells.isEmpty)
+    #expect(
+      Self.settle(&audience) { Self.finding($0, number: 7) }.tells
+        == [10: .everything, 11: .everything])
+  }
+
+  @Test func `who follows an owner is told what an interruption may have lost of it`() {
+    var audience = Self.listening()
+    let followed = Followed(Self.bob, Self.tree)
+    audience.doubt(Self.ada)
+    _ = Self.settle(&audience) { Self.finding($0, followed: [followed: 3]) }
+    audience.miss()
+    _ = audience.hear([News(of: Self.bob, News.Topic("logs"), number: 5)])
+    #expect(
+      Self.settle(&audience) { Self.finding($0, followed: [followed: 5]) }.tells
+        == [10: Tell(followed), 11: Tell(followed)])
+  }
+
+  @Test func `news that come before the first answer are not told again by the next`() {
+    var audience = Audience()
+    audience.enter(10, of: Self.ada, by: Self.key)
+    let questions = audience.takeQuestions(atMost: 10)
+    _ = audience.hear([News(of: Self.ada, Self.tree, number: 6)])
+    let first = audience.learn(questions.map { Self.finding($0, number: 5) }, at: .now())
+    #expect(first.tells == [10: .everything])
+    audience.doubt(Self.ada)
+    #expect(Self.settle(&audience) { Self.finding($0, number: 6) } == Audience.Effects())
   }
 
   @Test func `a number that news told is not told again`() {
     var audience = Self.listening()
     _ = audience.hear([News(of: Self.ada, Self.tree, number: 9)])
-    audience.doubtAll()
+    audience.doubt(Self.ada)
     #expect(Self.settle(&audience) { Self.finding($0, number: 9) } == Audience.Effects())
     // An answer from before the news is no step back.
-    audience.doubtAll()
+    audience.doubt(Self.ada)
     #expect(Self.settle(&audience) { Self.finding($0, number: 8) } == Audience.Effects())
   }
 
@@ -137,7 +202,7 @@ import Testing
 
   @Test func `a credential that is valid no more loses its stream alone`() {
     var audience = Self.listening()
-    audience.doubtAll()
+    audience.doubt(Self.ada)
     let effects = Self.settle(&audience) { Self.finding($0, without: [Self.session]) }
     #expect(effects.ended == [11])
     #expect(effects.tells.isEmpty)
@@ -148,7 +213,7 @@ import Testing
     state: AccountState?
   ) {
     var audience = Self.listening()
-    audience.doubtAll()
+    audience.doubt(Self.ada)
     let effects = Self.settle(&audience) { Self.finding($0, number: 9, state: state) }
     #expect(effects.ended.sorted() == [10, 11])
     #expect(effects.tells.isEmpty)
@@ -159,7 +224,7 @@ import Testing
     audience.enter(10, of: Self.ada, by: Self.key)
     let questions = audience.takeQuestions(atMost: 10)
     audience.enter(11, of: Self.ada, by: Self.session)
-    let effects = audience.learn(questions.map { Self.finding($0) })
+    let effects = audience.learn(questions.map { Self.finding($0) }, at: .now())
     #expect(effects.tells == [10: .everything])
     #expect(effects.ended.isEmpty)
     #expect(Self.settle(&audience).tells == [11: .everything])
@@ -200,7 +265,7 @@ import Testing
           Self.finding($0, number: Int64(step), followed: [Followed(owner, Self.tree): 1])
         }
         #expect(streams.isSuperset(of: effects.tells.keys))
-        audience.doubtAll()
+        audience.miss()
       }
     }
     for stream in streams { audience.leave(stream) }
