@@ -12,6 +12,13 @@ struct Delivery: Sendable {
   fileprivate(set) var versions: [Identifier: DocumentVersion] = [:]
   /// The stored versions that are replaced.
   fileprivate(set) var replaced: [CurrentVersion] = []
+  /// The documents in which a removal replaces nothing.
+  fileprivate var bare: Set<Identifier> = []
+
+  /// The records for which the receiver needs room. Removals are taken without.
+  var roomRecordCount: Int64 {
+    Int64(versions.values.count { !$0.isRemoval || !bare.contains($0.document) } - replaced.count)
+  }
 
   /// Whether it only removes the account from documents.
   var onlyRemoves: Bool { versions.values.allSatisfy(\.isRemoval) }
@@ -137,6 +144,7 @@ struct Deliveries: Sendable {
       deliveries[receiver]
       ?? Delivery(receiver: receiver, isFirst: unwritten.contains(receiver))
     delivery.versions[version.document] = version
+    if replaced.isEmpty { delivery.bare.insert(version.document) }
     // Those of the batch itself have no row.
     delivery.replaced += replaced.filter { $0.number > 0 }
     deliveries[receiver] = delivery

@@ -155,8 +155,8 @@ struct DocumentWrite {
       numbers: number + 1...number + Int64(versions.count), document: versions[0].document,
       recordCount: Int64(versions.count - delivery.replaced.count), byteCount: 0)
     try owners.require(receiver).requireRoom(
-      for: change.recordCount * host.catalogue.metadataFeeByteCount, askedBy: account, transaction,
-      catalogue: host.catalogue, now: now)
+      for: delivery.roomRecordCount * host.catalogue.metadataFeeByteCount, askedBy: account,
+      transaction, catalogue: host.catalogue, now: now)
     if let span = limits.historySpan, !delivery.replaced.isEmpty {
       change.byteCount -= try deletedSurplus(
         of: Set(delivery.versions.keys), in: receiver, limits, &released)

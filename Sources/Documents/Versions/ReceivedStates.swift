@@ -31,8 +31,12 @@ struct ReceivedStates: Sendable {
   mutating func apply(_ version: DocumentVersion) throws(VersionRule) -> [CurrentVersion]? {
     let before = current[version.document] ?? []
     let sent = before.filter { $0.writer == sender }
+    // The receiver's own version may have merged what was sent.
+    let isMerged =
+      sent.isEmpty && before.contains { $0.writer == nil }
+      && before.count < DocumentStates.currentCountMax
     guard !before.contains(where: \.isDeletion),
-      !version.isRemoval || sent.contains(where: { !$0.isEmpty })
+      !version.isRemoval || isMerged || sent.contains(where: { !$0.isEmpty })
     else { return nil }
     guard version.counter > highest else { throw .counterUsed }
     let removals = sent.filter { $0.isEmpty && $0.author != author }

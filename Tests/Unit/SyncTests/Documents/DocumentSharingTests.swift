@@ -202,6 +202,51 @@ import Testing
     try scene.requireRight()
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a removal leaves its mark where the receiver has merged what was sent`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let devices = try server.devices(2)
+    let (phone, laptop, bob) = (devices[0], devices[1], try server.register())
+    try phone.shareLog(phone.createLog(), with: bob)
+    let to = [try bob.account]
+    try phone.push(phone.version(document, 1, [1], to: to)).requireSuccess()
+    try bob.push(bob.version(document, 2, covering: [phone.publicKey: 1], [2])).requireSuccess()
+    #expect(try bob.bodies(of: document) == [[2]])
+    let removal = phone.version(document, 2, nil, to: to)
+    try phone.push(removal).requireSuccess()
+    #expect(try Set(bob.bodies(of: document)) == [[2], nil])
+    #expect(try phone.push(removal).json["repeated"].integer == 1)
+    try phone.push(phone.version(document, 3, nil, to: to)).requireSuccess()
+    #expect(try bob.pull().versions.count == 2)
+    // So a device that was offline does not share the document again.
+    let late = laptop.version(document, 4, covering: [phone.publicKey: 1], [4], to: to)
+    #expect(try laptop.rules(laptop.push(late)) == ["removal_uncovered"])
+    for device in [phone, bob] { try server.requireDocuments(device) }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a removal needs no room at the receiver, and leaves none to others`(
+    engine: TestEngine
+  ) throws {
+    let scene = try DocumentScene(engine, cap: 8000)
+    let (ada, bob) = (scene.ada, scene.bob)
+    let to = [try bob.account]
+    try ada.push(ada.version(document, 1, [1], to: to)).requireSuccess()
+    try bob.push(bob.version(document, 2, covering: [ada.publicKey: 1], [2])).requireSuccess()
+    let rest = try 8000 - bob.usage() - 1000 - 128
+    let filling = [UInt8](repeating: 1, count: Int(rest))
+    try bob.push(bob.version(Random.identifier(), 3, filling)).requireSuccess()
+    #expect(try bob.usage() == 8000)
+    let removal = ada.version(document, 2, nil, to: to)
+    let other = ada.version(Random.identifier(), 3, [1], to: to)
+    #expect(try ada.push(removal, other).status == 507)
+    try ada.push(removal).requireSuccess()
+    #expect(try Set(bob.bodies(of: document)) == [[2], nil])
+    try scene.requireRight()
+  }
+
   @Test func `where nothing was sent, a removal leaves nothing`() throws {
     let scene = try DocumentScene()
     let before = try scene.server.count("document_texts")
