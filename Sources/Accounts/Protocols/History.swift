@@ -32,16 +32,42 @@ package struct History: Sendable {
     }
   }
 
+  /// More numbers than an account has taken since a backup.
+  private static let lostCountMax = 1_000_000_000
+  private static let raisedCountMax = 5000
+
   /// Begins a new history. Clients may know more than a restored database does, so they fetch
   /// everything again.
+  ///
+  /// The numbers that accounts took after the backup are not given again. A device that knows one of them from before
+  /// would take what another has written since for what it knows, and write over it.
   package static func renew(at location: DatabaseLocation) throws {
     let database = try Database.open(location, owning: .sync, .acceptsEarlier)
     defer { database.close() }
+    var last: Identifier?
+    repeat {
+      last = try database.write(for: nil) { [last] in try raiseNumbers($0, after: last) }
+    } while last != nil
     try database.write(for: nil) { transaction in
       _ = try transaction.execute(
         "UPDATE sync.history SET history_id = $1, cursor_key = $2 WHERE id = 1",
         .id(Random.identifier()), .blob(Random.bytes(32)))
     }
+  }
+
+  /// Raises the numbers of the next accounts in the order of ids. Returns the last of them; nil if there are no more.
+  private static func raiseNumbers(
+    _ transaction: Transaction, after account: Identifier?
+  ) throws -> Identifier? {
+    let before = account.map { SQLValue.id($0) } ?? .blob([])
+    let accounts = try transaction.rows(
+      "SELECT id FROM sync.accounts WHERE id > $1 ORDER BY id LIMIT \(raisedCountMax)", before
+    ) { row in try row.id(0) }
+    guard let last = accounts.last else { return nil }
+    try transaction.execute(
+      "UPDATE sync.accounts SET seq = seq + \(lostCountMax) WHERE id > $1 AND id <= $2", before,
+      .id(last))
+    return last
   }
 
   package static func current(_ queryable: some Queryable) throws -> History {

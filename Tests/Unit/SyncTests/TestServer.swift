@@ -170,6 +170,9 @@ final class TestServer: Sendable {
     try Database.open(scratch.location, owning: .sync, options: options)
   }
 
+  /// What a restore does to a backup's database.
+  func renewHistory() throws { try History.renew(at: scratch.location) }
+
   /// Suspends an account, or resumes it, as an operator would.
   func suspend(_ account: Identifier, since moment: Instant?) throws {
     let isChanged = try database.write(for: nil) {

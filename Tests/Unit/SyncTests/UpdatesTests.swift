@@ -1,6 +1,5 @@
 import Accounts
 import Base
-import Crypto
 import JSON
 import Storage
 import Sync
@@ -60,15 +59,33 @@ import Testing
     #expect(try bob.get("/v1/updates?since=\(cursor)").problem == "cursor_invalid")
   }
 
+  @Test(arguments: TestEngine.available)
+  func `after a restore no content has a version that another had before`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let devices = [try server.register(), try server.register()]
+    let written = try devices.map { device in
+      let (id, _) = try device.create()
+      return (id, try device.put(id, [1], ifMatch: "\"0\"").json["version"].integer ?? 0)
+    }
+    try server.renewHistory()
+    for (device, (id, version)) in zip(devices, written) {
+      // A device that wrote after the backup knows the versions that came next.
+      let lost = try device.put(id, [2], ifMatch: "\"\(version + 1)\"")
+      #expect(try lost.problem == "version_changed")
+      let next = try device.put(id, [3], ifMatch: "\"\(version)\"").json["version"].integer ?? 0
+      #expect(next > version + 1_000_000)
+      let late = try device.put(id, [4], ifMatch: "\"\(version + 1)\"")
+      #expect(try late.problem == "version_changed")
+    }
+  }
+
   @Test func `after a restore every client starts over`() throws {
     let server = try TestServer()
     let device = try server.register()
     let cursor = try device.get("/v1/updates").json["cursor"].string ?? ""
-    try server.database.write(for: nil) { transaction in
-      _ = try transaction.execute(
-        "UPDATE sync.history SET history_id = $1, cursor_key = $2 WHERE id = 1",
-        .id(Random.identifier()), .blob(Random.bytes(32)))
-    }
+    try server.renewHistory()
     let answer = try device.get("/v1/updates?since=\(cursor)")
     #expect(answer.status == 410)
     #expect(try answer.problem == "history_changed")
