@@ -19,14 +19,7 @@ package struct QueueWork: Sendable {
     _ queue: FailingItems.Queue, _ next: @escaping @Sendable (Transaction) throws -> Identifier?,
     work: @escaping @Sendable (Transaction, Identifier) throws -> Void
   ) throws -> Bool {
-    let taken = try slice(queue) { transaction in
-      try next(transaction).map { [$0] } ?? []
-    } named: { account in
-      (account, account)
-    } work: { transaction, accounts in
-      for account in accounts { try work(transaction, account) }
-    }
-    return !taken.isEmpty
+    try takeNext(queue, next, named: { account in (account, account) }, work: work)
   }
 
   /// Works on the row of `sync.<table>` whose moment, the column `moment`, was first to pass. `item` is the column of its
@@ -38,8 +31,8 @@ package struct QueueWork: Sendable {
   ) throws -> Bool {
     let isDue = FailingItems.isDue(queue, "\(table).\(item)", at: "$1")
     let account = owner ?? item
-    let taken = try slice(queue) { transaction in
-      try transaction.rows(
+    return try takeNext(queue) { transaction in
+      try transaction.first(
         """
         SELECT \(item), \(account) FROM sync.\(table)
         WHERE \(moment) IS NOT NULL AND \(moment) <= $1 AND \(isDue)
@@ -48,8 +41,23 @@ package struct QueueWork: Sendable {
       ) { row in (id: try row.id(0), account: Optional(try row.id(1))) }
     } named: { item in
       item
+    } work: { transaction, item in
+      try work(transaction, item.id)
+    }
+  }
+
+  /// Works on the next item of a queue, named as for a slice. Returns false if none is due.
+  package func takeNext<Item: Sendable>(
+    _ queue: FailingItems.Queue, _ next: @escaping @Sendable (Transaction) throws -> Item?,
+    named name: @escaping @Sendable (Item) -> (id: Identifier, account: Identifier?),
+    work: @escaping @Sendable (Transaction, Item) throws -> Void
+  ) throws -> Bool {
+    let taken = try slice(queue) { transaction in
+      try next(transaction).map { [$0] } ?? []
+    } named: {
+      name($0)
     } work: { transaction, items in
-      for item in items { try work(transaction, item.id) }
+      for item in items { try work(transaction, item) }
     }
     return !taken.isEmpty
   }

@@ -53,14 +53,13 @@ package struct TreeUpkeep: Sendable {
 
   private func workOnTrash() throws -> Bool {
     let (now, fee) = (queues.clock.now(), catalogue.metadataFeeByteCount)
-    let jobs = try queues.slice(.trash) { transaction in
-      try TrashJob.next(transaction, now: now).map { [$0] } ?? []
+    return try queues.takeNext(.trash) { transaction in
+      try TrashJob.next(transaction, now: now)
     } named: { job in
       (job.entry.root, job.entry.owner)
-    } work: { transaction, jobs in
-      for job in jobs { try job.work(transaction, fee: fee, now: now) }
+    } work: { transaction, job in
+      try job.work(transaction, fee: fee, now: now)
     }
-    return !jobs.isEmpty
   }
 
   /// Counts one folder. Returns false if none is due.
