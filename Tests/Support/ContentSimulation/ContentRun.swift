@@ -16,7 +16,7 @@ package enum ContentRun {
     }
     for name in Files.names(in: copy) where name.contains(".db") {
       guard unsafe rename("\(copy)/\(name)", "\(folder)/\(name)") == 0 else {
-        throw ContentStory.Mismatch("cannot put \(name) back")
+        throw Mismatch("cannot put \(name) back")
       }
     }
     Files.removeAll(copy)

@@ -29,11 +29,6 @@ package enum ContentMistake: String, Sendable, CaseIterable {
 /// A seeded story of contents: an owner, and two sharees of one of its folders, one of whom may write. They upload, read,
 /// delete and restore, while background work, mishaps and crashes come in between, and a model says what must be true.
 package final class ContentStory {
-  package struct Mismatch: Error, CustomStringConvertible {
-    package let description: String
-    init(_ description: String) { self.description = description }
-  }
-
   struct Person {
     let device: TestDevice
     let account: Identifier

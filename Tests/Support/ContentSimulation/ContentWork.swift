@@ -1,6 +1,7 @@
 import Accounts
 import Base
 import Objects
+import Simulation
 import Storage
 import Sync
 import Tiers

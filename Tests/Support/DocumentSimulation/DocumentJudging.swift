@@ -3,6 +3,7 @@ import Base
 import Crypto
 import Documents
 import JSON
+import Simulation
 import Storage
 import Sync
 import TestDevices

@@ -1,6 +1,7 @@
 import Base
 import Crypto
 import JSON
+import Simulation
 import TestDevices
 
 /// An app on a device that merges documents: it edits and deletes them without a network, pushes and pulls.
@@ -147,10 +148,10 @@ final class DocumentPhone {
         for document in (json["deleted"].array ?? []).compactMap(\.identifier) { drop(document) }
       case 422:
         guard batch[0].counter <= json["counter"].integer ?? 0 else {
-          throw DocumentStory.Mismatch("a push is refused: \(UnexpectedAnswer(answer))")
+          throw Mismatch("a push is refused: \(UnexpectedAnswer(answer))")
         }
       case 507: throw Pause.full
-      default: throw DocumentStory.Mismatch("a push: \(UnexpectedAnswer(answer))")
+      default: throw Mismatch("a push: \(UnexpectedAnswer(answer))")
       }
       confirm(json["counter"].integer ?? 0)
     }

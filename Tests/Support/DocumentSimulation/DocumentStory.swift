@@ -14,11 +14,6 @@ import TreeSimulation
 /// are away for long, while the network loses, repeats and delays requests, the program crashes, and caps change. A model
 /// says what must be true.
 package final class DocumentStory {
-  package struct Mismatch: Error, CustomStringConvertible {
-    package let description: String
-    init(_ description: String) { self.description = description }
-  }
-
   let server: TreeServer
   let log: SimulationLog
   var random: SeededGenerator

@@ -1,6 +1,7 @@
 import Base
 import JSON
 import NaiveTries
+import Simulation
 import TestDevices
 
 /// An app on a device that keeps up with one log: it appends what is unsent, reads on, and compares.
@@ -126,7 +127,7 @@ final class LogClient {
         return pause
       }
     }
-    throw LogStory.Mismatch("a client of \(log) never agrees with the server")
+    throw Mismatch("a client of \(log) never agrees with the server")
   }
 
   /// Reads the log, and takes its snapshot in.
@@ -225,7 +226,7 @@ final class LogClient {
       let mine = story.hashes.trie(messages.keys).pruned()
       guard let minute = mine.difference(from: theirs) else { break }
       guard minute < last else {
-        throw LogStory.Mismatch("a client of \(log) is out of sync from minute \(minute) on")
+        throw Mismatch("a client of \(log) is out of sync from minute \(minute) on")
       }
       (since, last) = (Stamp(startOf: minute), minute)
     }
@@ -255,7 +256,7 @@ final class LogClient {
       path += digit
     }
     guard let minute = Int64(path, radix: 3) else {
-      throw LogStory.Mismatch("the roots of \(log) differ, and no node below does")
+      throw Mismatch("the roots of \(log) differ, and no node below does")
     }
     _ = try read(since: Stamp(startOf: minute))
     return false

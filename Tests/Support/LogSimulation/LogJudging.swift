@@ -1,5 +1,6 @@
 import Base
 import JSON
+import Simulation
 import TestDevices
 
 /// Comparing the program's answers with the model, which follows them.

@@ -1,6 +1,7 @@
 import Accounts
 import Base
 import Logs
+import Simulation
 import Storage
 import Sync
 import TreeSimulation

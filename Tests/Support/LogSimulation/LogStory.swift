@@ -13,11 +13,6 @@ import TreeSimulation
 /// and have wrong clocks, while the network loses and repeats requests, the program crashes, caps change, and the
 /// operator takes epochs back. A model says what must be true.
 package final class LogStory {
-  package struct Mismatch: Error, CustomStringConvertible {
-    package let description: String
-    init(_ description: String) { self.description = description }
-  }
-
   struct Person {
     let account: Identifier
     let devices: [TestDevice]

@@ -2,6 +2,7 @@ import Accounts
 import Base
 import JSON
 import Mailboxes
+import Simulation
 import Storage
 import Sync
 import TestDevices

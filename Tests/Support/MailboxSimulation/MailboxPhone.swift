@@ -1,6 +1,7 @@
 import Base
 import Crypto
 import JSON
+import Simulation
 import TestDevices
 
 /// An app on a device: it writes messages without a network, sends them in order, reads its mailbox, acknowledges, and
@@ -83,7 +84,7 @@ final class MailboxPhone {
         accepted[message.id] = message.receivers.filter { !refused.contains($0) }
       case 422: break
       case 507: throw Pause.full
-      default: throw MailboxStory.Mismatch("a message: \(UnexpectedAnswer(answer))")
+      default: throw Mismatch("a message: \(UnexpectedAnswer(answer))")
       }
       unsent.removeFirst()
     }
@@ -106,7 +107,7 @@ final class MailboxPhone {
   private func take(_ message: JSON) throws {
     guard let number = message["number"].integer, let id = message["id"].identifier,
       let sender = message["device"].base64
-    else { throw MailboxStory.Mismatch("a message has no number, id or device") }
+    else { throw Mismatch("a message has no number, id or device") }
     waiting.append(number)
     if message["kind"].string == "expired" {
       missed[id, default: []].formUnion((message["devices"].array ?? []).compactMap(\.base64))
@@ -116,12 +117,12 @@ final class MailboxPhone {
     let isNew = read[name] == nil
     read[name, default: []].insert(number)
     guard read[name]?.count ?? 0 <= story.model.storedCounts[name] ?? 0 else {
-      throw MailboxStory.Mismatch("a message of \(id) comes twice")
+      throw Mismatch("a message of \(id) comes twice")
     }
     let place = (message["body"].base64 ?? []).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     guard isNew else { return }
     guard place > places[sender] ?? 0 else {
-      throw MailboxStory.Mismatch("a message comes after a later one of its device")
+      throw Mismatch("a message comes after a later one of its device")
     }
     places[sender] = place
   }
@@ -132,7 +133,7 @@ final class MailboxPhone {
       let answer = try ask(
         .acknowledge(number, error: story.chance(10) ? "epoch_unknown" : nil))
       guard answer.status == 204 else {
-        throw MailboxStory.Mismatch("an acknowledgement: \(UnexpectedAnswer(answer))")
+        throw Mismatch("an acknowledgement: \(UnexpectedAnswer(answer))")
       }
       waiting.removeAll { $0 == number }
     }

@@ -13,11 +13,6 @@ import TreeSimulation
 /// packages and claim them, also at the same time. They come and go, and are away for long, while the network loses,
 /// repeats and delays requests, the program crashes, and caps change. A model says what must be true.
 package final class MailboxStory {
-  package struct Mismatch: Error, CustomStringConvertible {
-    package let description: String
-    init(_ description: String) { self.description = description }
-  }
-
   let server: TreeServer
   let log: SimulationLog
   var random: SeededGenerator

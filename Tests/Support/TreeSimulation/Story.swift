@@ -9,10 +9,6 @@ package import TestEngines
 
 /// A seeded story of three accounts with two devices each, played on the server and in the model.
 package final class Story {
-  package struct Mismatch: Error, CustomStringConvertible {
-    package let description: String
-  }
-
   private struct Person {
     let device: TestDevice
     let account: Identifier
@@ -86,10 +82,10 @@ package final class Story {
         try self.step()
         if step % 60 == 0 { try settleBooks() }
       } catch {
-        throw Mismatch(description: "step \(step): \(error)")
+        throw Mismatch("step \(step): \(error)")
       }
     }
-    do { try end() } catch { throw Mismatch(description: "at the end: \(error)") }
+    do { try end() } catch { throw Mismatch("at the end: \(error)") }
   }
 
   private func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
@@ -133,7 +129,7 @@ package final class Story {
       status: answer.status, code: try answer.problem, failures: try answer.failures)
     guard isAllowed else {
       throw Mismatch(
-        description: "\(verdict) expected, got \(answer.status) "
+        "\(verdict) expected, got \(answer.status) "
           + "\(String(decoding: answer.body, as: UTF8.self)) for "
           + String(decoding: body.encoded(), as: UTF8.self))
     }
@@ -144,7 +140,7 @@ package final class Story {
       try requireAnswer(answer, files, shares)
       // The answer was lost. The same request has one effect, and gets the same answer.
       if number(1...20) == 1, try sendAgain(request, person).body != answer.body {
-        throw Mismatch(description: "a repeated request was answered otherwise")
+        throw Mismatch("a repeated request was answered otherwise")
       }
     }
   }
@@ -182,7 +178,7 @@ package final class Story {
       model.shares[TreeModel.ShareID(file: change.share.file, account: change.share.account)]?.state
     }
     guard ids == files.map(\.file.id.description), states == expected else {
-      throw Mismatch(description: "answered with \(ids) and \(states), not \(expected)")
+      throw Mismatch("answered with \(ids) and \(states), not \(expected)")
     }
   }
 
@@ -205,7 +201,7 @@ package final class Story {
     let answer = try send(request, person)
     guard answer.status == expected else {
       throw Mismatch(
-        description: "content of \(id): \(expected) expected, got \(UnexpectedAnswer(answer))")
+        "content of \(id): \(expected) expected, got \(UnexpectedAnswer(answer))")
     }
     guard expected == 200, let now = try answer.json["version"].integer, now > version else {
       if expected == 200 { throw UnexpectedAnswer(answer) }
@@ -222,13 +218,13 @@ package final class Story {
     let record = answer.status == 200 ? SeenRecord(try answer.json) : nil
     guard answer.status == (isVisible ? 200 : 404),
       record.map({ isTrue($0, to: person.account, deletion: model.deletion(of: id)) }) != false
-    else { throw Mismatch(description: "\(id) read as \(UnexpectedAnswer(answer))") }
+    else { throw Mismatch("\(id) read as \(UnexpectedAnswer(answer))") }
     guard let file = model.files[id] else { return }
     let expected =
       !isVisible ? 404 : model.isDeleted(id) ? 410 : file.type == "document" ? 200 : 409
     let content = try person.device.get("/v1/files/\(id)/content")
     guard content.status == expected, expected != 200 || content.holds(file.content) else {
-      throw Mismatch(description: "content of \(id): \(expected) expected, got \(content.status)")
+      throw Mismatch("content of \(id): \(expected) expected, got \(content.status)")
     }
   }
 
@@ -242,7 +238,7 @@ package final class Story {
       folder == nil || folder != model.deletion(above: id)
     }
     guard wrong.isEmpty, marked.count <= count, isWaiting || marked.isEmpty else {
-      throw Mismatch(description: "a slice of \(count) marked \(marked), of which wrong: \(wrong)")
+      throw Mismatch("a slice of \(count) marked \(marked), of which wrong: \(wrong)")
     }
     model.mark(marked)
   }
@@ -270,7 +266,7 @@ package final class Story {
     }
     guard missing.isEmpty, surplus.isEmpty, untrue.isEmpty, replica.troubles.isEmpty else {
       throw Mismatch(
-        description: "\(person.account) has pulled: missing \(missing), too much \(surplus), "
+        "\(person.account) has pulled: missing \(missing), too much \(surplus), "
           + "wrong \(untrue), troubles \(replica.troubles)")
     }
   }
@@ -302,7 +298,7 @@ package final class Story {
   private func settleBooks() throws {
     let differences = try books.differences(from: model)
     guard differences.isEmpty else {
-      throw Mismatch(description: differences.joined(separator: "\n"))
+      throw Mismatch(differences.joined(separator: "\n"))
     }
   }
 
@@ -313,7 +309,7 @@ package final class Story {
     try settleBooks()
     let unswept = model.order.filter { model.isDeleted($0) && model.files[$0]?.isMarked == false }
     guard unswept.isEmpty else {
-      throw Mismatch(description: "swept, but not marked: \(unswept)")
+      throw Mismatch("swept, but not marked: \(unswept)")
     }
     for index in people.indices {
       try people[index].replica.pull(limit: index == 0 ? pageLimit : 100)

@@ -34,7 +34,7 @@ package final class Weather {
     log.write(
       server.now, "disk full at \(byteCount) bytes: \(answer.status) \(answer.problem ?? "")")
     if (200..<300).contains(answer.status) {
-      throw Story.Mismatch(description: "answered \(answer.status) though the disk was full")
+      throw Mismatch("answered \(answer.status) though the disk was full")
     }
     return answer.status == 503
   }

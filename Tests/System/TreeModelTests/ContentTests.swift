@@ -32,7 +32,7 @@ import Testing
       do {
         try ContentStory(seed: seed, mistake: mistake, SimulationLog()).tell(stepCount: 180)
         return false
-      } catch is ContentStory.Mismatch {
+      } catch is Mismatch {
         return true
       }
     }
