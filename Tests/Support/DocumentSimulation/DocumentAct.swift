@@ -45,5 +45,4 @@ struct SentAct {
   let account: Identifier
   let device: TestDevice
   let request: TestDevice.Signed
-  let signed: Instant
 }

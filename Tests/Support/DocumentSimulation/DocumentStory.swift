@@ -15,6 +15,7 @@ import TreeSimulation
 /// says what must be true.
 package final class DocumentStory {
   let server: TreeServer
+  private let rough: RoughServer<SentAct>
   let log: SimulationLog
   var random: SeededGenerator
   var model = DocumentModel()
@@ -22,22 +23,15 @@ package final class DocumentStory {
   private var documents: [Identifier: [Identifier]] = [:]
   /// The answers to pushes that were carried out, by the request's number.
   var recorded: [Int: Answer] = [:]
-  /// Requests that are still under way.
-  private var late: [SentAct] = []
-  /// Nothing goes wrong.
-  private var isCalm = false
   private var lastNumber = 0
   private var lastEdit: UInt64 = 0
   /// What took effect. A story in which nothing happens proves nothing.
   package internal(set) var storedCount = 0
   package internal(set) var forgottenCount = 0
-  package private(set) var crashCount = 0
+  package var crashCount: Int { rough.crashCount }
 
   private static let caps: [Int64] = [25_000, 100_000, 2_000_000]
-  /// No device waits so long for an answer.
-  private static let lateSpan = Instant.Span.minutes(1)
   private static let phoneCountMax = 4
-  private static let sliceCountMax = 10_000
 
   package init(_ engine: TestEngine = .sqlite, seed: UInt64, _ log: SimulationLog) throws {
     random = SeededGenerator(seed: seed)
@@ -49,6 +43,7 @@ package final class DocumentStory {
           id: "keeper", title: "Keeper", byteCount: Self.caps[2],
           limits: Plan.Limits(historyDays: 30))
       ], protocols: [FileTrees.self, VersionedDocuments.self])
+    rough = RoughServer(server, seed: seed, log)
     for keeps in [true, false] {
       let device = try server.register(root: identifier())
       let account = try device.account
@@ -92,8 +87,8 @@ package final class DocumentStory {
     case ...84: try remove()
     case ...91: try pass()
     case ...94: try work()
-    case ...97: try deliverLate()
-    default: try crash()
+    case ...97: try rough.bringLate(deliver)
+    default: try rough.crash()
     }
   }
 
@@ -183,37 +178,16 @@ package final class DocumentStory {
     lastNumber += 1
     return SentAct(
       number: lastNumber, act: act, account: phone.account, device: phone.device,
-      request: act.request(by: phone.device), signed: now)
+      request: act.request(by: phone.device))
   }
 
   /// Sends a phone's request, at times in bad weather. Nil if the phone gets no answer.
   func ask(_ act: DocumentAct, _ phone: DocumentPhone) throws -> Answer? {
     let sent = sign(act, by: phone)
-    guard !isCalm else { return try deliver(sent) }
-    if case .pull(_, .some, _, _) = act, chance(30) { try pushBetweenPages(of: phone) }
-    switch number(1...100) {
-    case ...3:
-      note("lost: \(act.name)")
-      return nil
-    case ...8:
-      try deliver(sent)
-      note("the answer is lost")
-      return nil
-    case ...11:
-      try deliver(sent)
-      return try deliver(sent)
-    case ...14:
-      late.append(sent)
-      return nil
-    case 15:
-      try crash()
-      return nil
-    case 16:
-      try deliver(sent)
-      try crash()
-      return nil
-    default: return try deliver(sent)
+    if !rough.isCalm, case .pull(_, .some, _, _) = act, chance(30) {
+      try pushBetweenPages(of: phone)
     }
+    return try rough.carry(sent, act.name, deliver)
   }
 
   private func pushBetweenPages(of phone: DocumentPhone) throws {
@@ -232,20 +206,6 @@ package final class DocumentStory {
     return answer
   }
 
-  private func deliverLate() throws {
-    guard !late.isEmpty else { return }
-    let sent = late.remove(at: number(0...late.count - 1))
-    guard now - sent.signed < Self.lateSpan else { return }
-    note("late")
-    try deliver(sent)
-  }
-
-  private func crash() throws {
-    crashCount += 1
-    note("crash")
-    try server.crash()
-  }
-
   // MARK: Time
 
   private func pass() throws {
@@ -260,28 +220,10 @@ package final class DocumentStory {
     if span > .hours(1) { try work() }
   }
 
-  /// Background work, to its end. A crash may come in between.
   private func work() throws {
-    var countdown = chance(20) && !isCalm ? number(1...10) : .max
-    var index = 0
-    while index < server.upkeep.count {
-      let work = server.upkeep[index]
-      var count = 0
-      while try work.slice() {
-        count += 1
-        countdown -= 1
-        guard count < Self.sliceCountMax else { throw Mismatch("\(work.name) never ends") }
-        guard countdown == 0 else { continue }
-        try crash()
-        break
-      }
-      // What the crash cut off is done again.
-      if countdown == 0 { countdown = .max } else { index += 1 }
-    }
-    try server.sweeper.sweep()
+    try rough.work()
     model.sweep(at: now)
     try followForgotten()
-    note("work is done")
   }
 
   // MARK: Pauses
@@ -290,9 +232,9 @@ package final class DocumentStory {
   /// not deleted. All devices have the deletions, which are soon forgotten.
   private func quiet() throws {
     note("quiet")
-    isCalm = true
-    defer { isCalm = false }
-    while !late.isEmpty { try deliverLate() }
+    rough.isCalm = true
+    defer { rough.isCalm = false }
+    try rough.bringAll(deliver)
     for account in model.accounts.keys.sorted() { try setCap(account, 100_000_000) }
     // What one phone pushes, the others have to pull.
     for _ in 0..<2 {

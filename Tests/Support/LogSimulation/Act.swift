@@ -83,7 +83,6 @@ struct Sent {
   let account: Identifier
   let device: TestDevice
   let request: TestDevice.Signed
-  let signed: Instant
 }
 
 /// A message that a page has.

@@ -19,6 +19,7 @@ package final class LogStory {
   }
 
   let server: TreeServer
+  private let rough: RoughServer<Sent>
   let hashes = Hashes()
   let log: SimulationLog
   var random: SeededGenerator
@@ -29,10 +30,6 @@ package final class LogStory {
   var acknowledged: [Identifier: Set<UInt64>] = [:]
   /// The answers to requests that the server carries out once, by the request's number.
   var recorded: [Int: Answer] = [:]
-  /// Requests that are still under way.
-  private var late: [Sent] = []
-  /// Nothing goes wrong.
-  private var isCalm = false
   private var lastNumber = 0
   private var lastEdit: UInt64 = 0
   private var lastNode = 0
@@ -41,13 +38,10 @@ package final class LogStory {
   /// What took effect. A story in which nothing happens proves nothing.
   package internal(set) var appendedCount = 0
   package internal(set) var epochCount = 0
-  package private(set) var crashCount = 0
+  package var crashCount: Int { rough.crashCount }
   package private(set) var restoreCount = 0
 
   private static let caps: [Int64] = [60_000, 300_000, 2_000_000]
-  /// No client waits so long for an answer.
-  private static let lateSpan = Instant.Span.minutes(1)
-  private static let sliceCountMax = 10_000
 
   package init(_ engine: TestEngine = .sqlite, seed: UInt64, _ log: SimulationLog) throws {
     random = SeededGenerator(seed: seed)
@@ -55,6 +49,7 @@ package final class LogStory {
     self.log = log
     server = try TreeServer(
       engine, freeByteCount: Self.caps[1], protocols: [FileTrees.self, MessageLogs.self])
+    rough = RoughServer(server, seed: seed, log, odds: (lostAnswers: 4, late: 2))
     for _ in 0..<3 {
       let first = try server.register(root: identifier())
       let others = try (0..<number(0...2)).map { _ in try server.add(to: first) }
@@ -96,8 +91,8 @@ package final class LogStory {
     case ...89: if let client = anyClient() { clients.append(LogClient(copy: client)) }
     case ...94: try pass()
     case ...95: try work()
-    case ...97: try deliverLate()
-    case ...98: try crash()
+    case ...97: try rough.bringLate(deliver)
+    case ...98: try rough.crash()
     default: try trespass()
     }
   }
@@ -248,40 +243,17 @@ package final class LogStory {
     lastNumber += 1
     return Sent(
       number: lastNumber, act: act, log: log, account: account, device: device,
-      request: act.request(on: log, by: device), signed: now)
+      request: act.request(on: log, by: device))
   }
 
   /// Sends a client's request, at times in bad weather. Nil if the client gets no answer.
   func ask(_ act: Act, _ client: LogClient) throws -> Answer? {
     let sent = sign(act, on: client.log, by: client.device, of: client.account)
-    guard !isCalm else { return try deliver(sent) }
-    if case .putSnapshot = act, chance(15) {
+    if !rough.isCalm, case .putSnapshot = act, chance(15) {
       try cutOff(sent)
       return nil
     }
-    switch number(1...100) {
-    case ...3:
-      note("lost: \(act.name)")
-      return nil
-    case ...7:
-      try deliver(sent)
-      note("the answer is lost")
-      return nil
-    case ...10:
-      try deliver(sent)
-      return try deliver(sent)
-    case ...12:
-      late.append(sent)
-      return nil
-    case 13:
-      try crash()
-      return nil
-    case 14:
-      try deliver(sent)
-      try crash()
-      return nil
-    default: return try deliver(sent)
-    }
+    return try rough.carry(sent, act.name, deliver)
   }
 
   /// Has the program answer a request, and compares the answer with the model, which follows.
@@ -294,14 +266,6 @@ package final class LogStory {
     return answer
   }
 
-  private func deliverLate() throws {
-    guard !late.isEmpty else { return }
-    let sent = late.remove(at: number(0...late.count - 1))
-    guard now - sent.signed < Self.lateSpan else { return }
-    note("late")
-    try deliver(sent)
-  }
-
   /// Sends half of a snapshot. Then the client or the program is gone.
   private func cutOff(_ sent: Sent) throws {
     var exchange: DirectExchange? = try server.begin(sent.request)
@@ -312,15 +276,8 @@ package final class LogStory {
       try server.settle(people.map(\.account))
     } else {
       exchange = nil
-      try crash()
+      try rough.crash()
     }
-  }
-
-  private func crash() throws {
-    crashCount += 1
-    note("crash")
-    try server.crash()
-    try server.sweeper.settleUploads()
   }
 
   // MARK: Time
@@ -337,27 +294,9 @@ package final class LogStory {
     if span > .hours(1) { try work() }
   }
 
-  /// Background work, to its end. A crash may come in between.
   private func work() throws {
-    var countdown = chance(20) && !isCalm ? number(1...10) : .max
-    var index = 0
-    while index < server.upkeep.count {
-      let work = server.upkeep[index]
-      var count = 0
-      while try work.slice() {
-        count += 1
-        countdown -= 1
-        guard count < Self.sliceCountMax else { throw Mismatch("\(work.name) never ends") }
-        guard countdown == 0 else { continue }
-        try crash()
-        break
-      }
-      // What the crash cut off is done again.
-      if countdown == 0 { countdown = .max } else { index += 1 }
-    }
-    try server.sweeper.sweep()
+    try rough.work()
     model.sweep(at: now)
-    note("work is done")
   }
 
   // MARK: Pauses
@@ -365,9 +304,9 @@ package final class LogStory {
   /// All requests arrive, clocks are right and there is room. Then every device has the same, and a new one, too.
   private func quiet() throws {
     note("quiet")
-    isCalm = true
-    defer { isCalm = false }
-    while !late.isEmpty { try deliverLate() }
+    rough.isCalm = true
+    defer { rough.isCalm = false }
+    try rough.bringAll(deliver)
     server.advance(.minutes(11))
     for account in people.map(\.account) { try setCap(account, 1_000_000_000) }
     for client in clients { client.setClock(ahead: .milliseconds(Int64(number(-900...900)))) }

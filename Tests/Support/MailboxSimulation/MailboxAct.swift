@@ -76,7 +76,6 @@ struct SentAct {
   let act: MailboxAct
   let device: TestDevice
   let request: TestDevice.Signed
-  let signed: Instant
 
   var key: Key { device.key.publicKey.bytes }
 }

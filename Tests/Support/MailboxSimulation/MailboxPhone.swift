@@ -129,7 +129,7 @@ final class MailboxPhone {
 
   /// In any order, and some later.
   private func acknowledge() throws {
-    for number in story.shuffled(waiting) where story.isCalm || story.chance(80) {
+    for number in story.shuffled(waiting) where story.rough.isCalm || story.chance(80) {
       let answer = try ask(
         .acknowledge(number, error: story.chance(10) ? "epoch_unknown" : nil))
       guard answer.status == 204 else {

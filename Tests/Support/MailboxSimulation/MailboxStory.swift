@@ -14,6 +14,7 @@ import TreeSimulation
 /// repeats and delays requests, the program crashes, and caps change. A model says what must be true.
 package final class MailboxStory {
   let server: TreeServer
+  let rough: RoughServer<SentAct>
   let log: SimulationLog
   var random: SeededGenerator
   var model = MailboxModel()
@@ -21,22 +22,15 @@ package final class MailboxStory {
   var recorded: [Int: Answer] = [:]
   /// The key packages that were given, besides last resorts.
   var given: Set<[UInt8]> = []
-  /// Nothing goes wrong.
-  private(set) var isCalm = false
   private var phones: [MailboxPhone] = []
-  /// Requests that are still under way.
-  private var late: [SentAct] = []
   private var lastNumber = 0
   /// A key was revoked, and its mailbox is still there.
   private var isClosing = false
-  package private(set) var crashCount = 0
+  package var crashCount: Int { rough.crashCount }
 
   private static let caps: [Int64] = [15_000, 100_000, 2_000_000]
-  /// No device waits so long for an answer.
-  private static let lateSpan = Instant.Span.minutes(1)
   private static let accountCount = 3
   private static let phoneCountMax = 4
-  private static let sliceCountMax = 10_000
 
   /// What took effect. A story in which nothing happens proves nothing.
   package var storedCount: Int { model.storedCounts.values.reduce(0, +) }
@@ -49,6 +43,7 @@ package final class MailboxStory {
     self.log = log
     server = try TreeServer(
       engine, freeByteCount: Self.caps[1], protocols: [FileTrees.self, DeviceMailboxes.self])
+    rough = RoughServer(server, seed: seed, log)
     var accounts: [Identifier] = []
     for _ in 0..<Self.accountCount {
       let device = try server.register(root: identifier())
@@ -106,8 +101,8 @@ package final class MailboxStory {
     case ...82: try remove()
     case ...91: try pass()
     case ...94: try work()
-    case ...97: try deliverLate()
-    default: try crash()
+    case ...97: try rough.bringLate(deliver)
+    default: try rough.crash()
     }
   }
 
@@ -231,37 +226,13 @@ package final class MailboxStory {
   private func sign(_ act: MailboxAct, by phone: MailboxPhone) -> SentAct {
     lastNumber += 1
     return SentAct(
-      number: lastNumber, act: act, device: phone.device, request: act.request(by: phone.device),
-      signed: now)
+      number: lastNumber, act: act, device: phone.device, request: act.request(by: phone.device))
   }
 
   /// Sends a phone's request, at times in bad weather. Nil if the phone gets no answer.
   func ask(_ act: MailboxAct, _ phone: MailboxPhone) throws -> Answer? {
     let sent = sign(act, by: phone)
-    guard !isCalm else { return try deliver(sent) }
-    switch number(1...100) {
-    case ...3:
-      note("lost: \(act.name)")
-      return nil
-    case ...8:
-      try deliver(sent)
-      note("the answer is lost")
-      return nil
-    case ...11:
-      try deliver(sent)
-      return try deliver(sent)
-    case ...14:
-      late.append(sent)
-      return nil
-    case 15:
-      try crash()
-      return nil
-    case 16:
-      try deliver(sent)
-      try crash()
-      return nil
-    default: return try deliver(sent)
-    }
+    return try rough.carry(sent, act.name, deliver)
   }
 
   /// Has the program answer a request, and compares the answer with the model, which follows.
@@ -297,20 +268,6 @@ package final class MailboxStory {
     }
   }
 
-  private func deliverLate() throws {
-    guard !late.isEmpty else { return }
-    let sent = late.remove(at: number(0...late.count - 1))
-    guard now - sent.signed < Self.lateSpan else { return }
-    note("late")
-    try deliver(sent)
-  }
-
-  private func crash() throws {
-    crashCount += 1
-    note("crash")
-    try server.crash()
-  }
-
   // MARK: Time
 
   private func pass() throws {
@@ -333,28 +290,10 @@ package final class MailboxStory {
     if span > .hours(1) { try work() }
   }
 
-  /// Background work, to its end. A crash may come in between.
   private func work() throws {
-    var countdown = chance(20) && !isCalm ? number(1...10) : .max
-    var index = 0
-    while index < server.upkeep.count {
-      let work = server.upkeep[index]
-      var count = 0
-      while try work.slice() {
-        count += 1
-        countdown -= 1
-        guard count < Self.sliceCountMax else { throw Mismatch("\(work.name) never ends") }
-        guard countdown == 0 else { continue }
-        try crash()
-        break
-      }
-      // What the crash cut off is done again.
-      if countdown == 0 { countdown = .max } else { index += 1 }
-    }
-    try server.sweeper.sweep()
+    try rough.work()
     model.sweep(at: now)
     isClosing = false
-    note("work is done")
   }
 
   // MARK: Pauses
@@ -363,9 +302,9 @@ package final class MailboxStory {
   /// key packages is charged.
   private func quiet() throws {
     note("quiet")
-    isCalm = true
-    defer { isCalm = false }
-    while !late.isEmpty { try deliverLate() }
+    rough.isCalm = true
+    defer { rough.isCalm = false }
+    try rough.bringAll(deliver)
     for account in model.accounts.keys.sorted() { try setCap(account, 100_000_000) }
     try work()
     // What one phone sends, the others have to read.
