@@ -29,10 +29,7 @@ import Testing
     #expect(try scene.device.usage() == usage + 51_000)
     #expect(try scene.server.reservedObjects() == [])
     try scene.server.requireLinks(scene.device)
-    // A final answer that was lost can be had again.
-    let again = try scene.append(20_000..<50_000)
-    #expect(again.status == last.status && again.holds(last.body))
-    #expect(again.header("ETag") == last.header("ETag"))
+    try scene.expectAgain(last, 20_000..<50_000)
   }
 
   @Test(arguments: TestEngine.available)
@@ -78,20 +75,6 @@ import Testing
 
   // MARK: Creation
 
-  @Test(
-    arguments: [UploadScene.Dialect.draft(3), .draft(5), .draft(6), .draft(8)],
-    TestEngine.available)
-  func `a first part is not taken for the whole`(
-    dialect: UploadScene.Dialect, engine: TestEngine
-  ) throws {
-    let scene = try UploadScene(linkOn: TestServer(engine), dialect)
-    try scene.create(first: 20_000)
-    #expect(try scene.offset() == 20_000)
-    #expect(try scene.server.count("public_links") == 0)
-    #expect(try scene.append(20_000..<50_000).status == 201)
-    #expect(try scene.server.fetch(scene.renewedToken()).holds(scene.content))
-  }
-
   @Test(arguments: TestEngine.available)
   func `a first part leaves the content that it is to replace as it is`(
     engine: TestEngine
@@ -104,20 +87,6 @@ import Testing
     #expect(try scene.device.send(scene.request("DELETE")).status == 204)
     #expect(try scene.server.fetch(token).holds([1]))
     try scene.expectNothingLeft()
-  }
-
-  @Test func `a part in a version that the server does not speak is not taken for the whole`()
-    throws
-  {
-    let scene = try UploadScene(linkOn: TestServer())
-    let answer = try scene.device.send(
-      scene.device.sign(
-        "PUT", scene.path, body: scene.content,
-        headers: [
-          ("Upload-Draft-Interop-Version", "7"), ("Upload-Complete", "?0"), ("If-Match", "\"0\""),
-        ]))
-    #expect(try answer.problem == "upload_version_unsupported")
-    #expect(try scene.server.count("public_links") == 0)
   }
 
   @Test(arguments: [UploadScene.Dialect.draft(8), .tus])
@@ -182,46 +151,5 @@ import Testing
       #expect(try scene.append(20_000..<50_000).problem == "too_many_links")
     }
     #expect(try scene.server.reservedObjects() == [])
-  }
-
-  @Test(arguments: [UploadScene.Dialect.draft(8), .tus], TestEngine.available)
-  func `a cap that fell meanwhile leaves the upload open until it holds it again`(
-    dialect: UploadScene.Dialect, engine: TestEngine
-  ) throws {
-    let scene = try UploadScene(linkOn: TestServer(engine), dialect)
-    let account = try scene.device.account
-    try scene.create()
-    try scene.server.setCap(account, 10_000, plan: "free", reason: "lapsed")
-    #expect(try scene.append(0..<50_000).problem == "over_cap")
-    #expect(try scene.server.count("public_links") == 0)
-    try scene.server.setCap(account, 1_000_000, plan: "premium", reason: "subscribed")
-    let answer = try scene.append(50_000..<50_000, completes: true)
-    #expect(200...204 ~= answer.status)
-    #expect(try scene.server.fetch(scene.renewedToken()).holds(scene.content))
-    try scene.server.requireLinks(scene.device)
-  }
-
-  @Test(arguments: TestEngine.available)
-  func `an upload expires a day after its last progress, and nothing of it stays`(
-    engine: TestEngine
-  ) throws {
-    let scene = try UploadScene(linkOn: TestServer(engine))
-    try scene.create()
-    _ = try scene.append(0..<20_000)
-    scene.server.clock.advance(.hours(25))
-    #expect(try scene.ask().status == 404)
-    try scene.server.sweeper().sweep()
-    #expect(try scene.server.count("uploads") == 0)
-    #expect(try scene.server.count("public_links") == 0)
-    try scene.expectNothingLeft()
-  }
-}
-
-extension UploadScene {
-  /// Gives the link another token, as its owner may, and returns it.
-  fileprivate func renewedToken() throws -> String {
-    let answer = try device.send(device.sign("POST", "\(path)/token"))
-    guard let token = try answer.json["token"].string else { throw UnexpectedAnswer(answer) }
-    return token
   }
 }

@@ -158,25 +158,6 @@ import Testing
     #expect(try scene.isStored())
   }
 
-  @Test(arguments: TestEngine.available)
-  func `a newer request to another instance ends the older within a second or two`(
-    engine: TestEngine
-  ) throws {
-    let scene = try UploadScene(TestServer(engine))
-    let other = try TestServer(beside: scene.server)
-    let sweeper = scene.server.sweeper()
-    sweeper.start(every: 3600)
-    defer { sweeper.stop() }
-    try scene.create()
-    let older = try scene.appendPart(0..<30_000, of: 0..<50_000)
-    usleep(200_000)
-    let client = other.device(key: scene.device.key, root: scene.device.root)
-    #expect(try client.send(scene.appending(0..<50_000)).status == 200)
-    older.send(Array(scene.content[30_000...]))
-    #expect(older.receiveResponse()?.status == 409)
-    #expect(try scene.isStored())
-  }
-
   @Test func `an upload that another program does not let go of is busy`() throws {
     let scene = try UploadScene(TestServer())
     try scene.create(first: 10_000)
@@ -199,9 +180,7 @@ import Testing
     let scene = try UploadScene(TestServer(engine), dialect)
     try scene.create()
     let last = try scene.append(0..<50_000)
-    let again = try scene.append(0..<50_000)
-    #expect(again.status == last.status && again.holds(last.body))
-    #expect(again.header("ETag") == last.header("ETag"))
+    try scene.expectAgain(last, 0..<50_000)
     let asked = try scene.ask()
     #expect(asked.header("Upload-Offset") == "50000")
     #expect(asked.header("ETag") == last.header("ETag"))
@@ -272,29 +251,6 @@ import Testing
     try scene.server.sweeper().sweep()
     #expect(try scene.server.reservedObjects() == [])
     #expect(Files.names(in: scene.server.objectsDirectory + "/tmp") == [])
-  }
-
-  @Test(arguments: TestEngine.available)
-  func `an upload expires a day after its last progress, and nothing of it stays`(
-    engine: TestEngine
-  ) throws {
-    let scene = try UploadScene(TestServer(engine))
-    try scene.create()
-    scene.server.clock.advance(.hours(20))
-    _ = try scene.append(0..<20_000)
-    scene.server.clock.advance(.hours(20))
-    try scene.server.sweeper().sweep()
-    #expect(try scene.offset() == 20_000)
-    scene.server.clock.advance(.hours(5))
-    #expect(try scene.ask().status == 404)
-    let sweeper = scene.server.sweeper()
-    try sweeper.sweep()
-    #expect(try scene.server.reservedObjects() == [])
-    #expect(Files.names(in: scene.server.objectsDirectory + "/tmp") == [])
-    let rows = try scene.server.database.read { reader in
-      try reader.rows("SELECT 1 FROM sync.uploads") { _ in 1 }
-    }
-    #expect(rows == [])
   }
 
   @Test(arguments: TestEngine.available)

@@ -175,19 +175,6 @@ import Tiers
   }
 
   @Test(arguments: TestEngine.available)
-  func `a revoked device appends no more`(engine: TestEngine) throws {
-    let scene = try UploadScene(TestServer(engine))
-    let other = scene.server.device()
-    #expect(try scene.device.admit(other).status < 300)
-    try scene.create()
-    _ = try scene.append(0..<20_000)
-    #expect(try other.revoke(key: scene.device.key.publicKey.bytes).status < 300)
-    #expect(try scene.append(20_000..<50_000).problem == "revoked_key")
-    #expect(try other.get("/v1/files/\(scene.document)/content").body.isEmpty)
-    #expect(try scene.device.send(scene.request("DELETE")).status == 204)
-  }
-
-  @Test(arguments: TestEngine.available)
   func `who shares nothing with the owner any more holds no room of it`(engine: TestEngine) throws {
     let scene = try UploadScene(TestServer(engine))
     let bob = try scene.server.register()

@@ -174,6 +174,13 @@ final class UploadScene {
     try device.send(appending(range, completes: completes))
   }
 
+  /// Appends the last part again: a final answer that was lost can be had again.
+  func expectAgain(_ last: Answer, _ range: Range<Int>) throws {
+    let again = try append(range)
+    #expect(again.status == last.status && again.holds(last.body))
+    #expect(again.header("ETag") == last.header("ETag"))
+  }
+
   func ask() throws -> Answer { try device.send(request("HEAD")) }
 
   func offset() throws -> Int? { try ask().header("Upload-Offset").flatMap { Int($0) } }

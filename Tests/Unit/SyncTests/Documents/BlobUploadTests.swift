@@ -29,41 +29,10 @@ import Testing
     try device.push(device.version(Random.identifier(), 1, naming: [scene.document]))
       .requireSuccess()
     try scene.server.requireDocuments(device)
-    // A final answer that was lost can be had again.
-    let again = try scene.append(20_000..<50_000)
-    #expect(again.status == last.status && again.holds(last.body))
-    #expect(again.header("ETag") == last.header("ETag"))
+    try scene.expectAgain(last, 20_000..<50_000)
   }
 
   // MARK: Creation
-
-  @Test(
-    arguments: [UploadScene.Dialect.draft(3), .draft(5), .draft(6), .draft(8)],
-    TestEngine.available)
-  func `a first part is not taken for the whole`(
-    dialect: UploadScene.Dialect, engine: TestEngine
-  ) throws {
-    let scene = try UploadScene(blobOn: TestServer(engine), dialect)
-    try scene.create(first: 20_000)
-    #expect(try scene.offset() == 20_000)
-    #expect(try scene.server.count("document_blobs") == 0)
-    #expect(try scene.append(20_000..<50_000).status == 200)
-    #expect(try scene.isStored())
-  }
-
-  @Test func `a part in a version that the server does not speak is not taken for the whole`()
-    throws
-  {
-    let scene = try UploadScene(blobOn: TestServer())
-    let answer = try scene.device.send(
-      scene.device.sign(
-        "PUT", scene.path, body: scene.content,
-        headers: [
-          ("Upload-Draft-Interop-Version", "7"), ("Upload-Complete", "?0"), ("If-Match", "\"0\""),
-        ]))
-    #expect(try answer.problem == "upload_version_unsupported")
-    #expect(try scene.device.get(scene.path).problem == "blob_not_found")
-  }
 
   @Test(arguments: [UploadScene.Dialect.draft(8), .tus])
   func `what a PUT refuses, the creating request refuses before the first byte`(
@@ -100,47 +69,5 @@ import Testing
     #expect(try scene.device.get(scene.path).holds([3]))
     try scene.expectNothingLeft()
     try scene.server.requireDocuments(scene.device)
-  }
-
-  @Test(arguments: [UploadScene.Dialect.draft(8), .tus], TestEngine.available)
-  func `a cap that fell meanwhile leaves the upload open until it holds it again`(
-    dialect: UploadScene.Dialect, engine: TestEngine
-  ) throws {
-    let scene = try UploadScene(blobOn: TestServer(engine), dialect)
-    let account = try scene.device.account
-    try scene.create()
-    try scene.server.setCap(account, 10_000, plan: "free", reason: "lapsed")
-    #expect(try scene.append(0..<50_000).problem == "over_cap")
-    try scene.server.setCap(account, 1_000_000, plan: "premium", reason: "subscribed")
-    let answer = try scene.append(50_000..<50_000, completes: true)
-    #expect(200...204 ~= answer.status)
-    #expect(try scene.isStored())
-    try scene.server.requireDocuments(scene.device)
-  }
-
-  @Test(arguments: TestEngine.available)
-  func `another account that has the URL writes for its creator`(engine: TestEngine) throws {
-    let scene = try UploadScene(blobOn: TestServer(engine))
-    try scene.create()
-    let stranger = try scene.server.register()
-    #expect(try stranger.send(scene.appending(0..<50_000)).status == 200)
-    #expect(try scene.isStored())
-    #expect(try stranger.usage() == 1000)
-    #expect(try stranger.get(scene.path).problem == "blob_not_found")
-  }
-
-  @Test(arguments: TestEngine.available)
-  func `an upload expires a day after its last progress, and nothing of it stays`(
-    engine: TestEngine
-  ) throws {
-    let scene = try UploadScene(blobOn: TestServer(engine))
-    try scene.create()
-    _ = try scene.append(0..<20_000)
-    scene.server.clock.advance(.hours(25))
-    #expect(try scene.ask().status == 404)
-    try scene.server.sweeper().sweep()
-    #expect(try scene.server.count("uploads") == 0)
-    #expect(try scene.device.get(scene.path).problem == "blob_not_found")
-    try scene.expectNothingLeft()
   }
 }

@@ -38,11 +38,8 @@ import Tiers
     #expect(try scene.device.page(of: scene.log, "cursor=\(cursor)").messages == [later])
     #expect(try scene.device.usage() == usage + 50_000 + later.charge)
     #expect(try scene.server.reservedObjects() == [])
-    #expect(try scene.finding()?.isRight == true)
-    // A final answer that was lost can be had again.
-    let again = try scene.append(20_000..<50_000)
-    #expect(again.status == last.status && again.holds(last.body))
-    #expect(again.header("ETag") == last.header("ETag"))
+    try UploadKind.snapshot.requireRight(scene)
+    try scene.expectAgain(last, 20_000..<50_000)
   }
 
   @Test(arguments: TestEngine.available)
@@ -60,40 +57,7 @@ import Tiers
     #expect(try scene.isStored())
   }
 
-  @Test(arguments: TestEngine.available)
-  func `another instance takes over, and ends the older request within a second or two`(
-    engine: TestEngine
-  ) throws {
-    let scene = try UploadScene(snapshotOn: TestServer(engine))
-    let other = try TestServer(beside: scene.server)
-    let sweeper = scene.server.sweeper()
-    sweeper.start(every: 3600)
-    defer { sweeper.stop() }
-    try scene.create()
-    let older = try scene.appendPart(0..<30_000, of: 0..<50_000)
-    usleep(200_000)
-    let client = other.device(key: scene.device.key, root: scene.device.root)
-    #expect(try client.send(scene.appending(0..<50_000)).status == 200)
-    older.send(Array(scene.content[30_000...]))
-    #expect(older.receiveResponse()?.status == 409)
-    #expect(try scene.isStored())
-  }
-
   // MARK: Creation
-
-  @Test func `a part in a version that the server does not speak is not taken for the whole`()
-    throws
-  {
-    let scene = try UploadScene(snapshotOn: TestServer())
-    let answer = try scene.device.send(
-      scene.device.sign(
-        "PUT", scene.path + scene.query, body: scene.content,
-        headers: [
-          ("Upload-Draft-Interop-Version", "7"), ("Upload-Complete", "?0"), ("If-Match", "\"0\""),
-        ]))
-    #expect(try answer.problem == "upload_version_unsupported")
-    #expect(try scene.device.get(scene.path).problem == "snapshot_not_found")
-  }
 
   @Test(arguments: [UploadScene.Dialect.draft(8), .tus])
   func `what a PUT refuses, the creating request refuses before the first byte`(
@@ -169,64 +133,6 @@ import Tiers
     try scene.expectNothingLeft()
   }
 
-  @Test(arguments: [UploadScene.Dialect.draft(8), .tus], TestEngine.available)
-  func `a cap that fell meanwhile leaves the upload open until it holds it again`(
-    dialect: UploadScene.Dialect, engine: TestEngine
-  ) throws {
-    let scene = try UploadScene(snapshotOn: TestServer(engine), dialect)
-    let account = try scene.device.account
-    try scene.create()
-    try scene.server.setCap(account, 10_000, plan: "free", reason: "lapsed")
-    #expect(try scene.append(0..<50_000).problem == "over_cap")
-    try scene.server.setCap(account, 1_000_000, plan: "premium", reason: "subscribed")
-    let answer = try scene.append(50_000..<50_000, completes: true)
-    #expect(200...204 ~= answer.status)
-    #expect(try scene.isStored())
-    #expect(try scene.finding()?.isRight == true)
-  }
-
-  @Test(arguments: TestEngine.available)
-  func `a revoked device appends no more`(engine: TestEngine) throws {
-    let scene = try UploadScene(snapshotOn: TestServer(engine))
-    let other = scene.server.device()
-    #expect(try scene.device.admit(other).status < 300)
-    try scene.create()
-    _ = try scene.append(0..<20_000)
-    #expect(try other.revoke(key: scene.device.key.publicKey.bytes).status < 300)
-    #expect(try scene.append(20_000..<50_000).problem == "revoked_key")
-    #expect(try other.get(scene.path).problem == "snapshot_not_found")
-    #expect(try scene.device.send(scene.request("DELETE")).status == 204)
-    #expect(try scene.server.reservedObjects() == [])
-  }
-
-  @Test func `another account that has the URL writes for its creator`() throws {
-    let scene = try UploadScene(snapshotOn: TestServer())
-    try scene.create()
-    let stranger = try scene.server.register()
-    #expect(try stranger.send(scene.appending(0..<50_000)).status == 200)
-    #expect(try scene.isStored())
-    #expect(try stranger.usage() == 1000)
-    #expect(try stranger.get(scene.path).problem == "log_not_found")
-  }
-
-  @Test(arguments: TestEngine.available)
-  func `an upload expires a day after its last progress, and nothing of it stays`(
-    engine: TestEngine
-  ) throws {
-    let scene = try UploadScene(snapshotOn: TestServer(engine))
-    try scene.create()
-    scene.server.clock.advance(.hours(20))
-    _ = try scene.append(0..<20_000)
-    scene.server.clock.advance(.hours(20))
-    try scene.server.sweeper().sweep()
-    #expect(try scene.offset() == 20_000)
-    scene.server.clock.advance(.hours(5))
-    #expect(try scene.ask().status == 404)
-    try scene.server.sweeper().sweep()
-    #expect(try scene.server.count("uploads") == 0)
-    try scene.expectNothingLeft()
-  }
-
   @Test(arguments: TestEngine.available)
   func `an erased account leaves nothing of its upload`(engine: TestEngine) throws {
     let scene = try UploadScene(snapshotOn: TestServer(engine))
@@ -254,13 +160,5 @@ import Tiers
     let audit = OrphanAudit(server.database, server.objects)
     #expect(try audit.leftovers(before: .distantFuture) == [])
     #expect(try scene.append(20_000..<50_000).status == 200)
-  }
-}
-
-extension UploadScene {
-  fileprivate func finding() throws -> UsageFinding? {
-    try Recount(
-      server.database, catalogue: server.catalogue, protocols: [FileTrees.self, MessageLogs.self]
-    ).audit(device.account)
   }
 }
