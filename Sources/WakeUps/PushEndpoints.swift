@@ -47,15 +47,10 @@ struct PutPush: SyncWrite {
 }
 
 /// `DELETE /v1/push`: the device that signs the request is woken no more. Takes no body.
-struct DeletePush: SyncWrite {
+struct DeletePush: SignedWrite {
   let host: ProtocolHost
   let method = "DELETE"
   let pattern = "/v1/push"
-  let bodyByteCountMax = 0
-
-  func parse(_ body: [UInt8], of request: AccountRequest) throws {
-    _ = try request.credentials.requireSignature()
-  }
 
   func write(
     _: Void, of request: AccountRequest, in transaction: Transaction, now: Instant

@@ -25,3 +25,14 @@ extension SyncWrite where Answer == Outcome {
     outcome.response
   }
 }
+
+/// A write without a body that a key must sign: a session's token alone is not enough.
+package protocol SignedWrite: SyncWrite where Body == Void {}
+
+extension SignedWrite {
+  package var bodyByteCountMax: Int { 0 }
+
+  package func parse(_ body: [UInt8], of request: AccountRequest) throws {
+    _ = try request.credentials.requireSignature()
+  }
+}

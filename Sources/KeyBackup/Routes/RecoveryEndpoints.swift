@@ -94,15 +94,10 @@ struct GetRecovery: SyncRead {
 }
 
 /// `DELETE /v1/recovery`: a device refuses what waits, or ends what is open. Takes no body.
-struct DeleteRecovery: SyncWrite {
+struct DeleteRecovery: SignedWrite {
   let host: ProtocolHost
   let method = "DELETE"
   let pattern = "/v1/recovery"
-  let bodyByteCountMax = 0
-
-  func parse(_ body: [UInt8], of request: AccountRequest) throws {
-    _ = try request.credentials.requireSignature()
-  }
 
   func write(
     _ body: Void, of request: AccountRequest, in transaction: Transaction, now: Instant

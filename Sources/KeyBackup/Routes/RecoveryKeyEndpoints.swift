@@ -56,15 +56,10 @@ struct PutRecoveryKey: SyncWrite {
 }
 
 /// `DELETE /v1/recovery-key`: removes the recovery key at once, with what it asked for. Takes no body.
-struct DeleteRecoveryKey: SyncWrite {
+struct DeleteRecoveryKey: SignedWrite {
   let host: ProtocolHost
   let method = "DELETE"
   let pattern = "/v1/recovery-key"
-  let bodyByteCountMax = 0
-
-  func parse(_ body: [UInt8], of request: AccountRequest) throws {
-    _ = try request.credentials.requireSignature()
-  }
 
   func write(
     _ body: Void, of request: AccountRequest, in transaction: Transaction, now: Instant

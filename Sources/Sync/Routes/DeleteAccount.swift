@@ -9,16 +9,10 @@ import Requests
 import Storage
 
 /// `DELETE /v1/account`: requests the account's erasure, after a time in which it can be cancelled.
-struct DeleteAccount: SyncWrite {
+struct DeleteAccount: SignedWrite {
   let host: ProtocolHost
   let method = "DELETE"
   let pattern = "/v1/account"
-  let bodyByteCountMax = 0
-
-  /// A key must sign it: a session's token alone is not enough to delete an account.
-  func parse(_ body: [UInt8], of request: AccountRequest) throws {
-    _ = try request.credentials.requireSignature()
-  }
 
   func write(
     _ body: Void, of request: AccountRequest, in transaction: Transaction, now: Instant
@@ -39,15 +33,10 @@ struct DeleteAccount: SyncWrite {
 }
 
 /// `DELETE /v1/account/deletion`: keeps the account, unless its erasure has begun.
-struct CancelDeletion: SyncWrite {
+struct CancelDeletion: SignedWrite {
   let host: ProtocolHost
   let method = "DELETE"
   let pattern = "/v1/account/deletion"
-  let bodyByteCountMax = 0
-
-  func parse(_ body: [UInt8], of request: AccountRequest) throws {
-    _ = try request.credentials.requireSignature()
-  }
 
   func write(
     _ body: Void, of request: AccountRequest, in transaction: Transaction, now: Instant

@@ -7,15 +7,10 @@ import Requests
 import Storage
 
 /// `POST /v1/sessions`: a bearer token for an hour. Takes no body. Each request is answered once.
-struct PostSessions: SyncWrite {
+struct PostSessions: SignedWrite {
   let host: ProtocolHost
   let method = "POST"
   let pattern = "/v1/sessions"
-  let bodyByteCountMax = 0
-
-  func parse(_ body: [UInt8], of request: AccountRequest) throws {
-    _ = try request.credentials.requireSignature()
-  }
 
   func write(
     _ body: Void, of request: AccountRequest, in transaction: Transaction, now: Instant
