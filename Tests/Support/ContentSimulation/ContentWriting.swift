@@ -155,7 +155,8 @@ extension ContentStory {
     }
     let number = reservation(
       .init(
-        owner: owner, document: document, writer: person.account, byteCount: Int64(request.body.count),
+        owner: owner, document: document, writer: person.account,
+        byteCount: Int64(request.body.count),
         expires: server.now + ContentModel.requestSpan))
     held.append(
       HeldRequest(
