@@ -78,28 +78,42 @@ package struct MovedTree: Sendable {
       throw MovingError("the content of \(missing) is missing")
     }
     guard nodes[account.root] != nil else { throw MovingError(.root, account.root) }
-    for id in nodes.keys where id != account.root { try requireWay(id) }
+    var known: Set<Identifier> = []
+    for (id, node) in nodes where id != account.root {
+      if node.isDeleted { try requireWay(ofDeleted: id, &known) } else { try requireWay(id) }
+    }
   }
 
-  /// Checks the way from a file to the root, with each folder as high as the levels below it. The
-  /// height of a deleted folder is not used. An archive has no deletion under way, so everything
-  /// below a deleted folder is deleted.
+  /// Checks the way from a live file to the root, with each folder as high as the levels below it. An archive has no
+  /// deletion under way, so everything below a deleted folder is deleted.
   private func requireWay(_ start: Identifier) throws(MovingError) {
     var (id, levels) = (start, Int64(0))
-    var isDeleted = false
     while levels <= Int64(AncestorTree.depthMax) {
       guard let node = nodes[id], levels == 0 || node.isFolder else {
         throw MovingError(.parent, start)
       }
-      isDeleted = isDeleted || node.isDeleted
-      guard isDeleted || node.height >= levels else {
+      guard node.height >= levels else {
         throw MovingError(isInCircle(start) ? .cycle : .height, start)
       }
       if id == account.root { return }
-      if nodes[node.parent]?.isDeleted == true, !node.isDeleted { throw MovingError(.mark, id) }
+      if nodes[node.parent]?.isDeleted == true { throw MovingError(.mark, id) }
       (id, levels) = (node.parent, levels + 1)
     }
     throw MovingError(isInCircle(start) ? .cycle : .depth, start)
+  }
+
+  /// Checks the way from a deleted file to a live folder, whose own way is checked as well. It may have any number of
+  /// levels, because what is deleted counts for none when a folder above it moves. What is in `known` was on such a way.
+  private func requireWay(
+    ofDeleted start: Identifier, _ known: inout Set<Identifier>
+  ) throws(MovingError) {
+    var (id, way) = (start, Set<Identifier>())
+    while let node = nodes[id], node.isDeleted, id != account.root, !known.contains(id) {
+      guard way.insert(id).inserted else { throw MovingError(.cycle, start) }
+      id = node.parent
+      guard nodes[id]?.isFolder == true else { throw MovingError(.parent, start) }
+    }
+    known.formUnion(way)
   }
 
   private func isInCircle(_ start: Identifier) -> Bool {

@@ -38,12 +38,18 @@ struct TreeSlice {
     if file.isRoot != (file.id == owner.root) { return rules + [.root] }
     let chain = tree.chain(file.id)
     guard let top = chain.last else { return rules + [.parent] }
-    guard top.isRoot else { return rules + [tree[top.parent] == nil ? .parent : way(file)] }
-    if chain.count - 1 > AncestorTree.depthMax { rules.append(.depth) }
+    let isDeleted = chain.contains(where: \.isDeleted)
+    guard top.isRoot else {
+      // What is deleted counts for no level, so a folder above it may have moved deeper since.
+      let isWay = Set(chain.map(\.id)).count > AncestorTree.depthMax
+      if isDeleted, isWay { return rules }
+      return rules + [tree[top.parent] == nil ? .parent : way(file)]
+    }
+    if chain.count - 1 > AncestorTree.depthMax, !isDeleted { rules.append(.depth) }
     if chain.dropFirst().contains(where: { $0.kind != .folder || $0.owner != file.owner }) {
       rules.append(.parent)
     }
-    guard !chain.contains(where: \.isDeleted) else { return rules }
+    guard !isDeleted else { return rules }
     if chain.enumerated().contains(where: { $0.element.height < Int64($0.offset) }) {
       rules.append(.height)
     }

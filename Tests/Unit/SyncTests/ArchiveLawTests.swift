@@ -48,6 +48,10 @@ import Testing
     try take(files)
   }
 
+  @Test func `deleted folders may be within each other to any depth`() throws {
+    try take(deepTree(["deleted": true, "deleted_ms": 1]))
+  }
+
   @Test(arguments: TreeFinding.Law.ofArchives)
   func `an archive that breaks a rule is refused by its name`(law: TreeFinding.Law) throws {
     for broken in try archives(breaking: law) {
@@ -119,8 +123,8 @@ import Testing
     }
   }
 
-  /// Folders one within the other, one more than allowed.
-  private func deepTree() -> [JSONValue] {
+  /// Folders one within the other, one more than allowed if they are live.
+  private func deepTree(_ members: [String: JSONValue] = [:]) -> [JSONValue] {
     var deep = with(root, ["height": 128])
     var parent = root
     for level in 1...129 {
@@ -131,7 +135,7 @@ import Testing
           [
             "id": text(id), "parent": text(parent), "height": 128,
             "version": .integer(Int64(1000 + level)),
-          ]))
+          ].merging(members) { $1 }))
       parent = id
     }
     return deep

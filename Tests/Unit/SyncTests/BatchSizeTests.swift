@@ -156,6 +156,19 @@ import Testing
     #expect(try device.move(below[10], to: above[64]).status == 200)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `what is deleted counts for no level, so a folder takes it deeper than any file may be`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let (above, below) = (try device.addChain(100), try device.addChain(64))
+    try device.delete(below[1]).requireSuccess()
+    try server.sweeper().sweep()
+    #expect(try device.move(below[0], to: above[99]).status == 200)
+    #expect(try FileTrees.faults(of: device.account, in: server.database).isEmpty)
+  }
+
   // MARK: Width
 
   @Test(arguments: TestEngine.mainly(.postgres))
