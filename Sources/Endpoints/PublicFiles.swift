@@ -31,8 +31,9 @@ package struct PublicFiles: Sendable {
     for (name, file) in folder.files {
       // Not by the date: a package of npm gives all files of all its releases the same one.
       let digest = SHA256Stream()
+      let object: StoredObject = .file(file)
       do throws(ObjectStoreError) {
-        try StoredObject.file(file).read { digest.update($0) }
+        try object.read { digest.update($0) }
       } catch { throw OpenFolder.Refusal("has \(name), which cannot be read") }
       guard let tag = EntityTag(Hex.encode(digest.finalize().prefix(16))) else { continue }
       entries[name] = Entry(file: file, tag: tag, type: Self.type(of: name))
