@@ -25,7 +25,7 @@ package struct TreeFinding: Sendable, Equatable {
       case .root: "an account has one root, a live folder without a name, which its row names"
       case .parent: "a parent is a folder of the same owner"
       case .cycle: "every way up ends at the root"
-      case .depth: "no file is deeper than 128 levels"
+      case .depth: "no live file is deeper than 128 levels"
       case .height: "a folder's height is not less than the levels below it"
       case .name: "no two live siblings have one name"
       case .number: "each file has a number of its own, not ahead of its account's sequence"
