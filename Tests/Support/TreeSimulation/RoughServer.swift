@@ -1,6 +1,8 @@
+import Accounts
 import Base
 import SeededRandom
 package import Simulation
+import Sync
 package import TestDevices
 
 /// A server that crashes, behind a network that loses, repeats and delays requests. A seed decides when, without
