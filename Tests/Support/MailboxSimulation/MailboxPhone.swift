@@ -3,6 +3,7 @@ import Crypto
 import JSON
 import Simulation
 import TestDevices
+import TreeSimulation
 
 /// An app on a device: it writes messages without a network, sends them in order, reads its mailbox, acknowledges, and
 /// offers key packages.
