@@ -43,7 +43,7 @@ extension Command {
       .init(
         "listed",
         .list(
-          BrokenList.listing(showsRepairs: false).item.adding([
+          TreeValidation.Broken.listing(showsRepairs: false).item.adding([
             .init("repair", .text, isOptional: true)
           ]))),
       .init("repaired", .integer, isOptional: true),
