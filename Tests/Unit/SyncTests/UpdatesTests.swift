@@ -1,5 +1,6 @@
 import Accounts
 import Base
+import Crypto
 import JSON
 import Storage
 import Sync
