@@ -51,13 +51,13 @@ package struct PublicFiles: Sendable {
     guard let entry = entries[name] else { return nil }
     let headers =
       headers + [("Cache-Control", "no-cache"), ("X-Content-Type-Options", "nosniff")]
+    let body: Response.Body = .file(entry.file, range: 0..<entry.file.byteCount)
     let known = try Preconditions(head.headers).evaluate(current: entry.tag, isSafe: true)
     guard known != .notModified else {
-      return Response(
-        status: 304, headers: headers + [("ETag", entry.tag.field)], body: .bytes([]))
+      return .notModified(body, headers: headers + [("ETag", entry.tag.field)])
     }
     return try Response.content(
-      .file(entry.file, range: 0..<entry.file.byteCount), tag: entry.tag, for: head,
+      body, tag: entry.tag, for: head,
       headers: headers + [("Content-Type", entry.type)])
   }
 
