@@ -73,6 +73,9 @@ struct Question {
         words: ["jobs", "list", "--dead"]),
       Question(name: "Is anything wrong with this installation?", words: ["doctor"]),
       Question(
+        name: "Is everything right that one account keeps?",
+        words: ["account", "validate", account]),
+      Question(
         name: "A document cannot be downloaded. Is its content there?",
         words: ["tree", "validate", account]),
       Question(name: "Restore a folder deleted yesterday.", words: ["tree", "trash", account]),
