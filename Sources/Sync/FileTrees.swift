@@ -75,7 +75,7 @@ package struct FileTrees: ProtocolRoom {
   package static func faults(of account: Identifier, in database: Database) throws -> [String] {
     var audit = TreeAudit(account, objects: nil)
     var findings: [TreeFinding] = []
-    while !audit.isRead, findings.count < faultCountMax {
+    while !audit.isRead, findings.count < Faults.countMax {
       findings += try database.read { try audit.readSlice($0) }
     }
     return findings.map { "\($0.subject) breaks the rule \($0.law.rawValue): \($0.law.text)" }

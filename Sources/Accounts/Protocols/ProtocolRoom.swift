@@ -63,7 +63,7 @@ package protocol ProtocolRoom: Sendable {
   ) throws -> Set<Identifier>
 
   /// Faults among an account's rows, one line each with the ids to act on. It reads in slices while writers continue, and
-  /// may stop once it has found `faultCountMax`.
+  /// may stop once it has found `Faults.countMax`.
   static func faults(of account: Identifier, in database: Database) throws -> [String]
 
   /// Puts totals among an account's rows right that other rows decide. Returns how many were wrong. Before the usage is
@@ -71,10 +71,13 @@ package protocol ProtocolRoom: Sendable {
   static func repairTotals(of account: Identifier, in database: Database) throws -> Int
 }
 
-extension ProtocolRoom {
-  /// As many of an account's faults as anyone reads.
-  package static var faultCountMax: Int { 1000 }
+/// Faults among an account's rows.
+package enum Faults {
+  /// As many of one protocol as anyone reads.
+  package static let countMax = 1000
+}
 
+extension ProtocolRoom {
   /// A protocol that keeps everything in the database.
   package var contents: [any ContentPut] { [] }
 

@@ -46,7 +46,7 @@ struct DocumentAudit {
 
   static func faults(of account: Identifier, in database: Database) throws -> [String] {
     var audit = DocumentAudit(account)
-    while !audit.isRead, audit.faults.count < VersionedDocuments.faultCountMax {
+    while !audit.isRead, audit.faults.count < Faults.countMax {
       let versions = try database.read { try audit.readSlice($0) }
       // Checked outside of the snapshot, because signatures take longer than rows.
       for version in versions where !version.isSigned {
@@ -73,7 +73,7 @@ struct DocumentAudit {
         WHERE v.account_id = $1 AND v.seq > $2 AND v.seq <= $3 AND (\(law.isBroken))
         ORDER BY v.seq LIMIT $4
         """, .id(account), .integer(last), .integer(end),
-        .integer(VersionedDocuments.faultCountMax)
+        .integer(Faults.countMax)
       ) { row in (document: try row.id(0), author: try row.blob(1), counter: try row.integer(2)) }
       for version in broken { add(law.sentence, version.document, version.author, version.counter) }
     }

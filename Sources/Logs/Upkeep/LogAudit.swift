@@ -38,7 +38,7 @@ struct LogAudit {
       SELECT e.id FROM sync.log_epochs e WHERE e.owner_id = $1 AND e.snapshot_id IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM sync.log_snapshots s WHERE s.object_id = e.snapshot_id)
       ORDER BY e.id LIMIT $2
-      """, .id(account), .integer(MessageLogs.faultCountMax)
+      """, .id(account), .integer(Faults.countMax)
     ) { row in try row.id(0) }
   }
 

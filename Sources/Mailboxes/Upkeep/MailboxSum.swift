@@ -133,7 +133,7 @@ enum MailboxRepair {
 enum MailboxAudit {
   static func faults(of account: Identifier, in database: Database) throws -> [String] {
     var (faults, last) = ([String](), [UInt8]())
-    while faults.count < DeviceMailboxes.faultCountMax,
+    while faults.count < Faults.countMax,
       let key = try database.read({ try next(after: last, of: account, $0) })
     {
       if let fault = try database.read({ try fault(of: key, $0) }) {

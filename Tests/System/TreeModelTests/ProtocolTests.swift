@@ -34,22 +34,22 @@ import Testing
   }
 
   /// The story of a seed on an engine.
-  struct Told: CustomTestStringConvertible {
+  struct StoryRun: CustomTestStringConvertible {
     let kind: Kind
     let seed: UInt64
     let engine: TestEngine
 
     var testDescription: String { "\(kind), seed \(seed), on \(engine)" }
 
-    static let fixed: [Told] = Kind.allCases.flatMap { kind in
+    static let fixed: [StoryRun] = Kind.allCases.flatMap { kind in
       TestEngine.byTurns([1, 2, 3] as [UInt64]).map { seed, engine in
-        Told(kind: kind, seed: seed, engine: engine)
+        StoryRun(kind: kind, seed: seed, engine: engine)
       }
     }
   }
 
-  @Test(arguments: Told.fixed)
-  func `a protocol is what its model says, in the stories of fixed seeds`(story: Told) {
+  @Test(arguments: StoryRun.fixed)
+  func `a protocol is what its model says, in the stories of fixed seeds`(story: StoryRun) {
     tell(story)
   }
 
@@ -58,10 +58,10 @@ import Testing
     kind: Kind, engine: TestEngine
   ) {
     tell(
-      Told(kind: kind, seed: SeededGenerator.seed(of: "\(kind) on \(engine)"), engine: engine))
+      StoryRun(kind: kind, seed: SeededGenerator.seed(of: "\(kind) on \(engine)"), engine: engine))
   }
 
-  private func tell(_ story: Told) {
+  private func tell(_ story: StoryRun) {
     do {
       let isEventful = try story.kind.tell(story.seed, story.engine)
       #expect(isEventful, "\(story.testDescription): little happens")
