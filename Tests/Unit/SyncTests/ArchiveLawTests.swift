@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test func `deleted folders may be within each other to any depth`() throws {
-    try take(deepTree(["deleted": true, "deleted_ms": 1]))
+    try take(deepTree(["deleted": true, "deleted_ms": 1]), areChecked: true)
   }
 
   @Test(arguments: TreeFinding.Law.ofArchives)

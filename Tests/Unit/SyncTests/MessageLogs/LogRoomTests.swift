@@ -148,14 +148,14 @@ import Testing
     #expect(try scene.device.append([message], to: scene.logs[0]).json["messages"].integer == 5)
   }
 
-  @Test func `a log that lost a message is not made to fit`() throws {
+  @Test func `logs that lost a message are not made to fit`() throws {
     let scene = try Scene(.sqlite)
     try scene.change("DELETE FROM sync.log_messages WHERE number = 2")
     let recount = Recount(
       scene.server.database, catalogue: scene.server.catalogue,
       protocols: [FileTrees.self, MessageLogs.self])
     _ = try recount.correct(scene.device.account, now: scene.server.clock.now)
-    #expect(try scene.faults().count == 1)
+    #expect(try scene.faults().count == scene.logs.count)
   }
 
   @Test func `an export has every message, page by page`() throws {
