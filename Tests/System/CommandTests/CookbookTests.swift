@@ -99,6 +99,8 @@ struct CookbookTests {
         "delivery", "reseal", "--reason", "rotation", says: "0"),
       "Is last night's backup good?": ask("backup", "verify", shop.backups, says: "digests    ok"),
       "Is anything wrong with this installation?": ask("doctor", "--all", says: "charged", code: 1),
+      "Is everything right that one account keeps?": ask(
+        "account", "validate", "ada", says: "0 faults"),
       "Does the store still know our key?": ask("doctor", "--online", says: "stripe", code: 1),
       "A document cannot be downloaded. Is its content there?": ask(
         "tree", "validate", "ada", says: "1"),
