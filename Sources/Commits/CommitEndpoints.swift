@@ -35,8 +35,7 @@ struct PostCommits: SyncWrite {
         let batch = body.commit.batch
         let others = try ChainWrite.others(transaction, batch, of: body.chain, by: caller)
         guard !others.isEmpty else { return [] }
-        let members = try Chain.members(transaction, of: body.chain).filter(\.takesMessages)
-          .map(\.publicKey)
+        let members = try Chain.members(transaction, of: body.chain).receivers
         let joining = batch.blocks[0].additions
         return
           try others
@@ -64,8 +63,7 @@ struct PostCommits: SyncWrite {
       return Outcome(200, Self.json(appended.chain, repeated: true, refused: []))
     }
     // Everyone who was a member when the commit was made, so that those who leave learn of it.
-    let members = appended.before.filter(\.takesMessages).map(\.publicKey)
-      .filter { $0 != caller.publicKey }
+    let members = appended.before.receivers.filter { $0 != caller.publicKey }
     var messages = [commit.commit.message(.commit, to: members)]
     if let welcome = commit.welcome {
       messages.append(welcome.message(.welcome, to: block.additions))
@@ -123,8 +121,7 @@ struct PostChainMessages: SyncWrite {
         guard let owner = try Chain.owner(transaction, of: body.chain, seenBy: caller) else {
           return []
         }
-        let members = try Chain.members(transaction, of: body.chain).filter(\.takesMessages)
-          .map(\.publicKey)
+        let members = try Chain.members(transaction, of: body.chain).receivers
         // The owner's row is the lock of the chain, also if the owner has blocked the sender: no block comes between the
         // membership that is judged and the message.
         return
@@ -141,8 +138,7 @@ struct PostChainMessages: SyncWrite {
         throw CommitRefusal.notMember
       }
       guard chain.head.epoch == body.epoch else { throw CommitRefusal.epochPassed(chain.head) }
-      let receivers = members.filter { $0.takesMessages && $0.publicKey != caller.publicKey }
-        .map(\.publicKey)
+      let receivers = members.receivers.filter { $0 != caller.publicKey }
       var refused: [RefusedReceiver] = []
       if !receivers.isEmpty {
         var owners = locked.owners

@@ -58,9 +58,13 @@ package struct ChainMember: Sendable {
   let isRevoked: Bool
   /// Whether its account has left the chain.
   let hasLeft: Bool
+}
 
-  /// Whether messages to the members go to it, too.
-  package var takesMessages: Bool { !isRevoked && !hasLeft }
+extension [ChainMember] {
+  /// The devices to which messages to the members go.
+  package var receivers: [[UInt8]] {
+    filter { !$0.isRevoked && !$0.hasLeft }.map(\.publicKey)
+  }
 }
 
 extension MemberRows<Transaction> {
