@@ -45,7 +45,6 @@ struct TreeSlice {
       if isDeleted, isWay { return rules }
       return rules + [tree[top.parent] == nil ? .parent : way(file)]
     }
-    if chain.count - 1 > AncestorTree.depthMax, !isDeleted { rules.append(.depth) }
     if chain.dropFirst().contains(where: { $0.kind != .folder || $0.owner != file.owner }) {
       rules.append(.parent)
     }
