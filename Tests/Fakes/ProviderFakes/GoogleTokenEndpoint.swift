@@ -108,22 +108,7 @@ struct GoogleTarget {
 
   func values(_ name: String) -> [String] { query.filter { $0.name == name }.map(\.value) }
 
-  /// Text that is not an escape stays as it is.
   private static func decode(_ text: Substring) -> String {
-    let bytes = Array(text.utf8)
-    var decoded: [UInt8] = []
-    var index = 0
-    while index < bytes.count {
-      if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count,
-        let byte = Hex.decode(bytes[(index + 1)...(index + 2)])
-      {
-        decoded += byte
-        index += 3
-      } else {
-        decoded.append(bytes[index])
-        index += 1
-      }
-    }
-    return String(decoding: decoded, as: UTF8.self)
+    PercentEncoding.decode(Array(text.utf8)) ?? ""
   }
 }
