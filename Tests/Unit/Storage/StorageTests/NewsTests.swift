@@ -104,7 +104,10 @@ import Testing
     #expect(ear.has(news))
   }
 
-  @Test func `the socket of a program that was killed is removed, and disturbs no one`() throws {
+  /// Opens a database on SQLite with a program that listens. `body` gets the database's directory, too.
+  private static func whileOneListens(
+    _ body: (_ directory: String, _ database: Database, _ ear: Ear) throws -> Void
+  ) throws {
     let scratch = try ScratchDatabase(.sqlite)
     let database = try scratch.open(.sync)
     defer { database.close() }
@@ -113,30 +116,30 @@ import Testing
     let listener = database.listen(ear.hear)
     defer { listener.stop() }
     try #require(ear.isListening())
-    let dead = "\(directory)/news/dead"
-    guard DeadSocket.make(at: dead) else { return }
-    let news = News(of: Random.identifier(), Self.tree)
-    try Self.write(database, [news])
-    #expect(ear.has([news]))
-    #expect(fileExists(dead) == false)
+    try body(directory, database, ear)
+  }
+
+  @Test func `the socket of a program that was killed is removed, and disturbs no one`() throws {
+    try Self.whileOneListens { directory, database, ear in
+      let dead = "\(directory)/news/dead"
+      guard DeadSocket.make(at: dead) else { return }
+      let news = News(of: Random.identifier(), Self.tree)
+      try Self.write(database, [news])
+      #expect(ear.has([news]))
+      #expect(fileExists(dead) == false)
+    }
   }
 
   @Test func `a program that was too busy for news is told of them once it reads again`() throws {
-    let scratch = try ScratchDatabase(.sqlite)
-    let database = try scratch.open(.sync)
-    defer { database.close() }
-    guard case .sqlite(let directory) = scratch.location else { return }
-    let ear = Ear()
-    let listener = database.listen(ear.hear)
-    defer { listener.stop() }
-    try #require(ear.isListening())
-    guard let busy = BusySocket(at: "\(directory)/news/busy") else { return }
-    let news = News(of: Random.identifier(), Self.tree)
-    try Self.write(database, [news])
-    #expect(ear.has([news]))
-    // By then the sender has given up. Nothing is committed afterwards.
-    usleep(500_000)
-    #expect(busy.read() == "*")
+    try Self.whileOneListens { directory, database, ear in
+      guard let busy = BusySocket(at: "\(directory)/news/busy") else { return }
+      let news = News(of: Random.identifier(), Self.tree)
+      try Self.write(database, [news])
+      #expect(ear.has([news]))
+      // By then the sender has given up. Nothing is committed afterwards.
+      usleep(500_000)
+      #expect(busy.read() == "*")
+    }
   }
 
   @Test func `news that wait are told once, with the latest number`() {
