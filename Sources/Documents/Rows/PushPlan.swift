@@ -167,7 +167,7 @@ struct PushPlan: Sendable {
   }
 
   /// The charge that is taken without room if nothing replaced is kept: of removals, and of deletions if the batch does
-  /// nothing else. There are no more of them than of what was sent or stored before, and whoever is full must be able to
+  /// nothing else. Each ends something that was sent or stored before, so their number is bounded, and a full account can
   /// delete.
   var roomlessByteCount: Int64 { removalByteCount + (onlyDeletes ? deletionByteCount : 0) }
 
