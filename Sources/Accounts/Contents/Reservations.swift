@@ -128,12 +128,16 @@ package enum Reservations {
   }
 
   /// Ends an upload that failed. Its reservation may be gone: replaced by another attempt, or expired. `owner` is
-  /// nil if the object is in use, because the commit succeeded although its result was lost.
+  /// nil if the object is in use, because the commit succeeded although its result was lost, or if what the upload was
+  /// for is gone.
   package static func abandon(
     _ transaction: Transaction, _ id: Identifier, byteCount: Int64, of owner: Identifier?
   ) throws {
-    try transaction.execute("DELETE FROM sync.reservations WHERE object_id = $1", .id(id))
-    guard let owner else { return }
+    let reserved = try transaction.first(
+      "DELETE FROM sync.reservations WHERE object_id = $1 RETURNING owner_id", .id(id)
+    ) { row in try row.id(0) }
+    // What is reserved is not in use.
+    guard let owner = reserved ?? owner else { return }
     try Garbage.add(transaction, id, of: owner, byteCount: byteCount, since: nil)
   }
 }

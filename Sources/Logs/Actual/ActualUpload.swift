@@ -157,11 +157,7 @@ private struct ActualUploadOf: Upload {
   }
 
   func release(_ transaction: Transaction, _ asked: Asked) throws {
-    let reserved = try transaction.first(
-      "SELECT owner_id FROM sync.reservations WHERE object_id = $1", .id(attempt.object)
-    ) { row in try row.id(0) }
-    // Without a reservation the upload was committed, although its result was lost, or the sweep has found it.
-    if reserved != nil { try Reservations.release(transaction, attempt.object) }
+    try Reservations.release(transaction, attempt.object)
   }
 
   /// Counted once the write is durable, because a transaction may run more than once.

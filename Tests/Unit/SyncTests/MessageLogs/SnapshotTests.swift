@@ -4,6 +4,7 @@ import Crypto
 import JSON
 import Logs
 import Objects
+import RawClient
 import Requests
 import Storage
 import Sync
@@ -238,5 +239,32 @@ import Tiers
     #expect(try objects.map { try scene.isThere($0) } == [false, false])
     #expect(try server.count("log_snapshots") == 0)
     #expect(try server.count("garbage") == 0)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `what arrived of a snapshot goes if its log is deleted meanwhile`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    let (server, device) = (scene.server, scene.device)
+    let content = Random.bytes(40_000)
+    let request = device.sign(
+      "PUT", "\(scene.log.path)/snapshot?covers=\(scene.cursor)", body: content,
+      headers: [("If-Match", "\"0\"")])
+    let fields = request.headers.map { "\($0.0): \($0.1)\r\n" }.joined()
+    let client = try #require(RawClient(connectingTo: server.port))
+    client.send(
+      "PUT \(request.target) HTTP/1.1\r\n\(fields)Content-Length: \(content.count)\r\n\r\n")
+    client.send(Array(content[..<20_000]))
+    let object = try #require(wait { try? server.reservedObjects().first })
+    #expect(try device.remove(scene.log.path).status == 204)
+    client.send(Array(content[20_000...]))
+    #expect(client.receiveResponse()?.status == 404)
+    let isOver: Bool? = wait { try? server.reservedObjects().isEmpty ? true : nil }
+    #expect(isOver == true)
+    #expect(try server.count("garbage") == 1)
+    server.clock.advance(.minutes(11))
+    try server.sweeper().sweep()
+    #expect(try !scene.isThere(object))
   }
 }
