@@ -40,8 +40,8 @@ struct Deliveries: Sendable {
   /// A rule that a version breaks in an account.
   typealias Failure = (receiver: Identifier, rule: VersionRule)
 
-  /// Those of some accounts that a batch of another can change: they know it, or hold what its devices wrote. No request of
-  /// a stranger locks the row of an account.
+  /// Those of some accounts that a batch of another can change: they know it, or its devices have written there. No
+  /// request of a stranger locks the row of an account.
   static func reached(
     _ accounts: Set<Identifier>, by sender: Identifier, _ queryable: some Queryable
   ) throws -> Set<Identifier> {
@@ -52,8 +52,8 @@ struct Deliveries: Sendable {
         """
         SELECT a.id FROM sync.accounts AS a
         WHERE a.id IN (\(list.parameters)) AND (\(isKnown) OR EXISTS (
-          SELECT 1 FROM sync.document_versions AS v
-          WHERE v.writer_id = $1 AND v.account_id = a.id))
+          SELECT 1 FROM sync.document_devices AS d
+          WHERE d.writer_id = $1 AND d.account_id = a.id))
         """, [.id(sender)] + list.values
       ) { row in
         reached.insert(try row.id(0))
@@ -78,7 +78,9 @@ struct Deliveries: Sendable {
       let highest = try DocumentDevice.counter(queryable, of: caller.publicKey, receiver)
       states[receiver] = ReceivedStates(
         try VersionRows(queryable, of: receiver).current(of: documents), author: caller.publicKey,
-        of: caller.account, highest: highest)
+        of: caller.account, highest: highest,
+        hasWritten: try highest > 0
+          || DocumentDevice.isAny(of: caller.account, in: receiver, queryable))
       if highest == 0 { unwritten.insert(receiver) }
       if written.contains(receiver) {
         if try !Contacts.receives(receiver, from: caller.account, queryable) {

@@ -45,6 +45,16 @@ struct DocumentDevice: Sendable {
     ) { row in try row.integer(0) } ?? 0
   }
 
+  /// Whether some device of a writer, another account, has versions in an account, or had.
+  static func isAny(
+    of writer: Identifier, in account: Identifier, _ queryable: some Queryable
+  ) throws -> Bool {
+    try queryable.first(
+      "SELECT 1 FROM sync.document_devices WHERE writer_id = $1 AND account_id = $2 LIMIT 1",
+      .id(writer), .id(account)
+    ) { _ in true } ?? false
+  }
+
   /// A condition of SQL: whether an account holds no current version of a foreign device, and no clock has to be above
   /// its collected deletions. Its counter is not used twice all the same, because its own account has it.
   private static let isIdle = """

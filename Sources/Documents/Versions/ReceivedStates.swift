@@ -9,6 +9,8 @@ struct ReceivedStates: Sendable {
   private(set) var current: [Identifier: [CurrentVersion]]
   /// The highest counter of the device's versions in that account; 0 if there is none.
   private var highest: Int64
+  /// Whether some device of the sender's has written there before.
+  private let hasWritten: Bool
   private let author: [UInt8]
   private let sender: Identifier
 
@@ -19,8 +21,9 @@ struct ReceivedStates: Sendable {
 
   init(
     _ current: [Identifier: [CurrentVersion]], author: [UInt8], of sender: Identifier,
-    highest: Int64
+    highest: Int64, hasWritten: Bool
   ) {
+    self.hasWritten = hasWritten
     self.current = current
     self.author = author
     self.sender = sender
@@ -33,7 +36,7 @@ struct ReceivedStates: Sendable {
     let sent = before.filter { $0.writer == sender }
     // The receiver's own version may have merged what was sent.
     let isMerged =
-      sent.isEmpty && before.contains { $0.writer == nil }
+      hasWritten && sent.isEmpty && before.contains { $0.writer == nil }
       && before.count < DocumentStates.currentCountMax
     guard !before.contains(where: \.isDeletion),
       !version.isRemoval || isMerged || sent.contains(where: { !$0.isEmpty })

@@ -227,6 +227,38 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a removal after the share has ended leaves its mark where what was sent is merged`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let devices = try server.devices(2)
+    let (phone, laptop, bob) = (devices[0], devices[1], try server.register())
+    let log = try phone.createLog()
+    try phone.shareLog(log, with: bob)
+    let to = [try bob.account]
+    try phone.push(phone.version(document, 1, [1], to: to)).requireSuccess()
+    try bob.push(bob.version(document, 2, covering: [phone.publicKey: 1], [2])).requireSuccess()
+    try phone.endLogShare(log, with: bob.account).requireSuccess()
+    try laptop.push(laptop.version(document, 2, nil, to: to)).requireSuccess()
+    #expect(try Set(bob.bodies(of: document)) == [[2], nil])
+    for device in [phone, bob] { try server.requireDocuments(device) }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a stranger's removal does nothing to a document that it knows of`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = (try server.register(), try server.register())
+    try bob.push(bob.version(document, 1, [1])).requireSuccess()
+    let usage = try bob.usage()
+    try ada.push(ada.version(document, 1, nil, to: [try bob.account])).requireSuccess()
+    #expect(try bob.bodies(of: document) == [[1]])
+    #expect(try bob.usage() == usage)
+    for device in [ada, bob] { try server.requireDocuments(device) }
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a removal needs no room at the receiver, and leaves none to others`(
     engine: TestEngine
   ) throws {
