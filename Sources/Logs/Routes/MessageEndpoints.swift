@@ -31,8 +31,10 @@ struct PostMessages: SyncWrite {
       let owner = try LogShare.writableOwner(transaction, body.log, for: caller)
       return owner.map { [$0] } ?? []
     }
-    return try LogWrite(host, transaction, by: locked.caller.account, now: now)
+    let appended = try LogWrite(host, transaction, by: locked.caller.account, now: now)
       .append(body.batch, to: body.log, &locked.owners)
+    try BudgetOfLog.requireReadable(body.batch.messages, of: body.log, transaction)
+    return appended
   }
 
   /// Counted once the write is durable, because a transaction may run more than once.

@@ -1,4 +1,5 @@
 package import Base
+import Requests
 package import Storage
 
 /// The budget of Actual's clients that a log may be. It has a row of its own, which goes where the log goes.
@@ -19,10 +20,25 @@ package enum BudgetOfLog {
   /// Refuses for a budget what its clients alone may do. They say with each upload how it is encrypted, and know a new
   /// epoch as a reset. A snapshot without that could not be opened, and of an epoch they would not be told.
   static func requireNone(of log: Identifier, _ queryable: some Queryable) throws {
-    let found = try queryable.first(
+    guard try !exists(of: log, queryable) else { throw LogRefusal.logIsBudget }
+  }
+
+  /// Refuses for a budget messages that its clients could not read.
+  static func requireReadable(
+    _ messages: [LogMessage], of log: Identifier, _ queryable: some Queryable
+  ) throws {
+    guard let index = messages.firstIndex(where: { !ActualEnvelope.isKept($0.content) }),
+      try exists(of: log, queryable)
+    else { return }
+    throw RequestRefusal.bodyInvalid(
+      path: "$.messages[\(index)].c",
+      rule: "must be an Actual envelope without its timestamp: the log is a budget")
+  }
+
+  private static func exists(of log: Identifier, _ queryable: some Queryable) throws -> Bool {
+    try queryable.first(
       "SELECT 1 FROM sync.actual_files WHERE log_id = $1", .id(log)
-    ) { _ in true }
-    guard found == nil else { throw LogRefusal.logIsBudget }
+    ) { _ in true } ?? false
   }
 
   /// Has the budget follow the log to the epoch that an operator restored, with the key and the encryption of its

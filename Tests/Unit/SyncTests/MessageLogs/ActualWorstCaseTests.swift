@@ -1,11 +1,12 @@
 import Base
+import JSON
 import RawClient
 import Storage
 import TestDevices
 import TestEngines
 import Testing
 
-/// The most expensive that clients of Actual can send, and the slowest that they can read. Counted, not timed.
+/// The worst that devices and clients of Actual can send, and the slowest that they can read. Counted, not timed.
 @Suite struct ActualWorstCaseTests {
   private static let file = "0f8fad5b-d9cb-469f-a165-70867728950e"
 
@@ -55,6 +56,28 @@ import Testing
     let again = scene.server.database.writeWork
     #expect(try scene.sync(messages).status == 200)
     #expect((scene.server.database.writeWork - again).changedRowCount < 100)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a device cannot append to a budget what its clients would not understand`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    let (server, ada) = (scene.server, scene.device)
+    let listed = try ada.get("/v1/logs").json["logs"][0]
+    let log = KnownLog(
+      id: try #require(listed["id"].string.flatMap(Identifier.init)),
+      epoch: try #require(listed["epoch"].string.flatMap(Identifier.init)))
+    let before = try scene.sync()
+    let right = ActualClient.field(3, [9])
+    let timestamp = ActualClient.field(1, Array(LogTests.zero.utf8))
+    for wrong in [[7], [0x1A, 200], timestamp + right, right + right] {
+      let message = SentMessage(server.stamp(.seconds(-1)), wrong)
+      #expect(try ada.append([message], to: log).problem == "body_invalid")
+    }
+    #expect(try scene.sync().body == before.body)
+    // To an app's own log they are what the app takes them for.
+    try ada.append([SentMessage(server.stamp(), [7])], to: ada.createLog()).requireSuccess()
   }
 
   @Test func `timestamps of the year 9999 are refused before anything is stored`() throws {
