@@ -124,6 +124,12 @@ package struct AppPassword: Sendable {
     _ transaction: Transaction, _ password: AppPasswordText, now: Instant
   ) throws -> Secret? {
     guard let account = try account(transaction, of: password) else { return nil }
+    // The row that is held while a password is revoked.
+    _ = try LockedOwners(transaction, [account])
+    let isThere = try transaction.execute(
+      "UPDATE sync.app_passwords SET used_ms = $2 WHERE id = $1", .text(password.id),
+      .instant(now))
+    guard isThere > 0 else { return nil }
     let token = Secret(Base64.url.encode(Random.bytes(32)))
     try transaction.execute(
       """
@@ -136,9 +142,6 @@ package struct AppPassword: Sendable {
       INSERT INTO sync.app_tokens (token_hash, account_id, password_id, used_ms)
       VALUES ($1, $2, $3, $4)
       """, .blob(Credentials.hash(token: token.exposed)), .id(account), .text(password.id),
-      .instant(now))
-    try transaction.execute(
-      "UPDATE sync.app_passwords SET used_ms = $2 WHERE id = $1", .text(password.id),
       .instant(now))
     return token
   }
