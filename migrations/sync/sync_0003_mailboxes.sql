@@ -107,15 +107,18 @@ CREATE INDEX key_packages_given ON key_packages (account_id, claimed_ms)
 
 CREATE INDEX key_packages_by_account ON key_packages (account_id, public_key, digest);
 
--- How many key packages of a device an account claimed on a day (UTC). Rows of earlier days go with the account's
--- first claim of a day.
+-- How many key packages of a device of `owner_id` an account claimed on a day (UTC). Rows of earlier days go with the
+-- account's first claim of a day, all of them with either account.
 CREATE TABLE key_package_claims (
   account_id BLOB NOT NULL REFERENCES accounts (id),
   public_key BLOB NOT NULL CHECK (length(public_key) = 32),
   day INTEGER NOT NULL,
   claim_count INTEGER NOT NULL CHECK (claim_count > 0),
+  owner_id BLOB NOT NULL,
   PRIMARY KEY (account_id, public_key)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX key_package_claims_by_owner ON key_package_claims (owner_id);
 
 -- What an account is charged for: its messages, and the key packages that its devices offer. `seq` is the number of
 -- the latest change of either. `claim_count` is the number of packages that it claimed on `claim_day` (UTC). Its

@@ -66,7 +66,7 @@ package struct KeyPackageClaim {
       )
     }
     guard let next else { throw MailboxRefusal.noKeyPackage }
-    try count(device)
+    try count(device, of: account)
     if !next.isLastResort {
       try transaction.execute(
         """
@@ -82,7 +82,7 @@ package struct KeyPackageClaim {
   }
 
   /// Counts one more claim of today, or refuses it.
-  private func count(_ device: [UInt8]) throws {
+  private func count(_ device: [UInt8], of owner: Identifier) throws {
     let today = now.milliseconds / Self.day
     let last = try transaction.first(
       "SELECT claim_day, claim_count FROM sync.mailbox_totals WHERE account_id = $1",
@@ -109,11 +109,12 @@ package struct KeyPackageClaim {
     }
     try transaction.execute(
       """
-      INSERT INTO sync.key_package_claims (account_id, public_key, day, claim_count)
-      VALUES ($1, $2, $3, $4)
+      INSERT INTO sync.key_package_claims (account_id, public_key, day, claim_count, owner_id)
+      VALUES ($1, $2, $3, $4, $5)
       ON CONFLICT (account_id, public_key) DO UPDATE SET claim_count = excluded.claim_count,
         day = excluded.day
-      """, .id(claimer), .blob(device), .integer(today), .integer(ofDevice + 1))
+      """, .id(claimer), .blob(device), .integer(today), .integer(ofDevice + 1),
+      .id(owner))
     try transaction.execute(
       """
       INSERT INTO sync.mailbox_totals (account_id, seq, claim_day, claim_count)

@@ -222,8 +222,10 @@ enum MailboxPurge {
       || erasedMessage(transaction, account)
       || transaction.eraseSlice(
         of: "key_packages", by: "public_key, digest", where: "account_id", is: account)
-      || transaction.eraseSlice(
-        of: "key_package_claims", by: "account_id, public_key", where: "account_id", is: account)
+      || ["account_id", "owner_id"].contains { column in
+        try transaction.eraseSlice(
+          of: "key_package_claims", by: "account_id, public_key", where: column, is: account)
+      }
       || transaction.eraseSlice(
         of: "mailbox_totals", by: "account_id", where: "account_id", is: account)
   }

@@ -257,6 +257,7 @@ extension TestServer {
       ("mailboxes", "account_id"), ("mailbox_messages", "sender_id"),
       ("mailbox_entries", "sender_id"), ("mailbox_senders", "sender_id"),
       ("key_packages", "account_id"), ("key_package_claims", "account_id"),
+      ("key_package_claims", "owner_id"),
       ("mailbox_totals", "account_id"),
     ]
     return try database.read { reader in

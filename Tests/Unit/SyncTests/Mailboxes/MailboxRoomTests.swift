@@ -161,6 +161,7 @@ import Testing
     try ada.offer([ada.keyPackage(1)]).requireSuccess()
     try bob.offer([bob.keyPackage(1)]).requireSuccess()
     try ada.claim(from: bob.publicKey).requireSuccess()
+    try bob.claim(from: ada.publicKey).requireSuccess()
     #expect(try ada.remove("/v1/account").status == 202)
     server.clock.advance(.days(8))
     try server.sweeper().sweepErasures()
