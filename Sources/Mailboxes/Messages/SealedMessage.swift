@@ -53,10 +53,12 @@ package struct SealedMessage: Sendable {
   /// What it counts for in a mailbox.
   var byteCount: Int64 { Int64(body.count) + MailboxBounds.overheadByteCount }
 
-  /// Tells a repeat from another message with the same id.
-  var digest: [UInt8] {
-    var bytes = Array("\(kind.rawValue) \(receivers.count) ".utf8)
-    for key in receivers { bytes += key }
+  /// Tells a repeat from another message with the same id. The receivers of a message to a group are not part of it:
+  /// when it is repeated, the group may have others.
+  func digest(inGroup isGroup: Bool) -> [UInt8] {
+    let named = isGroup ? [] : receivers
+    var bytes = Array("\(kind.rawValue) \(named.count) ".utf8)
+    for key in named { bytes += key }
     return SHA256.hash(bytes + body)
   }
 }

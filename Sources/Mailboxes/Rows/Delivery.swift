@@ -90,7 +90,7 @@ package struct Delivery {
       """, .blob(sender.publicKey), .id(message.id)
     ) { row in (try row.blob(0), try row.integer(1), try row.blob(2)) }
     guard let (digest, count, bytes) = found else { return nil }
-    guard digest == message.digest else { throw MailboxRefusal.messageDiffers }
+    guard digest == message.digest(inGroup: isGroup) else { throw MailboxRefusal.messageDiffers }
     guard let refused = RefusedReceiver.list(bytes) else {
       throw DatabaseError.statement("column 2 holds no receivers")
     }
@@ -119,7 +119,7 @@ package struct Delivery {
         due_ms, receiver_count, waiting_count, bytes, refused, body)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11, $12)
       """, .id(sender.account), .integer(number), .blob(sender.publicKey), .id(message.id),
-      .text(message.kind.rawValue), .blob(message.digest), .instant(now),
+      .text(message.kind.rawValue), .blob(message.digest(inGroup: isGroup)), .instant(now),
       .instant(now + host.limits.messageSpan), .integer(Int64(takers.count)),
       .integer(byteCount), .blob(refusedBytes), .blob(message.body))
     // In the order of accounts, as their rows were locked.

@@ -138,6 +138,21 @@ import Testing
     #expect(try server.mail(of: c).isEmpty)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a message is repeated although a member's key was revoked meanwhile`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let devices = try server.devices(3)
+    let (a, b, c) = (devices[0], devices[1], devices[2])
+    let head = try a.chain(with: [b, c])
+    let id = Random.identifier()
+    try a.tell(head, id).requireSuccess()
+    try b.revoke(key: c.publicKey).requireSuccess()
+    try a.tell(head, id).requireSuccess()
+    #expect(try server.mail(of: b) == ["message"])
+  }
+
   @Test func `a commit that no device could make is refused with its place`() throws {
     let server = try TestServer()
     let device = try server.register()
@@ -182,12 +197,12 @@ extension TestDevice {
   }
 
   /// Sends a message to the other members of a chain.
-  func tell(_ head: KnownHead) throws -> Answer {
+  func tell(_ head: KnownHead, _ id: Identifier = Random.identifier()) throws -> Answer {
     try post(
       "/v1/chains/\(head.chain)/messages",
       [
         "epoch": .integer(head.epoch),
-        "message": ["id": .string(Random.identifier().description), "body": .base64([5])],
+        "message": ["id": .string(id.description), "body": .base64([5])],
       ])
   }
 }
