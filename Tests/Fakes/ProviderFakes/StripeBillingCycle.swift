@@ -16,7 +16,7 @@ extension StripeWorld {
     guard !sub.isEnded, !sub.cancelAtPeriodEnd, sub.cancelAt != end, sub.period.upperBound == end
     else { return }
     var coming = sub
-    coming.period = nextPeriod(of: sub)
+    coming.period = nextPeriod(of: sub, at: nextPhase(of: sub)?.price ?? sub.price)
     let lines = periodLines(of: coming, seed: id + "upcoming")
     let preview = Invoice(
       id: "upcoming-\(id)", subscription: id, customer: sub.customer,
@@ -38,12 +38,8 @@ extension StripeWorld {
     }
     guard sub.status != .paused, sub.status != .incomplete else { return }
     let billed = sub.period
-    if let price = sub.scheduled {
-      sub.price = price
-      sub.scheduled = nil
-      sub.schedule = nil
-    }
-    sub.period = nextPeriod(of: sub)
+    beginNextPhase(of: &sub)
+    sub.period = nextPeriod(of: sub, at: sub.price)
     if sub.status == .trialing { sub.status = .active }
     let lines =
       sub.waitingLines + periodLines(of: sub, seed: "\(id)\(sub.invoiceCount)")
@@ -61,8 +57,8 @@ extension StripeWorld {
   }
 
   /// Counted from the anchor, so that a short month does not shorten the ones after it.
-  private func nextPeriod(of sub: Subscription) -> Range<Instant> {
-    let months = (sub.scheduled ?? sub.price).interval.monthCount
+  private func nextPeriod(of sub: Subscription, at price: StripePrice) -> Range<Instant> {
+    let months = price.interval.monthCount
     var count = months
     while sub.anchor.adding(months: count) <= sub.period.upperBound { count += months }
     return sub.period.upperBound..<sub.anchor.adding(months: count)

@@ -71,7 +71,7 @@ extension StripeTemplate {
       "customer_account >=2025-09-30": null, "days_until_due": "$days_until_due",
       "default_payment_method": "$payment_method", "default_source": null,
       "default_tax_rates": [], "description": null, "discount <2025-03-31": null,
-      "discounts >=2024-09-30": [], "ended_at": "$ended_at",
+      "discounts >=2024-09-30": "$discounts", "ended_at": "$ended_at",
       "invoice_settings >=2024-09-30": {
         "account_tax_ids": null, "custom_fields >=2026-03-25": null,
         "description >=2026-03-25": null, "footer >=2026-03-25": null,

@@ -99,15 +99,6 @@ extension StripeWorld {
     void(pending.invoice, isAsked: false)
   }
 
-  /// By a schedule: the price changes when the period ends, without a credit.
-  mutating func schedulePrice(_ id: String, _ price: StripePrice) {
-    let schedule = newID("sub_sched")
-    update(id, isAsked: true) {
-      $0.scheduled = price
-      $0.schedule = schedule
-    }
-  }
-
   // MARK: Ends
 
   /// `date`: only with `cancel_at`; nil: with the flag, at the period's end.

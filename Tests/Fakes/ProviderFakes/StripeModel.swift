@@ -71,9 +71,10 @@ struct StripeWorld: Sendable {
     var pause: StripeCollectionPause?
     var resumesAt: Instant?
     var pendingUpdate: PendingUpdate?
-    /// The price that a schedule sets when the period ends.
-    var scheduled: StripePrice?
+    /// What comes after the period, if it is planned.
     var schedule: String?
+    /// They stay until something takes them away; the fake's invoices are in full all the same.
+    var discounts: [String] = []
     /// Credits and charges for the next invoice.
     var waitingLines: [Line] = []
     var invoiceCount = 0

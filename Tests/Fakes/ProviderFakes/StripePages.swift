@@ -1,15 +1,6 @@
-import Base
 import JSON
 
-extension StripeWorld {
-  /// Changes the price of a subscription when its period ends.
-  struct Schedule: Sendable {
-    let id: String
-    let subscription: String
-  }
-}
-
-/// Stripe's pages, and changes that wait.
+/// Stripe's pages.
 extension StripeOrders {
   /// No customer of the fake has an address, unless they give one on the page.
   static let withoutPlace = Refusal(
@@ -68,61 +59,5 @@ extension StripeOrders {
       "livemode": rendering(world).live, "return_url": .text(form.value(of: "return_url")),
       "url": .string("https://billing.stripe.com/p/session/\(id)"),
     ]
-  }
-
-  // MARK: schedules
-
-  func schedule(_ form: Form, _ world: inout StripeWorld) throws(Refusal) -> JSONValue {
-    let subscription = try living(form.value(of: "from_subscription") ?? "", world)
-    guard subscription.schedule == nil, subscription.status != .paused else {
-      throw .init(
-        status: 400, code: nil,
-        message: "You cannot migrate a subscription that is already attached to a schedule.")
-    }
-    let id = world.newID("sub_sched")
-    world.schedules.add(
-      StripeWorld.Schedule(id: id, subscription: subscription.id), id: id)
-    world.update(subscription.id, isAsked: true) { $0.schedule = id }
-    return rendering(world).schedule(world.schedules[id])
-  }
-
-  func plan(
-    _ id: String, _ form: Form, _ world: inout StripeWorld
-  ) throws(Refusal) -> JSONValue {
-    let schedule = try require(schedule: id, world)
-    let sub = world.subscriptions[schedule.subscription]
-    let price = try price(form.value(of: "phases[1][items][0][price]"))
-    guard form.value(of: "phases[0][items][0][price]") == sub.price.id,
-      form.value(of: "phases[0][start_date]") == String(sub.period.lowerBound.seconds),
-      form.value(of: "phases[0][end_date]") == String(sub.period.upperBound.seconds)
-    else {
-      throw .init(
-        status: 400, code: nil, message: "The current phase must be passed in.",
-        parameter: "phases")
-    }
-    world.subscriptions[sub.id].scheduled = price
-    return rendering(world).schedule(schedule)
-  }
-
-  func release(_ id: String, _ world: inout StripeWorld) throws(Refusal) -> JSONValue {
-    let schedule = try require(schedule: id, world)
-    world.update(schedule.subscription, isAsked: true) {
-      $0.schedule = nil
-      $0.scheduled = nil
-    }
-    return rendering(world).schedule(schedule)
-  }
-
-  private func require(
-    schedule id: String, _ world: StripeWorld
-  ) throws(Refusal) -> StripeWorld.Schedule {
-    guard let schedule = world.schedules[optional: id],
-      world.subscriptions[schedule.subscription].schedule == id
-    else {
-      throw .init(
-        status: 404, code: "resource_missing", message: "No such subscription schedule: '\(id)'",
-        parameter: "schedule")
-    }
-    return schedule
   }
 }

@@ -78,19 +78,6 @@ extension StripeRendering {
     ]
   }
 
-  func schedule(_ schedule: StripeWorld.Schedule) -> JSONValue {
-    let sub = world.subscriptions[schedule.subscription]
-    let phase: JSONValue = [
-      "start_date": .seconds(sub.period.lowerBound), "end_date": .seconds(sub.period.upperBound),
-    ]
-    return [
-      "id": .string(schedule.id), "object": "subscription_schedule", "current_phase": phase,
-      "customer": .string(sub.customer), "end_behavior": "release", "livemode": live,
-      "status": .string(sub.schedule == schedule.id ? "active" : "released"),
-      "subscription": .string(sub.id),
-    ]
-  }
-
   /// The object with the requested expansions.
   func expanded(_ json: JSONValue, _ parameters: StripeReads.Parameters) -> JSONValue {
     let expansions = parameters.filter { $0.name.hasPrefix("expand[") }.map(\.value)
@@ -175,10 +162,6 @@ extension FakeStripe {
 
   package func price(of subscription: String) -> StripePrice {
     operate { $0.subscriptions[subscription].price }
-  }
-
-  package func scheduledPrice(of subscription: String) -> StripePrice? {
-    operate { $0.subscriptions[subscription].scheduled }
   }
 
   package func isTrialing(_ subscription: String) -> Bool {

@@ -51,6 +51,7 @@ struct StripeRendering {
     values["collection_method"] = collectionMethod(sub)
     values["days_until_due"] = sub.daysUntilDue.map { .integer($0) } ?? .null
     values["paused"] = paused(sub)
+    values["discounts"] = .array(sub.discounts.map { .string($0) })
     return StripeTemplate.subscription.filled(version, values)
   }
 

@@ -56,6 +56,31 @@ import Testing
     #expect(try JSON.parse(reply.body)["current_period_end"].integer != nil)
   }
 
+  /// https://docs.stripe.com/api/subscription_schedules/update
+  @Test func `drops at once what the update of a schedule does not repeat`() throws {
+    let stripe = makeStripe()
+    let sub = stripe.subscribe(
+      customer: stripe.addCustomer(), account: stripeAccount, .plusMonthly, with: [.extraMonthly],
+      trialDays: 14)
+    _ = stripe.discount(sub)
+    let schedule = stripe.post("/v1/subscription_schedules", "from_subscription=\(sub)")
+    let id = try #require(schedule["id"].string)
+    let phase = schedule["phases"][0]
+    let start = try #require(phase["start_date"].integer)
+    let end = try #require(phase["end_date"].integer)
+    #expect(phase["trial_end"].integer == end)
+    #expect(phase["items"].array?.count == 2)
+    stripe.run(for: .days(1))
+    _ = stripe.post(
+      "/v1/subscription_schedules/\(id)",
+      "phases[0][items][0][price]=\(StripePrice.plusMonthly.id)&phases[0][start_date]=\(start)"
+        + "&phases[0][end_date]=\(end)")
+    #expect(stripe.prices(of: sub) == [.plusMonthly])
+    #expect(stripe.discounts(of: sub) == [])
+    #expect(stripe.status(of: sub) == "active")
+    #expect(stripe.chargeCount == 1)
+  }
+
   @Test func `says a deleted customer is deleted`() {
     let (stripe, sub) = begin()
     let customer = stripe.customer(of: sub)

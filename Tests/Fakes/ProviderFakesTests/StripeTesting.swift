@@ -45,6 +45,18 @@ extension FakeStripe {
       FakeRequest(method: "GET", path: path, headers: own + headers.map { ($0.0, $0.1) }))
   }
 
+  /// An authorized change.
+  func post(_ path: String, _ form: String) -> JSON {
+    let key = String(decoding: key.exposed, as: UTF8.self)
+    let request = FakeRequest(
+      method: "POST", path: path, headers: [(name: "Authorization", value: "Bearer \(key)")],
+      body: Array(form.utf8))
+    guard let answer = answer(request), let json = try? JSON.parse(answer.body) else {
+      preconditionFailure("no answer to \(path)")
+    }
+    return json
+  }
+
   func json(_ path: String) -> JSON {
     guard let answer = get(path), let json = try? JSON.parse(answer.body) else {
       preconditionFailure("no answer to \(path)")
