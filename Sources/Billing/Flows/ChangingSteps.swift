@@ -66,6 +66,10 @@ extension FlowSteps {
     }
     found[.item] = id
     found[.oldPrice] = item.price
+    if let schedule = found[.schedule], try isPlannedElsewhere(schedule) {
+      return .failed(
+        FlowProblem(.stripeRefused, [.init("stripe_code", "schedule_made_elsewhere")]))
+    }
     if item.price == price { return .go(found[.schedule] == nil ? .record : .release) }
     let isLarger =
       plan.byteCount > item.plan.byteCount
@@ -86,6 +90,17 @@ extension FlowSteps {
       }
     }
     return nil
+  }
+
+  /// Whether a schedule says more than this server lets it say: one phase after the current one.
+  /// A change would take away what the operator or Stripe's page put there.
+  private func isPlannedElsewhere(_ schedule: String) throws(APIFailure) -> Bool {
+    guard case .answered(let json) = try api.get("/v1/subscription_schedules/\(schedule)"),
+      let start = json["current_phase"]["start_date"].integer
+    else { return false }
+    if json["end_behavior"].string == "cancel" { return true }
+    let later = (json["phases"].array ?? []).filter { $0["start_date"].integer ?? 0 > start }
+    return later.count > (json["metadata"]["coffer_account"].exists ? 1 : 0)
   }
 
   func release() throws(APIFailure) -> StepResult {
@@ -153,21 +168,33 @@ extension FlowSteps {
     }
   }
 
+  /// Keeps the current phase as it is, and puts after it the same at the new price. A trial that
+  /// still runs ends at its own time, and the change comes then.
   func putPhases() throws(APIFailure) -> StepResult {
     let schedule = path("subscription_schedules", .schedule)
     guard case .answered(let json) = try api.get(schedule),
-      let start = json["current_phase"]["start_date"].integer,
-      let end = json["current_phase"]["end_date"].integer
+      let phase = SchedulePhase(currentOf: json), let start = phase.start,
+      let end = phase.end(at: now)
     else { return .failed(.stripeRefused, [.init("stripe_code", "no_current_phase")]) }
-    let form: StripeAPI.Form = [
-      ("end_behavior", "release"), ("proration_behavior", "none"),
-      ("phases[0][items][0][price]", flow.state[.oldPrice] ?? ""),
-      ("phases[0][items][0][quantity]", "1"), ("phases[0][start_date]", String(start)),
-      ("phases[0][end_date]", String(end)),
-      ("phases[1][items][0][price]", flow.state[.price] ?? ""),
-      ("phases[1][items][0][quantity]", "1"), ("phases[1][iterations]", "1"),
-    ]
-    switch try api.post(schedule, form, key: flow.key(String(end))) {
+    // An earlier call did it, whose answer was lost.
+    if json["metadata"]["coffer_flow"].string == flow.id.description { return .go(.record) }
+    let old = flow.state[.oldPrice] ?? ""
+    guard phase.bills(old) else {
+      return .failed(.stripeRefused, [.init("stripe_code", "no_item_with_a_plan")])
+    }
+    var form: StripeAPI.Form = [("end_behavior", "release"), ("proration_behavior", "none")]
+    form += metadata()
+    form += phase.form("phases[0]")
+    form.append(("phases[0][start_date]", String(start)))
+    form.append(("phases[0][end_date]", String(end)))
+    if let trialEnd = phase.trialEnd {
+      form.append(("phases[0][trial_end]", String(trialEnd)))
+    }
+    form += phase.form("phases[1]", replacing: old, with: flow.state[.price] ?? "")
+    form.append(("phases[1][iterations]", "1"))
+    // A repeat may find another phase, and may then send another form.
+    let call = form.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
+    switch try api.post(schedule, form, key: flow.key(call)) {
     case .answered: return .go(.record)
     case .refused(let refusal): return failure(refusal)
     }

@@ -71,6 +71,25 @@ struct FlowMigrationTests {
     #expect(store.transactions(of: id).count == 1)
   }
 
+  @Test func `a smaller plan chosen before the paid month ends is paid no sooner`() throws {
+    let (shop, store, _) = try appStore(["apple"])
+    _ = store.buy(.premiumMonthly, for: shop.account)
+    for delivery in store.deliveries {
+      _ = try shop.installation.deliver(store.request(for: delivery, at: shop.installation.now))
+    }
+    let flow = try shop.finish(try shop.ask(.migrate("pm_card_visa", plan: "plus")).id)
+    try #require(flow.status == .done)
+    let subscription = try #require(shop.current.first)
+    let end = shop.stripe.periodEnd(of: subscription)
+    #expect(try shop.finish(try shop.ask(.change(to: "premium")).id).status == .done)
+    #expect(shop.stripe.isTrialing(subscription))
+    #expect(shop.stripe.periodEnd(of: subscription) == end)
+    #expect(shop.stripe.chargeCount == 0)
+    shop.stripe.run(until: end + .days(2))
+    #expect(shop.stripe.price(of: subscription) == .premiumMonthly)
+    #expect(shop.stripe.chargeCount == 1)
+  }
+
   @Test func `Google Play is told to bill no more, once Stripe goes on`() throws {
     let clock = FakeClock(BuyingShop.start)
     var settings = FakePlayStore.Settings()
