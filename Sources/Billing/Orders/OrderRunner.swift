@@ -100,11 +100,17 @@ package struct OrderRunner: Sendable {
         )
       }
     }
-    if let job, job.committed < number {
-      throw .transient("\(key) is not read yet", retryAfter: nil)
-    }
+    let isUnread = job.map { $0.committed < number } ?? false
+    // Only an operator revives a dead read.
+    let isDead = job?.state == .dead
+    if isUnread, !isDead { throw .transient("\(key) is not read yet", retryAfter: nil) }
     if order.isShown(by: record) { return closed(order, .done, "done: a read shows it") }
     let answer = order.answer ?? "its store did not answer"
+    guard !isUnread else {
+      return closed(
+        order, .failed, "\(answer); its store refuses the read that would show what was done",
+        readsAgain: false)
+    }
     return closed(order, .failed, "\(answer); a read shows that it was not done")
   }
 
@@ -128,11 +134,13 @@ package struct OrderRunner: Sendable {
 
   // MARK: the end
 
-  private func closed(_ order: Order, _ state: Order.State, _ answer: String) -> JobResult {
+  private func closed(
+    _ order: Order, _ state: Order.State, _ answer: String, readsAgain: Bool = true
+  ) -> JobResult {
     let now = access.clock.now()
     return JobResult(
       writes: { transaction in
-        try read(order, at: now, in: transaction)
+        if readsAgain { try read(order, at: now, in: transaction) }
         let asking = try AuditEntry.find(order.name, reading: transaction)
         let act = asking?.act.split(separator: ":").first.map(String.init) ?? "subscription order"
         let entry = try AuditLog.append(

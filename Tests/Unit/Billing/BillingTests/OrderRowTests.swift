@@ -1,5 +1,8 @@
 import Base
 import JSON
+import Jobs
+import KnownStores
+import Ledger
 import Storage
 import Stores
 import Subscriptions
@@ -83,5 +86,59 @@ struct OrderRowTests {
     }
     #expect(done?.number == 1 && done?.closing.map { "\($0)" } == "billing:9")
     #expect(newest.map(\.number) == [2, 1])
+  }
+
+  /// The store answered the read with 404 until it was dead. Another order must not wait for an operator.
+  @Test(arguments: TestEngine.available)
+  func `a doubted order is closed when its store refuses the read`(_ engine: TestEngine) throws {
+    let shop = try Shop(engine)
+    let database = shop.database
+    func order(_ number: Int64) throws -> Order {
+      try #require(try database.read { try OrderRows.find(number, reading: $0) })
+    }
+    func leased(_ kind: String, at now: Instant) throws -> Lease {
+      let leases = try database.write(for: nil) { transaction in
+        try Jobs.lease(kind, limit: 1, now: now, in: transaction)
+      }
+      return try #require(leases.first)
+    }
+    try database.write(for: nil) { transaction in
+      try Self.place(1, .refund, payment: "in_1", in: transaction)
+      try Jobs.request(
+        Ledger.readJob, Self.key.description, due: Self.now, in: transaction)
+      try Jobs.request(Order.job, "1", due: Self.now, in: transaction)
+    }
+    let placed = try order(1)
+    try database.write(for: nil) { transaction in
+      let read = try Jobs.find(Ledger.readJob, Self.key.description, reading: transaction)
+      try OrderRows.doubt(
+        placed, because: "status 503", read: read?.requested, in: transaction)
+    }
+    for hour in 0..<JobRules.refusalCountMax {
+      let now = Self.now + .hours(hour)
+      let lease = try leased(Ledger.readJob, at: now)
+      try database.write(for: nil) { transaction in
+        _ = try lease.retry(.refused("status 404"), now: now, in: transaction)
+      }
+    }
+    let now = Self.now + .hours(JobRules.refusalCountMax)
+    let runner = OrderRunner(
+      StoreAccess(
+        database: database,
+        ledger: Ledger(stores: .known, rules: LedgerRules(catalogue: AppleSample.catalogue)),
+        stores: .known, sealing: Harness.sealing, clock: Clock { now }))
+    let lease = try leased(Order.job, at: now)
+    let result = try runner.handler.run(lease)
+    try database.write(for: nil) { transaction in
+      _ = try result.commit(lease, now: now, in: transaction)
+    }
+    let closed = try order(1)
+    #expect(closed.state == .failed)
+    #expect(
+      closed.answer == "status 503; its store refuses the read that would show what was done")
+    let read = try database.read {
+      try Jobs.find(Ledger.readJob, Self.key.description, reading: $0)
+    }
+    #expect(read?.state == .dead)
   }
 }
