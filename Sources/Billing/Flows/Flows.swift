@@ -22,7 +22,8 @@ package struct Flows: Sendable {
   private static let countSpan = Instant.Span.hours(1)
   /// The number of closed flows that are kept for an account.
   private static let keptCount = 100
-  /// A request that is repeated within this time after it was done returns the same flow.
+  /// A request that is repeated within this time after it was done returns the same flow, unless
+  /// what it did was undone since.
   private static let repeatSpan = Instant.Span.minutes(15)
   /// Stripe accepts no later start.
   private static let migrationSpanMax = Instant.Span.days(700)
@@ -140,8 +141,8 @@ package struct Flows: Sendable {
 
   // MARK: what is there
 
-  /// The account's open flow if it has the same intention, or its last flow if that had the same
-  /// and was done a moment ago.
+  /// The account's open flow if it has the same intention, or its last flow if that had the same,
+  /// was done a moment ago and still holds.
   private func known(
     _ intention: Intention, _ account: Identifier, _ now: Instant, _ transaction: Transaction
   ) throws -> Flow? {
@@ -159,9 +160,29 @@ package struct Flows: Sendable {
     let last = try FlowRows.newest(of: account, limit: 10, reading: transaction)
       .first { $0.intention.kind.isExclusive }
     guard let last, last.intention == intention, last.status == .done, let closed = last.closed,
-      now - closed < Self.repeatSpan
+      now - closed < Self.repeatSpan, try holds(last, now, transaction)
     else { return nil }
     return last
+  }
+
+  /// Whether the ledger still shows what a flow did. The customer may have undone it on Stripe's
+  /// page, or owe again what the flow paid.
+  private func holds(
+    _ flow: Flow, _ now: Instant, _ transaction: Transaction
+  ) throws -> Bool {
+    let current = try ledger.purchases(of: flow.account, at: now, reading: transaction)
+      .first { $0.key.provider.rawValue == "stripe" && $0.isCurrent }
+    switch flow.intention.kind {
+    case .cancel: return current?.willRenew != true
+    case .uncancel: return current?.willRenew == true
+    case .resume: return current?.label != .paused
+    case .pay:
+      guard let key = current?.key else { return true }
+      let bill = try ledger.reading(transaction).subscription(key).record.bill
+      return bill.payments.first?.state != .failing
+    // A repeat never buys again, and the ledger shows neither the card nor what is scheduled.
+    case .subscribe, .checkout, .migrate, .change, .card, .portal: return true
+    }
   }
 
   /// Returns what the steps need to know. Throws if there is nothing to do.

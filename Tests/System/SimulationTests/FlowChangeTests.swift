@@ -104,6 +104,35 @@ struct FlowChangeTests {
     #expect(!shop.stripe.isCancelling(subscription))
   }
 
+  @Test func `who cancels, takes that back on Stripe's page and cancels again has cancelled`()
+    throws
+  {
+    let (shop, subscription) = try subscribed()
+    shop.delivers = true
+    let first = try done(Intention(.cancel), shop)
+    #expect(try shop.ask(Intention(.cancel)).id == first.id)
+    try shop.pass(.minutes(1))
+    shop.stripe.uncancel(subscription)
+    try shop.pass(.minutes(2))
+    let second = try done(Intention(.cancel), shop)
+    #expect(second.status == .done)
+    #expect(second.id != first.id)
+    #expect(shop.stripe.isCancelling(subscription))
+  }
+
+  @Test func `who resumes, cancels on Stripe's page and resumes again goes on`() throws {
+    let (shop, subscription) = try subscribed()
+    shop.delivers = true
+    _ = try done(Intention(.cancel), shop)
+    let first = try done(Intention(.uncancel), shop)
+    #expect(try shop.ask(Intention(.uncancel)).id == first.id)
+    try shop.pass(.minutes(1))
+    shop.stripe.cancel(subscription)
+    try shop.pass(.minutes(2))
+    #expect(try done(Intention(.uncancel), shop).id != first.id)
+    #expect(!shop.stripe.isCancelling(subscription))
+  }
+
   /// Stripe would otherwise try the card again until the end of the period.
   @Test func `what is cancelled while a renewal is not paid is charged no more`() throws {
     let (shop, subscription) = try subscribed()
@@ -170,6 +199,26 @@ struct FlowChangeTests {
     shop.stripe.setCard(of: subscription, .works)
     #expect(try done(Intention(.pay), shop).status == .done)
     #expect(try done(Intention(.pay), shop).id != flow.id)
+  }
+
+  @Test func `what fails after another bill was paid is paid by the next request`() throws {
+    let (shop, subscription) = try subscribed()
+    shop.stripe.setCard(of: subscription, .declines)
+    shop.delivers = true
+    installationRuns(shop, until: shop.stripe.periodEnd(of: subscription) + .hours(2))
+    try shop.runDue()
+    shop.stripe.setCard(of: subscription, .works)
+    let first = try done(Intention(.pay), shop)
+    #expect(try shop.ask(Intention(.pay)).id == first.id)
+    try shop.pass(.minutes(1))
+    shop.stripe.setCard(of: subscription, .declines)
+    shop.stripe.add(.extraMonthly, to: subscription)
+    try shop.pass(.minutes(2))
+    try #require(shop.stripe.status(of: subscription) == "past_due")
+    shop.stripe.setCard(of: subscription, .works)
+    #expect(try done(Intention(.pay), shop).id != first.id)
+    #expect(shop.stripe.status(of: subscription) == "active")
+    #expect(shop.stripe.chargeCount == 3)
   }
 
   @Test func `nothing is paid where nothing is open`() throws {
