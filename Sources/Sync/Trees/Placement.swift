@@ -28,15 +28,12 @@ package struct Placement: Sendable {
     }
   }
 
-  /// Refuses what a batch would refuse of a file that moves into the folder. `height` is the number of levels below it.
-  func require(
-    _ file: FileRecord, height: Int64, below folder: AncestorTree.Node, in tree: AncestorTree
-  ) throws(Refusal) {
+  /// Refuses what a batch would refuse of a file that moves into the folder, except that it would be too deep.
+  func require(_ file: FileRecord, below folder: AncestorTree.Node) throws(Refusal) {
     let rules: [(rule: Rule, isBroken: Bool)] = [
       (.typeImmutable, statement.kind != file.kind),
       (.ownerImmutable, statement.owner != file.owner),
       (.ownerDiffers, folder.owner != file.owner), (.parentNotFolder, folder.kind != .folder),
-      (.tooDeep, height > Int64(AncestorTree.depthMax - tree.chain(folder.id).count)),
     ]
     if let broken = rules.first(where: \.isBroken) {
       throw .batchRefused([Failure(file: file.id, account: nil, rule: broken.rule)])

@@ -40,12 +40,14 @@ struct TrashJob {
       entry.walked == self.entry.walked
     else { return }
     var (bytes, records) = (Int64(0), Int64(0))
+    var tree = AncestorTree(seenBy: entry.owner)
+    if entry.state == .restoring { try tree.load(files.map(\.parent), transaction) }
     if entry.walked == 0 { try renew(entry.root, invited, visibility, &owners) }
     for file in files {
       if entry.state == .purging {
         guard try purge(file, transaction, now: now) else { continue }
       } else {
-        guard try restore(file, transaction, &owners) else { continue }
+        guard try restore(file, transaction, &tree, &owners) else { continue }
         try renew(file.id, invited, visibility, &owners)
       }
       bytes += fee + file.byteCount
@@ -107,19 +109,22 @@ struct TrashJob {
     let hmac: [UInt8]?
     let object: Identifier?
     let byteCount: Int64
+    /// At least the number of levels below.
+    let height: Int64
   }
 
   /// The next files, parents before their children, because they were marked in this order.
   private func files(_ transaction: Transaction) throws -> [File] {
     try transaction.rows(
       """
-      SELECT id, seq, parent_id, name_hmac, object_id, content_bytes FROM sync.files
+      SELECT id, seq, parent_id, name_hmac, object_id, content_bytes, height FROM sync.files
       WHERE trash_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
       """, .id(entry.root), .integer(entry.walked), .integer(Self.sliceCountMax)
     ) { row in
       File(
         id: try row.id(0), sequence: try row.integer(1), parent: try row.id(2),
-        hmac: try row.optionalBlob(3), object: try row.optionalID(4), byteCount: try row.integer(5))
+        hmac: try row.optionalBlob(3), object: try row.optionalID(4), byteCount: try row.integer(5),
+        height: try row.integer(6))
     }
   }
 
@@ -146,10 +151,14 @@ struct TrashJob {
     return true
   }
 
-  /// Unmarks a file whose parent is live, unless a newer file has its name. Returns whether it did.
+  /// Unmarks a file whose parent is live, unless a newer file has its name, or it would be too deep, because a folder
+  /// above it moved meanwhile. Returns whether it did. The parents' chains must be in the tree.
   private func restore(
-    _ file: File, _ transaction: Transaction, _ owners: inout LockedOwners
+    _ file: File, _ transaction: Transaction, _ tree: inout AncestorTree,
+    _ owners: inout LockedOwners
   ) throws -> Bool {
+    let room = PlannedTree.room(in: tree.chain(file.parent))
+    guard room >= 0 else { return false }
     let isFree =
       try transaction.first(
         """
@@ -159,11 +168,15 @@ struct TrashJob {
         """, .id(file.parent), .blob(file.hmac)
       ) { _ in true } ?? false
     guard isFree else { return false }
-    return try transaction.execute(
+    let count = try transaction.execute(
       """
       UPDATE sync.files SET deleted = 0, deleted_ms = NULL, deleted_with = NULL, trash_id = NULL,
         seq = $2 WHERE id = $1 AND trash_id = $3
-      """, .id(file.id), .integer(try owners.nextSequence(of: entry.owner)), .id(entry.root)) == 1
+      """, .id(file.id), .integer(try owners.nextSequence(of: entry.owner)), .id(entry.root))
+    guard count == 1 else { return false }
+    // A folder's height may be outdated. What is below it is judged when it comes back itself.
+    try tree.raise(above: file.parent, height: min(file.height, room), transaction)
+    return true
   }
 
   /// What could not be restored stays in the trash, until it is due.

@@ -17,7 +17,7 @@ package enum TrashRequests {
   /// Brings a deleted file back at once, and queues what was deleted with it. `TrashJob` sends it to accounts that
   /// are only invited to it. Without a placement it gets its folder and name back.
   ///
-  /// - Throws: A `Refusal` if the account has no such trash, the folder is gone, or the name is taken.
+  /// - Throws: A `Refusal` if the account has no such trash, the folder is gone or too deep by now, or the name is taken.
   package static func restore(
     _ transaction: Transaction, _ root: Identifier, of account: Identifier,
     as placement: Placement? = nil, fee: Int64, now: Instant
@@ -77,7 +77,15 @@ package enum TrashRequests {
     guard let folder = tree[parent], tree.role(parent) > .stranger, !tree.isDeleted(parent) else {
       throw Refusal.parentGone(parent)
     }
-    try placement?.require(file, height: former.height, below: folder, in: tree)
+    try placement?.require(file, below: folder)
+    // What is deleted counts for no level, so the folder may have moved deeper since.
+    let room = PlannedTree.room(in: tree.chain(parent))
+    let height =
+      former.height <= room
+      ? former.height : try countedHeight(transaction, entry.root) ?? former.height
+    guard height <= room else {
+      throw Refusal.batchRefused([Failure(file: file.id, account: nil, rule: .tooDeep)])
+    }
     let hmac = placement?.statement.name.hmac ?? former.hmac
     let other = try transaction.first(
       "SELECT id FROM sync.files WHERE parent_id = $1 AND name_hmac = $2 AND deleted = 0",
@@ -102,7 +110,6 @@ package enum TrashRequests {
     }
     if let placement {
       try place(transaction, placement, number: number)
-      try raise(transaction, tree.chain(parent), above: former.height)
     } else {
       try transaction.execute(
         """
@@ -112,9 +119,29 @@ package enum TrashRequests {
         FROM sync.trash AS t WHERE f.id = $1 AND t.root_id = $1
         """, .id(entry.root), .integer(number))
     }
+    try tree.raise(above: parent, height: height, transaction)
     try Trash.count(transaction, entry.root, bytes: -fee - former.byteCount, records: -1)
     try owners.save(transaction, now: now)
     return number
+  }
+
+  /// The levels of what is in the trash below a folder that is in it itself. Nil if there are too many files to count:
+  /// then the height stands for them, which never shrinks.
+  private static func countedHeight(
+    _ transaction: Transaction, _ root: Identifier
+  ) throws -> Int64? {
+    let files = try transaction.rows(
+      "SELECT id, parent_id FROM sync.files WHERE trash_id = $1 LIMIT $2", .id(root),
+      .integer(WorkBudget.counted + 1)
+    ) { row in (id: try row.id(0), parent: try row.id(1)) }
+    guard files.count <= WorkBudget.counted else { return nil }
+    var children = Dictionary(grouping: files, by: \.parent)
+    var (level, levels) = ([root], Int64(-1))
+    while !level.isEmpty {
+      levels += 1
+      level = level.flatMap { children.removeValue(forKey: $0) ?? [] }.map(\.id)
+    }
+    return levels
   }
 
   /// Takes the mark of the deletion from a record, which gets the number `$2`.
@@ -136,15 +163,20 @@ package enum TrashRequests {
       .blob(statement.name.hmac), .blob(statement.key), .blob(placement.author),
       .blob(placement.signature))
   }
+}
 
-  /// Notes how many levels may now lie below each of the folders, nearest first.
-  private static func raise(
-    _ transaction: Transaction, _ chain: [AncestorTree.Node], above height: Int64
+extension AncestorTree {
+  /// Notes in the folder, and in those above it, how many levels may now lie below. A file in the folder came back, with
+  /// at most `height` levels below it.
+  mutating func raise(
+    above parent: Identifier, height: Int64, _ transaction: Transaction
   ) throws {
-    for (level, folder) in chain.enumerated() where folder.height <= height + Int64(level) {
+    for (level, folder) in chain(parent).enumerated() {
+      let levels = height + Int64(level) + 1
+      guard folder.height < levels else { continue }
       try transaction.execute(
-        "UPDATE sync.files SET height = $2 WHERE id = $1", .id(folder.id),
-        .integer(height + Int64(level) + 1))
+        "UPDATE sync.files SET height = $2 WHERE id = $1", .id(folder.id), .integer(levels))
+      raise(folder.id, to: levels)
     }
   }
 }

@@ -95,6 +95,94 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `what would be too deep in its old folder comes back only elsewhere`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, trashFor: 30)
+    let device = try server.register()
+    let folder = try device.add("folder")
+    let below = try device.addChain(100, in: folder)
+    let above = try device.addChain(29)
+    try device.delete(below[0]).requireSuccess()
+    try server.sweepDeletions()
+    // The deleted levels count for nothing.
+    try device.move(folder, to: above[28]).requireSuccess()
+    let refused = try device.restoreDeleted(below[0])
+    #expect(try (refused.status, refused.rules) == (422, ["too_deep"]))
+    #expect(try device.record(below[0]).deleted)
+    try device.restoreDeleted(below[0]) { $0.parent = above[27] }.requireDone()
+    try server.sweepDeletions()
+    for id in below { #expect(try device.record(id).deleted == false) }
+    try server.requireRight([device])
+    try server.requireSound([device])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `what came back into its old folder counts as levels of it again`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, trashFor: 30)
+    let device = try server.register()
+    let folder = try device.add("folder")
+    let below = try device.addChain(100, in: folder)
+    let above = try device.addChain(28)
+    try device.delete(below[0]).requireSuccess()
+    try server.sweepDeletions()
+    // The first move counts the levels that are left: none.
+    try device.move(folder, to: above[27]).requireSuccess()
+    try device.move(folder, to: device.root).requireSuccess()
+    try device.restoreDeleted(below[0]).requireDone()
+    try server.sweepDeletions()
+    try server.requireSound([device])
+    #expect(try device.move(folder, to: above[27]).rules == ["too_deep"])
+    #expect(try device.move(folder, to: above[26]).status == 200)
+    try server.requireSound([device])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `levels that moved out of a folder do not keep it from coming back`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, trashFor: 30)
+    let device = try server.register()
+    let folder = try device.add("folder")
+    let below = try device.addChain(100, in: folder)
+    let above = try device.addChain(100)
+    try device.move(below[1], to: device.root).requireSuccess()
+    // Only the height of the folder that moves is counted anew, not that of the folder in it.
+    try device.move(folder, to: above[99]).requireSuccess()
+    try device.delete(below[0]).requireSuccess()
+    try server.sweepDeletions()
+    try device.restoreDeleted(below[0]).requireDone()
+    try server.requireSound([device])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `what became too deep while it came back stays in the trash until there is room`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, trashFor: 30)
+    let device = try server.register()
+    let (above, below) = (try device.addChain(100), try device.addChain(64))
+    try device.delete(below[0]).requireSuccess()
+    try server.sweepDeletions()
+    try device.restoreDeleted(below[0]).requireDone()
+    // What is in it is still deleted.
+    try device.move(below[0], to: above[99]).requireSuccess()
+    try server.sweepDeletions()
+    let deleted = try below.map { try device.record($0).deleted }
+    #expect(deleted == (1...64).map { 100 + $0 > 128 })
+    try server.requireRight([device])
+    try server.requireSound([device])
+    try device.move(below[0], to: device.root).requireSuccess()
+    try device.restoreDeleted(below[0]).requireDone()
+    try server.sweepDeletions()
+    for id in below { #expect(try device.record(id).deleted == false) }
+    try server.requireRight([device])
+    try server.requireSound([device])
+  }
+
+  @Test(arguments: TestEngine.available)
   func `links do not come back, are counted, and leave their shares pending`(
     engine: TestEngine
   ) throws {

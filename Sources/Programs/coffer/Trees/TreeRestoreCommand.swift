@@ -52,10 +52,18 @@ extension Command {
               ["version": .integer(restored.before)], ["version": .integer(restored.after)]
             )
           } else {
-            links = try TrashRequests.restore(
-              transaction, file, of: account.id,
-              fee: configuration.catalogue.metadataFeeByteCount, now: now
-            ).linkCount
+            do {
+              links = try TrashRequests.restore(
+                transaction, file, of: account.id,
+                fee: configuration.catalogue.metadataFeeByteCount, now: now
+              ).linkCount
+            } catch Refusal.batchRefused {
+              // In its own folder and under its own name it can break no other rule.
+              throw CommandFailure(
+                .refused,
+                "its folder has moved, so that the tree would have too many levels; the owner's app can restore "
+                  + "the file into another folder")
+            }
             (before, after) = (["deleted": true], ["deleted": false])
           }
           return Act.Effect(
