@@ -180,6 +180,7 @@ package struct AccountArrival: Sendable {
     return try act.atOnce(at: now) { transaction in
       let (moved, archive) = (arriving.account, arriving.archive)
       try moved.insert(at: now, in: transaction)
+      try arriving.tree.requireForgotten(in: transaction)
       for file in archive.files(in: TreeExport.files) {
         for record in try ArrivingAccount.records(
           file, archive, of: moved.id, areChecked: true)

@@ -102,8 +102,9 @@ package struct MovedTree: Sendable {
     throw MovingError(isInCircle(start) ? .cycle : .depth, start)
   }
 
-  /// Checks the way from a deleted file to a live folder, whose own way is checked as well. It may have any number of
-  /// levels, because what is deleted counts for none when a folder above it moves. What is in `known` was on such a way.
+  /// Checks the way from a deleted file to a live folder, whose own way is checked as well, or to one that was forgotten.
+  /// It may have any number of levels, because what is deleted counts for none when a folder above it moves. What is in
+  /// `known` was on such a way.
   private func requireWay(
     ofDeleted start: Identifier, _ known: inout Set<Identifier>
   ) throws(MovingError) {
@@ -111,9 +112,21 @@ package struct MovedTree: Sendable {
     while let node = nodes[id], node.isDeleted, id != account.root, !known.contains(id) {
       guard way.insert(id).inserted else { throw MovingError(.cycle, start) }
       id = node.parent
-      guard nodes[id]?.isFolder == true else { throw MovingError(.parent, start) }
+      guard nodes[id]?.isFolder != false else { throw MovingError(.parent, start) }
     }
     known.formUnion(way)
+  }
+
+  /// Throws if a folder that the archive's server had forgotten is a file here: a deleted file would come into it.
+  package func requireForgotten(in queryable: some Queryable) throws {
+    let lost = nodes.filter { nodes[$0.value.parent] == nil }
+    let parents = Dictionary(lost.map { ($0.value.parent, $0.key) }) { first, _ in first }
+    for list in SQLList.slices(of: parents.keys.map { .id($0) }, after: 0) {
+      let here = try queryable.rows(
+        "SELECT id FROM sync.files WHERE id IN (\(list.parameters))", values: list.values
+      ) { row in try row.id(0) }
+      if let file = here.first.flatMap({ parents[$0] }) { throw MovingError(.parent, file) }
+    }
   }
 
   private func isInCircle(_ start: Identifier) -> Bool {

@@ -23,7 +23,8 @@ package struct TreeFinding: Sendable, Equatable {
     package var text: String {
       switch self {
       case .root: "an account has one root, a live folder without a name, which its row names"
-      case .parent: "a parent is a folder of the same owner"
+      case .parent:
+        "a parent is a folder of the same owner; that of a deleted file may be forgotten"
       case .cycle: "every way up ends at the root"
       case .depth: "no live file is deeper than 128 levels"
       case .height: "a folder's height is not less than the levels below it"

@@ -43,6 +43,8 @@ struct TreeSlice {
       // What is deleted counts for no level, so a folder above it may have moved deeper since.
       let isWay = Set(chain.map(\.id)).count > AncestorTree.depthMax
       if isDeleted, isWay { return rules }
+      // A deleted folder may be forgotten before what is in it, which was marked later or which the trash keeps longer.
+      if top.isDeleted, tree[top.parent] == nil { return rules }
       return rules + [tree[top.parent] == nil ? .parent : way(file)]
     }
     if chain.dropFirst().contains(where: { $0.kind != .folder || $0.owner != file.owner }) {

@@ -52,6 +52,12 @@ import Testing
     try take(deepTree(["deleted": true, "deleted_ms": 1]), areChecked: true)
   }
 
+  @Test func `the folder of a deleted file may be forgotten, that of a live one may not`() throws {
+    let forgotten: [String: JSONValue] = ["parent": text(Identifier(high: 1, low: 1))]
+    try take(with(gone, forgotten), areChecked: true)
+    #expect(throws: MovingError.self) { try take(with(note, forgotten), areChecked: true) }
+  }
+
   @Test(arguments: TreeFinding.Law.ofArchives)
   func `an archive that breaks a rule is refused by its name`(law: TreeFinding.Law) throws {
     for broken in try archives(breaking: law) {

@@ -50,6 +50,63 @@ import Testing
     #expect(try scene.bob.share(of: scene.file)?.state == "pending")
   }
 
+  /// Throws unless the account's tree breaks no rule, here and in an archive.
+  private func requireMovable(_ device: TestDevice, on server: TestServer) throws {
+    try server.requireSound([device])
+    let id = try device.account
+    let (account, files) = try server.database.read { reader in
+      (
+        try #require(try MovedAccount(reader, id)),
+        try MovedFile.page(reader, of: id, after: -1)
+      )
+    }
+    var tree = MovedTree(of: account)
+    for file in files { try tree.add(file) }
+    try tree.requireWhole()
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `what the trash keeps of a forgotten folder breaks no rule, and comes back elsewhere`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, trashFor: 200)
+    let device = try server.register()
+    let folder = try device.add("folder")
+    let inner = try device.add("folder", in: folder)
+    let id = try device.add(in: inner)
+    for deleted in [inner, folder] {
+      try device.delete(deleted).requireSuccess()
+      try server.sweepDeletions()
+    }
+    try device.purge(folder).requireDone()
+    try server.sweepDeletions()
+    server.clock.advance(.days(92))
+    try server.sweeper().sweep()
+    #expect(try device.get("/v1/files/\(folder)").status == 404)
+    try requireMovable(device, on: server)
+    #expect(try device.restoreDeleted(inner).problem == "parent_gone")
+    try device.restoreDeleted(inner) { $0.parent = device.root }.requireDone()
+    try server.sweepDeletions()
+    #expect(try device.record(id).deleted == false)
+    try server.requireRight([device])
+    try requireMovable(device, on: server)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `what was marked later than a forgotten folder breaks no rule`(engine: TestEngine) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let folder = try device.add("folder")
+    _ = try device.add(in: folder)
+    try device.delete(folder).requireSuccess()
+    server.clock.advance(.days(1))
+    try server.sweepDeletions()
+    server.clock.advance(.days(90))
+    try server.sweeper().sweep()
+    #expect(try device.get("/v1/files/\(folder)").status == 404)
+    try requireMovable(device, on: server)
+  }
+
   @Test(arguments: TestEngine.available)
   func `the id of a forgotten folder is not made again while what was in it is told of`(
     engine: TestEngine
