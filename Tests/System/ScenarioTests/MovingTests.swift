@@ -170,6 +170,40 @@ import Testing
     #expect(waits == !keys.isEmpty)
   }
 
+  @Test(.enabled(if: TestEngine.postgresURL != nil))
+  func `the contents that an import stored stay if the connection is lost during its commit`()
+    throws
+  {
+    let old = try House(.sqlite)
+    _ = try old.export(to: archive)
+    let new = try Installation(.postgres, settings: Self.settings)
+    #expect(try new.command("migrate").end == .exited(0))
+    let database = try Database.open(new.location, owning: .sync)
+    defer { database.close() }
+    func execute(_ statements: String...) throws {
+      try database.write(for: nil) { transaction in
+        for statement in statements { try transaction.execute(statement) }
+      }
+    }
+    try execute(
+      """
+      CREATE FUNCTION sync.lose() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(60); RETURN NULL; END'
+      """,
+      """
+      CREATE CONSTRAINT TRIGGER lost AFTER INSERT ON sync.accounts
+        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION sync.lose()
+      """)
+    let lost = try new.command("account", "import", archive)
+    #expect(lost.end != .exited(0), "\(lost.output)")
+    let stored = Files.paths(under: new.directory + "/objects")
+      .compactMap { Identifier(String($0.suffix(36))) }
+    #expect(!stored.isEmpty)
+    try execute("DROP TRIGGER lost ON sync.accounts", "DROP FUNCTION sync.lose()")
+    let taken = try new.command("account", "import", archive)
+    #expect(taken.end == .exited(0), "\(taken.output)")
+  }
+
   @Test(arguments: TestEngine.available)
   func `a move takes along every document, record, key and payment`(engine: TestEngine) throws {
     let old = try House(engine)
