@@ -75,18 +75,28 @@ struct QuestionsFill {
     if documents > 0 { try insertDocument(of: id, under: root, at: created, in: transaction) }
   }
 
+  /// Inserts a document, and the key that has signed it: that of the first device is no real one.
   private func insertDocument(
     of account: Identifier, under root: Identifier, at created: Instant, in transaction: Transaction
   ) throws {
-    let (id, sealed) = (Random.identifier(), Random.bytes(32))
+    let key = Ed25519PrivateKey()
+    let record = TreeRecord(
+      id: Random.identifier(), owner: account, parent: root, isFolder: false,
+      nameSeed: Random.bytes(32))
+    try transaction.execute(
+      """
+      INSERT INTO sync.device_keys (public_key, account_id, label, added_ms, last_session_ms)
+      VALUES ($1, $2, 'second', $3, $3)
+      """, .blob(key.publicKey.bytes), .id(account), .instant(created))
     try transaction.execute(
       """
       INSERT INTO sync.files
-        (id, owner_id, parent_id, kind, name, name_hmac, file_key, height, seq,
-         content_version, content_bytes, deleted)
-      VALUES ($1, $2, $3, 'document', $4, $4, $4, 0, 2, 0, 0, 0)
-      """, .id(id), .id(account), .id(root), .blob(sealed))
-    try enter(id, 2, of: account, at: created, in: transaction)
+        (id, owner_id, parent_id, kind, name, name_hmac, file_key, author_key, signature, height,
+         seq, content_version, content_bytes, deleted)
+      VALUES ($1, $2, $3, 'document', $4, $5, $6, $7, $8, 0, 2, 0, 0, 0)
+      """, .id(record.id), .id(account), .id(root), .blob(record.ciphertext), .blob(record.hmac),
+      .blob(record.key), .blob(key.publicKey.bytes), .blob(record.signature(by: key)))
+    try enter(record.id, 2, of: account, at: created, in: transaction)
   }
 
   private func enter(

@@ -25,10 +25,13 @@ struct TreeRecord {
       + "\"type\":\"\(isFolder ? "folder" : "document")\"}"
   }
 
+  func signature(by key: Ed25519PrivateKey) -> [UInt8] {
+    key.signature(for: Array("{\"file\":\(object)}".utf8))
+  }
+
   /// One member of a batch's `files`; `before` is nil for a new record.
   func change(from before: TreeRecord?, signedBy key: Ed25519PrivateKey) -> String {
-    let object = object
-    let signature = key.signature(for: Array("{\"file\":\(object)}".utf8))
+    let signature = signature(by: key)
     let expect =
       before.map { before in
         "{\"parent\":\"\(before.parent)\",\"hmac\":\"\(Base64.standard.encode(before.hmac))\"}"

@@ -117,10 +117,12 @@ package struct MovedFile: Sendable {
     }
   }
 
-  /// As `TreeAudit` sees it: a record without a signature is older than signed records.
+  /// As `TreeAudit` sees it. Only the root has no author.
   private var isSigned: Bool {
-    guard !record.isRoot, let author = record.author else { return true }
-    guard let name = record.name, let key = record.key else { return false }
+    guard !record.isRoot else { return true }
+    guard let author = record.author, let name = record.name, let key = record.key else {
+      return false
+    }
     let statement = FileRecord.Statement(
       id: record.id, owner: record.owner, parent: record.parent, kind: record.kind, name: name,
       key: key, isDeleted: record.isDeleted && record.deletedWith == nil, target: nil)

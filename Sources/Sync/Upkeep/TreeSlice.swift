@@ -191,13 +191,12 @@ struct TreeSlice {
     ) { _ in true } ?? false
   }
 
-  /// Files of before the second migration have no author. One that its folder took along keeps the
+  /// Whether the author of a file that is no root has signed its record. A file that its folder took along keeps the
   /// statement that it is not deleted.
   private func isSigned(_ file: FileRecord, _ keys: [[UInt8]: Ed25519PublicKey]) -> Bool {
-    guard let author = file.author else { return true }
-    guard let name = file.name, let key = file.key, let authorKey = keys[author.key] else {
-      return false
-    }
+    guard let author = file.author, let authorKey = keys[author.key], let name = file.name,
+      let key = file.key
+    else { return false }
     let statement = FileRecord.Statement(
       id: file.id, owner: file.owner, parent: file.parent, kind: file.kind, name: name, key: key,
       isDeleted: file.isDeleted && file.deletedWith == nil, target: file.target)

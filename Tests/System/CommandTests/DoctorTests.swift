@@ -44,6 +44,7 @@ struct DoctorTests: CommandSuite {
          content_bytes, object_id, deleted)
       SELECT $2, $1, root_id, 'document', $2, $2, 0, 2, 2, 20000, $3, 0 FROM sync.accounts
       """, account, .id(Identifier(high: 1, low: 2)), .id(Self.object))
+    try sign(Identifier(high: 1, low: 2))
     try write(
       """
       INSERT INTO sync.usage_entries (owner_id, seq, delta_bytes, reason, file_id, at_ms)
@@ -55,6 +56,29 @@ struct DoctorTests: CommandSuite {
       .id(Self.history))
     try objects.belong(to: Self.history)
     try age("history")
+  }
+
+  /// Signs a document in the root with the key that was made for Ada. Its id stands for its name and its key.
+  private func sign(_ file: Identifier) throws {
+    let text = try #require(Files.text(scratch.path + "/ada.key"))
+    let seed = try #require(Base64.standard.decode(String(text.dropLast())))
+    let key = try #require(Ed25519PrivateKey(seed: Secret(seed)))
+    let database = try Database.open(
+      .sqlite(directory: scratch.path + "/database"), owning: .sync)
+    let found = try database.read { reader in
+      try reader.first("SELECT root_id FROM sync.accounts") { row in try row.id(0) }
+    }
+    database.close()
+    let root = try #require(found)
+    let bytes = Base64.standard.encode(file.bytes)
+    let record =
+      #"{"deleted":false,"id":"\#(file)","key":"\#(bytes)","name":{"ciphertext":"\#(bytes)","#
+      + #""hmac":"\#(bytes)"},"owner":"\#(Self.account)","parent":"\#(root)","#
+      + #""type":"document"}"#
+    try write(
+      "UPDATE sync.files SET file_key = id, author_key = $2, signature = $3 WHERE id = $1",
+      .id(file), .blob(key.publicKey.bytes),
+      .blob(key.signature(for: Array(#"{"file":\#(record)}"#.utf8))))
   }
 
   private static func store(_ key: Identifier, in objects: any ObjectStore) throws {

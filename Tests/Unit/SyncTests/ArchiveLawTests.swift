@@ -124,7 +124,11 @@ import Testing
         with(other, ["content": ["version": 0, "bytes": 1_000_000]]),
         with(gone, ["content": ["version": 1, "bytes": 1_000_000]]),
       ]
-    case .signature: [with(note, ["height": 0, "key": "AAAA"])]
+    case .signature:
+      [
+        with(note, ["height": 0, "key": "AAAA"]),
+        with(note, ["author": .null, "signature": .null]),
+      ]
     case .object, .link, .shareOfNothing, .shareOwner, .shareLink, .view: []
     }
   }

@@ -110,7 +110,7 @@ import Testing
 
   private enum Damage: CaseIterable {
     case parent, owner, cycle, height, number, inline, length, garbage, signature, unsigned
-    case link, view, share, sharer, mark, root
+    case authorless, link, view, share, sharer, mark, root
   }
 
   @Test(arguments: Damage.allCases)
@@ -158,6 +158,10 @@ import Testing
       try execute(
         "UPDATE sync.files SET author_key = $2 WHERE id = $1",
         [.id(note), .blob([UInt8](repeating: 1, count: 32))])
+      expected = [.signature]
+    case .authorless:
+      try execute(
+        "UPDATE sync.files SET author_key = NULL, signature = NULL WHERE id = $1", [.id(note)])
       expected = [.signature]
     case .link:
       try execute(
