@@ -120,9 +120,9 @@ package struct ArrivingAccount: Sendable {
 
   /// Throws if anything is dated in the future, apart from differences of clocks.
   func requirePast(at now: Instant) throws(MovingError) {
-    var moments = [account.created] + deliveries.map(\.received)
-    for device in account.devices { moments += [device.added, device.revoked ?? device.added] }
-    if let latest = documents.latest { moments.append(latest) }
+    let moments =
+      account.moments + logs.moments + deliveries.map(\.received)
+      + [tree.latest, documents.latest].compactMap { $0 }
     for moment in moments
     where !(Instant(milliseconds: 0)...now + .days(1)).contains(moment) {
       throw MovingError("it has a time in the future: \(moment)")

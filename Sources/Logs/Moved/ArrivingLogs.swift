@@ -64,6 +64,9 @@ package struct ArrivingLogs: Sendable {
   var ids: Set<Identifier> { Set(logs.map(\.id)) }
   package var messageCount: Int64 { logs.reduce(0) { $0 + $1.messageCount } }
 
+  /// When each log was created.
+  package var moments: [Instant] { logs.map(\.created) }
+
   /// Reads the list and every message; nil stands for an account without logs. `snapshots` are the lengths of the files
   /// of snapshots, by their names, and `sequence` is the number of the account's latest change. Throws at the first
   /// error.

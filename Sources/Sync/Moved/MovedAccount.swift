@@ -14,7 +14,7 @@ package struct MovedAccount: Sendable {
   package let root: Identifier
   /// The number of its latest change.
   package let sequence: Int64
-  package let created: Instant
+  private let created: Instant
   package let devices: [Device]
   /// Those that let devices in. They end with the move.
   private let recoveryKeys: [RecoveryKey]
@@ -32,6 +32,11 @@ package struct MovedAccount: Sendable {
     (root, sequence, created) = (row.1, row.2, row.3)
     devices = try Device.listAll(reader, of: id)
     recoveryKeys = try RecoveryKey.inChains(reader, of: id)
+  }
+
+  /// When the account began, and when its keys came and went.
+  package var moments: [Instant] {
+    [created] + devices.flatMap { [$0.added, $0.revoked ?? $0.added] } + recoveryKeys.map(\.named)
   }
 
   package var isProven: Bool { Device.prove(id, devices, recoveryKeys) }

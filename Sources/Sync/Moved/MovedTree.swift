@@ -14,6 +14,8 @@ package struct MovedTree: Sendable {
   package private(set) var recordCount: Int64 = 0
   /// Records signed by keys of other accounts.
   package private(set) var foreignCount = 0
+  /// When the last of the deleted records was deleted; nil without one.
+  package private(set) var latest: Instant?
 
   /// The name of a live file, which none of its siblings may have.
   private struct LiveName: Hashable {
@@ -50,6 +52,7 @@ package struct MovedTree: Sendable {
     {
       foreignCount += 1
     }
+    if let deleted = file.deleted { latest = max(latest ?? deleted, deleted) }
     guard !record.isDeleted else { return }
     recordCount += 1
     if let name = record.name,

@@ -12,15 +12,17 @@ import Testing
   private let scratch: ScratchDirectory
   private let archive: String
   private let account: Identifier
+  private let old: Installation
+  private let device: TestDevice
   private let new: Installation
 
   /// Exports an account with a second key and two decisions.
   init() throws {
     scratch = try ScratchDirectory()
     archive = scratch.path + "/ada.tar"
-    let old = try Installation(.sqlite)
+    old = try Installation(.sqlite)
     let sync = try old.start(.sync)
-    let device = try old.device(of: sync)
+    device = try old.device(of: sync)
     account = try device.account
     let second = old.device(of: sync, key: Ed25519PrivateKey())
     #expect(try device.admit(second).status < 300)
@@ -39,9 +41,10 @@ import Testing
 
   /// A new archive with changed texts and added files.
   private func made(
-    adding names: [String] = [], _ change: (String) -> String = { $0 }
+    of archive: String? = nil, adding names: [String] = [],
+    _ change: (String) -> String = { $0 }
   ) throws -> String {
-    let reader = try ArchiveReader(archive, kind: "coffer-account", format: 1)
+    let reader = try ArchiveReader(archive ?? self.archive, kind: "coffer-account", format: 1)
     let path = scratch.path + "/made-\(Random.identifier()).tar"
     let writer = try ArchiveWriter(path, kind: "coffer-account", format: 1, at: Clock.system.now())
     for file in reader.files {
@@ -104,6 +107,21 @@ import Testing
       }
       try refuse(path, line)
     }
+  }
+
+  @Test func `a record that is deleted in a time that is yet to come is refused`() throws {
+    let (gone, _) = try device.create()
+    #expect(try device.delete(gone).status == 200)
+    let later = scratch.path + "/later.tar"
+    let made = try old.command("account", "export", "\(account)", "--to", later)
+    #expect(made.end == .exited(0), "\(made.output)")
+    let path = try self.made(of: later) { text in
+      // That of a live record is null.
+      guard let place = text.firstRange(of: "\"deleted_ms\":1") else { return text }
+      let rest = text[place.upperBound...].drop { $0.isNumber }
+      return "\(text[..<text.index(before: place.upperBound)])4102444800000\(rest)"
+    }
+    try refuse(path, "a time in the future")
   }
 
   @Test func `a label is as short here as a client's, whatever it is made of`() throws {

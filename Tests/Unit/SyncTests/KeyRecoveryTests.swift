@@ -344,6 +344,22 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `when a recovery key was named is a moment that an import checks`(engine: TestEngine) throws
+  {
+    let scene = try Scene(engine, delayDays: 0)
+    scene.server.clock.advance(.days(1))
+    let named = scene.server.clock.now
+    let recovery = scene.server.device()
+    try scene.device.name(recovery.key, delayDays: 0).requireSuccess()
+    scene.server.clock.advance(.days(1))
+    try recovery.recover(scene.account, letting: scene.server.device()).requireMade()
+    let account = try scene.server.database.read { reader in
+      try #require(try MovedAccount(reader, scene.account))
+    }
+    #expect(try MovedAccount(JSON.parse(account.json.encoded())).moments.contains(named))
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a device that has no place any more is not let in, and the recovery says so`(
     engine: TestEngine
   ) throws {
