@@ -39,12 +39,12 @@ struct TreeSlice {
     let chain = tree.chain(file.id)
     guard let top = chain.last else { return rules + [.parent] }
     let isDeleted = chain.contains(where: \.isDeleted)
-    guard top.isRoot else {
+    // A folder may be forgotten before what was deleted in it: that was marked later, or the trash keeps it longer.
+    let isInForgotten = top.isDeleted && tree[top.parent] == nil
+    guard top.isRoot || isInForgotten else {
       // What is deleted counts for no level, so a folder above it may have moved deeper since.
       let isWay = Set(chain.map(\.id)).count > AncestorTree.depthMax
       if isDeleted, isWay { return rules }
-      // A deleted folder may be forgotten before what is in it, which was marked later or which the trash keeps longer.
-      if top.isDeleted, tree[top.parent] == nil { return rules }
       return rules + [tree[top.parent] == nil ? .parent : way(file)]
     }
     if chain.dropFirst().contains(where: { $0.kind != .folder || $0.owner != file.owner }) {
