@@ -167,6 +167,9 @@ package struct Catalogue: Hashable, Sendable {
     id == free.id ? free : paid.first { $0.id == id } ?? keptPlans[id]
   }
 
+  /// Whether the plan with that id adds to the others.
+  package func isAddition(_ id: String) -> Bool { plan(id)?.isAddition ?? false }
+
   /// Whether any plan limits anything besides bytes.
   package var limitsMore: Bool {
     ([free] + paid).contains { !$0.limits.isEmpty } || former.contains { $0.catalogue.limitsMore }

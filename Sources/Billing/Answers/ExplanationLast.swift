@@ -96,7 +96,7 @@ extension EntitlementExplanation {
     case .payment(_, let subscription):
       subscription.intervals.contains { interval in
         interval.from - Self.sameEvent < after.from && after.from < interval.to + Self.sameEvent
-          && (interval.planID == after.planID || isAddition(interval.planID)
+          && (interval.planID == after.planID || catalogue.isAddition(interval.planID)
             || interval.planID == before.planID && before.capByteCount > after.capByteCount)
       }
     }
@@ -213,11 +213,7 @@ extension EntitlementExplanation {
 
   /// The same for plans that add to others.
   var additions: [(planID: String, from: Instant, to: Instant)] {
-    owed.filter { isAddition($0.planID) }
-  }
-
-  private func isAddition(_ planID: String) -> Bool {
-    catalogue.plan(planID)?.isAddition ?? false
+    owed.filter { catalogue.isAddition($0.planID) }
   }
 }
 

@@ -12,8 +12,22 @@ package struct OwnedPurchase: Sendable {
   /// The end of the last period that was paid for or a trial.
   package let paidUntil: Instant?
 
-  /// Whether it continues by itself or can be recovered, so that it prevents another purchase.
+  let isAddition: Bool
+
+  /// Whether it continues by itself or can be recovered.
   package var isCurrent: Bool { label.isCurrent }
+  /// Whether it is current and no addition, which counts beside any plan.
+  package var preventsPurchase: Bool { isCurrent && !isAddition }
+}
+
+extension Coverage {
+  /// Whether all that it gives at `now`, or gave before, adds to other plans.
+  func isAddition(at now: Instant, _ catalogue: Catalogue) -> Bool {
+    let begun = intervals.filter { $0.from <= now }
+    let current = begun.filter { $0.contains(now) }
+    let told = current.isEmpty ? begun : current
+    return !told.isEmpty && told.allSatisfy { catalogue.isAddition($0.planID) }
+  }
 }
 
 extension Label {
@@ -57,7 +71,8 @@ extension Ledger {
   package func purchases(
     of account: Identifier, at now: Instant, reading reader: some Queryable
   ) throws -> [OwnedPurchase] {
-    try reader.rows(
+    let catalogue = try catalogue(reading: reader)
+    return try reader.rows(
       """
       SELECT object, environment, label_without_access, will_renew, coverage
       FROM billing.subscriptions WHERE owner = $1 ORDER BY updated_ms DESC, object LIMIT $2
@@ -75,7 +90,7 @@ extension Ledger {
       let paid = coverage.intervals.filter { $0.why == .subscribed || $0.why == .trial }
       return OwnedPurchase(
         key: key, label: Label(coverage, withoutAccess: without, at: now), willRenew: willRenew,
-        paidUntil: paid.map(\.to).max())
+        paidUntil: paid.map(\.to).max(), isAddition: coverage.isAddition(at: now, catalogue))
     }
   }
 }

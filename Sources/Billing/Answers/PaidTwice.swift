@@ -5,8 +5,8 @@ import Stores
 package import Subscriptions
 import Tiers
 
-/// Subscriptions that an account pays for at the same time although caps never add up, and those of
-/// them that are superfluous.
+/// Subscriptions that an account pays for at the same time although their caps do not add up, and
+/// those of them that are superfluous. Additions are none of them.
 package struct PaidTwice: Sendable {
   /// The one that counts: the largest plan; of equal ones, the one that was paid for first.
   package let kept: Part
@@ -69,7 +69,9 @@ package struct PaidTwice: Sendable {
     _ subscription: EntitlementExplanation.Subscription, _ catalogue: Catalogue,
     _ stores: StoreList, at now: Instant
   ) throws -> (part: Part, size: Int64, since: Instant)? {
-    let paid = subscription.intervals.filter { $0.why == .subscribed || $0.why == .contested }
+    let paid = subscription.intervals.filter {
+      ($0.why == .subscribed || $0.why == .contested) && !catalogue.isAddition($0.planID)
+    }
     guard let current = paid.last(where: { $0.from <= now && now < $0.to }) else { return nil }
     let payments = subscription.bill.payments.filter { $0.state == .paid }
     let running = payments.first { payment in

@@ -49,8 +49,8 @@ package struct SubscriptionOverview: Sendable {
     package let isManagedHere: Bool
     /// Whether it may continue at the `seller`.
     package let mayMigrate: Bool
-    /// Whether it continues by itself or can be recovered, so that it prevents another purchase.
-    package let isCurrent: Bool
+    /// Whether it continues by itself or can be recovered, and is no addition.
+    package let preventsPurchase: Bool
   }
 
   package struct Grace: Sendable, Hashable {
@@ -101,7 +101,7 @@ package struct SubscriptionOverview: Sendable {
     ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
     let all = try keys.compactMap { key in
       try Subscription(
-        key, at: now, reading, counts: { ledger.rules.grants($0.rawValue, to: account) })
+        key, at: now, reading, catalogue, counts: { ledger.rules.grants($0.rawValue, to: account) })
     }
     nextChange =
       (schedule.boundaries.map { $0.from }.filter { $0 > now } + all.compactMap { $0.nextChange })
@@ -132,7 +132,7 @@ extension Ledger {
 
 extension SubscriptionOverview.Subscription {
   fileprivate init?(
-    _ key: ObjectKey, at now: Instant, _ reading: LedgerReading,
+    _ key: ObjectKey, at now: Instant, _ reading: LedgerReading, _ catalogue: Catalogue,
     counts: (StoreEnvironment) -> Bool
   ) throws {
     guard let row = try reading.stored(key).row else { return nil }
@@ -147,7 +147,8 @@ extension SubscriptionOverview.Subscription {
     mayMigrate = reading.stores.mayMigrate(from: key.provider)
     environment = row.environment
     label = Label(coverage, withoutAccess: row.labelWithoutAccess, at: now)
-    isCurrent = label.isCurrent && counts(environment)
+    preventsPurchase =
+      label.isCurrent && !coverage.isAddition(at: now, catalogue) && counts(environment)
     willRenew = row.willRenew
     nextChange = coverage.boundaries(after: now, upTo: .distantFuture).first
     let paid = coverage.intervals.filter { $0.why.isPaidFor && $0.from <= now }

@@ -46,7 +46,8 @@ struct CustomerAction: Sendable {
 extension SubscriptionOverview {
   /// The actions of no particular subscription: buying, while nothing prevents it.
   var actions: [CustomerAction] {
-    guard let seller, !isLeaving, !subscriptions.contains(where: \.isCurrent) else { return [] }
+    guard let seller, !isLeaving, !subscriptions.contains(where: \.preventsPurchase)
+    else { return [] }
     return [
       CustomerAction(
         name: subscriptions.isEmpty ? .subscribe : .resubscribe,
@@ -60,8 +61,8 @@ extension SubscriptionOverview {
   }
 
   private func migrations(of subscription: Subscription) -> [CustomerAction] {
-    guard let seller, subscription.mayMigrate, subscription.isCurrent,
-      !subscriptions.contains(where: { $0.key.provider == seller && $0.isCurrent })
+    guard let seller, subscription.mayMigrate, subscription.preventsPurchase,
+      !subscriptions.contains(where: { $0.key.provider == seller && $0.preventsPurchase })
     else { return [] }
     return [CustomerAction(.migrate, at: seller)]
   }

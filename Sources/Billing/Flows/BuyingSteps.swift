@@ -2,6 +2,7 @@ import Base
 import JSON
 import ProviderAPI
 import Stripe
+import Tiers
 
 /// Steps that make the customer, set up the payment method and buy the subscription.
 extension FlowSteps {
@@ -143,11 +144,17 @@ extension FlowSteps {
     }
     let isTaken = all.contains { subscription in
       switch subscription["status"].string {
-      case "active", "trialing", "past_due", "unpaid", "paused": true
+      case "active", "trialing", "past_due", "unpaid", "paused": !isAddition(subscription)
       default: false
       }
     }
     return isTaken ? .failed(.alreadySubscribed) : nil
+  }
+
+  /// Whether all of its items add to other plans.
+  private func isAddition(_ json: JSON) -> Bool {
+    let items = json["items"]["data"].array ?? []
+    return !items.isEmpty && items.allSatisfy { plan(of: $0)?.isAddition ?? false }
   }
 
   private func subscribed(_ json: JSON) throws(APIFailure) -> StepResult {

@@ -81,12 +81,8 @@ extension FlowSteps {
   /// The item that is billed for the plan, not for an addition to it.
   private func planItem(of json: JSON) -> (json: JSON, price: String, plan: Plan)? {
     for item in json["items"]["data"].array ?? [] {
-      guard let price = item["price"]["id"].string else { continue }
-      let product = item["price"]["product"].string ?? item["price"]["product"]["id"].string
-      switch catalogue.mapping(provider: "stripe", price: price, product: product) {
-      case .plan(let plan) where !plan.isAddition: return (item, price, plan)
-      case .kept(let plan, _) where !plan.isAddition: return (item, price, plan)
-      case .plan, .kept, .ignored, .unknown: continue
+      if let price = item["price"]["id"].string, let plan = plan(of: item), !plan.isAddition {
+        return (item, price, plan)
       }
     }
     return nil
@@ -101,6 +97,16 @@ extension FlowSteps {
     if json["end_behavior"].string == "cancel" { return true }
     let later = (json["phases"].array ?? []).filter { $0["start_date"].integer ?? 0 > start }
     return later.count > (json["metadata"]["coffer_account"].exists ? 1 : 0)
+  }
+
+  /// The plan of a subscription's item; nil if the catalogue has none for it.
+  func plan(of item: JSON) -> Plan? {
+    guard let price = item["price"]["id"].string else { return nil }
+    let product = item["price"]["product"].string ?? item["price"]["product"]["id"].string
+    switch catalogue.mapping(provider: "stripe", price: price, product: product) {
+    case .plan(let plan), .kept(let plan, _): return plan
+    case .ignored, .unknown: return nil
+    }
   }
 
   func release() throws(APIFailure) -> StepResult {

@@ -191,8 +191,11 @@ package struct Flows: Sendable {
   ) throws -> Flow.State {
     let purchases = try ledger.purchases(of: account, at: now, reading: transaction)
     let stripe = purchases.filter { $0.key.provider.rawValue == "stripe" }
-    let current = stripe.first { $0.isCurrent }
-    let elsewhere = purchases.first { $0.key.provider.rawValue != "stripe" && $0.isCurrent }
+    let base = stripe.first { $0.preventsPurchase }
+    let current = base ?? stripe.first { $0.isCurrent }
+    let elsewhere = purchases.first {
+      $0.key.provider.rawValue != "stripe" && $0.preventsPurchase
+    }
     var state: Flow.State = [:]
     // A customer who bought before there were flows does not become a second one.
     if intention.kind.isPurchase, let known = try customer(of: account, stripe, transaction) {
@@ -211,10 +214,10 @@ package struct Flows: Sendable {
     }
     switch intention.kind {
     case .subscribe, .checkout:
-      if let current { throw already(current) }
+      if let base { throw already(base) }
       if let elsewhere { throw self.elsewhere(elsewhere) }
     case .migrate:
-      if let current { throw already(current) }
+      if let base { throw already(base) }
       guard let elsewhere else { throw FlowProblem(.nothingToMigrate) }
       let store = elsewhere.key.provider.rawValue
       guard stores.mayMigrate(from: elsewhere.key.provider) else {

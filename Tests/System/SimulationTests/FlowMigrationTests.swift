@@ -90,7 +90,7 @@ struct FlowMigrationTests {
     #expect(shop.stripe.chargeCount == 1)
   }
 
-  @Test func `Google Play is told to bill no more, once Stripe goes on`() throws {
+  private func playStore() throws -> (BuyingShop, FakePlayStore, FakeClock) {
     let clock = FakeClock(BuyingShop.start)
     var settings = FakePlayStore.Settings()
     settings.serviceKey = try #require(RSAPrivateKey(pem: StoryKeys.googleServiceKey)).publicKey
@@ -101,29 +101,53 @@ struct FlowMigrationTests {
       .known(with: stripe, LivePlay.store(store, clock))
     }
     shop.delivers = true
-    let token = store.buy(.premiumMonthly, for: shop.account)
-    func deliver() throws {
-      clock.set(max(clock.now, shop.installation.now))
-      for delivery in store.dueDeliveries {
-        let status = try shop.installation.deliver(
-          store.request(for: delivery, at: shop.installation.now))
-        store.answered(delivery, status: status)
-      }
+    return (shop, store, clock)
+  }
+
+  private func deliver(_ store: FakePlayStore, _ clock: FakeClock, to shop: BuyingShop) throws {
+    clock.set(max(clock.now, shop.installation.now))
+    for delivery in store.dueDeliveries {
+      let status = try shop.installation.deliver(
+        store.request(for: delivery, at: shop.installation.now))
+      store.answered(delivery, status: status)
     }
+  }
+
+  /// Lets Google Play's pushes of a new purchase come, and reads what they name.
+  private func settle(_ store: FakePlayStore, _ clock: FakeClock, to shop: BuyingShop) throws {
     for _ in 0..<40 {
       shop.installation.now = shop.installation.now + .minutes(1)
-      try deliver()
+      try deliver(store, clock, to: shop)
       try shop.runDue()
     }
+  }
+
+  @Test func `Google Play is told to bill no more, once Stripe goes on`() throws {
+    let (shop, store, clock) = try playStore()
+    let token = store.buy(.premiumMonthly, for: shop.account)
+    try settle(store, clock, to: shop)
     #expect(try shop.plan == "premium")
     let flow = try shop.finish(try shop.ask(.migrate("pm_card_visa")).id)
     #expect(flow.status == .done)
     #expect(try shop.action(of: flow.id) == nil)
     #expect(shop.stripe.chargeCount == 0)
     let end = shop.stripe.periodEnd(of: try #require(shop.current.first))
-    try pass(shop, until: end + .days(2), deliver)
+    try pass(shop, until: end + .days(2)) { try deliver(store, clock, to: shop) }
     #expect(shop.stripe.chargeCount == 1)
     #expect(store.orders(of: token).count == 1)
+  }
+
+  @Test func `an add-on of another store prevents no purchase, and is nothing to migrate`() throws {
+    let (shop, store, clock) = try playStore()
+    _ = store.buy(.extraMonthly, for: shop.account)
+    try settle(store, clock, to: shop)
+    #expect(try shop.plan == "extra")
+    let actions = try shop.actions
+    #expect(actions.contains("resubscribe") && !actions.contains("migrate"), "\(actions)")
+    let refusal = #expect(throws: FlowProblem.self) { try shop.ask(.migrate("pm_card_visa")) }
+    #expect(refusal?.code == .nothingToMigrate)
+    #expect(try shop.finish(try shop.ask(.subscribe("pm_card_visa")).id).status == .done)
+    #expect(try shop.plan == "premium")
   }
 
   @Test func `a store that the operator does not name is not left by a migration`() throws {

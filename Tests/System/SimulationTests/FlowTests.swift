@@ -104,6 +104,19 @@ struct FlowTests {
     #expect(shop.stripe.subscriptions.isEmpty)
   }
 
+  @Test func `an add-on with a subscription of its own prevents no plan and stays`() throws {
+    let shop = try BuyingShop(.sqlite)
+    shop.delivers = true
+    let extra = shop.stripe.buy(account: shop.account, .extraMonthly)
+    try shop.pass(.hours(1))
+    #expect(try shop.plan == "extra")
+    #expect(try shop.finish(try shop.ask(.subscribe("pm_card_visa")).id).status == .done)
+    #expect(try shop.plan == "premium")
+    #expect(try shop.finish(try shop.ask(.change(to: "plus")).id).status == .done)
+    #expect(try shop.plan == "plus")
+    #expect(shop.current.count == 2 && shop.current.contains(extra))
+  }
+
   @Test func `who has a subscription is refused a second one, with what can be done`() throws {
     let shop = try BuyingShop(.sqlite)
     _ = try shop.finish(try shop.ask(.subscribe("pm_card_visa")).id)

@@ -88,9 +88,12 @@ extension Ledger {
     try UnknownAccount.note(account, schedule, at: now, in: transaction)
     try tellApps(of: [account], at: now, in: transaction)
     stored.memory.accounts[account]?.boundaries = schedule.boundaries
+    // An addition counts beside any plan, so it is never paid in vain.
     let paid = coverages.filter { coverage in
-      let why = coverage.entry(at: now)?.why
-      return why == .subscribed || why == .contested
+      coverage.intervals.contains {
+        $0.contains(now) && ($0.why == .subscribed || $0.why == .contested)
+          && !rules.catalogue.isAddition($0.planID)
+      }
     }
     if paid.count < 2, before.boundaries.isEmpty { return false }
     return try DoublePayment.note(account, isDouble: paid.count > 1, at: now, in: transaction)
@@ -112,7 +115,7 @@ extension Ledger {
   }
 }
 
-/// The record that an account pays for more than one subscription at once.
+/// The record that an account pays at once for more than one subscription of which only one counts.
 private enum DoublePayment {
   /// Returns whether this is new.
   static func note(

@@ -172,6 +172,27 @@ struct ClaimTests {
     #expect(try shop.cap(of: ada, at: day(2)) == 1000)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `add-ons that are subscriptions of their own add up, and are no double payment`(
+    engine: TestEngine
+  ) throws {
+    let shop = try Shop(engine, catalogue: AppleSample.catalogueWithExtra)
+    func buy(_ number: String, _ product: String) throws {
+      let bought = AppleSample.transaction(
+        number + original, day: 0, account: ada, product: product, signed: day(1))
+      #expect(try shop.notify("n" + number, bought, at: day(1)) == 200)
+    }
+    try buy("7", AppleSample.extra)
+    try buy("8", AppleSample.product)
+    try buy("9", AppleSample.extra)
+    #expect(try shop.cap(of: ada, at: day(2)) == 11_000)
+    #expect(try shop.count("SELECT count(*) FROM billing.double_payments") == 0)
+    // A second plan is one, of which the larger add-ons are no part.
+    try buy("6", AppleSample.product)
+    let paid = try #require(try shop.explanation(of: ada, at: day(2)).paidTwice)
+    #expect(([paid.kept] + paid.surplus).map(\.planID) == ["premium", "premium"])
+  }
+
   @Test func `of a double payment a purchase in the sandbox is never what to keep or to refund`()
     throws
   {

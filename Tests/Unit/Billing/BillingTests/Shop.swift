@@ -27,12 +27,12 @@ final class Shop {
   private let service: BillingService
 
   init(
-    _ engine: TestEngine = .sqlite, sandbox: Set<Identifier> = [],
-    restoring: RestorePolicy = .refuse
+    _ engine: TestEngine = .sqlite, catalogue: Catalogue = AppleSample.catalogue,
+    sandbox: Set<Identifier> = [], restoring: RestorePolicy = .refuse
   ) throws {
     scratch = try ScratchDatabase(engine, with: .schemas)
     database = try Database.open(scratch.location, owning: .billing)
-    rules = LedgerRules(catalogue: AppleSample.catalogue, sandboxAccounts: sandbox)
+    rules = LedgerRules(catalogue: catalogue, sandboxAccounts: sandbox)
     service = BillingService(
       database: database, rules: rules, sealing: Harness.sealing,
       clock: Clock { [clock] in clock.withLock { $0 } },
@@ -103,7 +103,7 @@ final class Shop {
   func explanation(of account: Identifier, at moment: Instant) throws -> EntitlementExplanation {
     try database.read { reader in
       try EntitlementExplanation(
-        of: account, at: moment, catalogue: AppleSample.catalogue, stores: .known, reading: reader)
+        of: account, at: moment, catalogue: rules.catalogue, stores: .known, reading: reader)
     }
   }
 

@@ -10,6 +10,7 @@ enum AppleSample {
   static let bundleID = "com.example.coffer"
   static let appID: Int64 = 1_234_567_890
   static let product = "com.example.coffer.premium.monthly"
+  static let extra = "com.example.coffer.extra.monthly"
   static let chain = AppleTestChain(notBefore: day0 - .days(200), notAfter: day0 + .days(900))
 
   static var verifier: AppleVerifier {
@@ -17,24 +18,32 @@ enum AppleSample {
       AppleTrust(roots: [chain.root.der], bundleID: bundleID, appAppleID: appID)!)
   }
 
-  static let catalogue: Catalogue = {
+  static let catalogue = makeCatalogue(premium)
+  /// One that also sells an add-on, which is larger than the plan.
+  static let catalogueWithExtra = makeCatalogue(
+    premium,
+    Plan(
+      id: "extra", title: "Extra", byteCount: 5000, isAddition: true,
+      products: [Plan.Product(provider: "apple", id: extra)]))
+
+  private static let premium = Plan(
+    id: "premium", title: "Premium", byteCount: 1000,
+    products: [Plan.Product(provider: "apple", id: product)])
+
+  private static func makeCatalogue(_ paid: Plan...) -> Catalogue {
     do {
       return try Catalogue(
-        version: "apple-test", free: Plan(id: "free", title: "Free", byteCount: 10),
-        paid: [
-          Plan(
-            id: "premium", title: "Premium", byteCount: 1000,
-            products: [Plan.Product(provider: "apple", id: product)])
-        ])
+        version: "apple-test", free: Plan(id: "free", title: "Free", byteCount: 10), paid: paid)
     } catch {
       preconditionFailure("\(error)")
     }
-  }()
+  }
 
   /// A signed transaction for a month that begins on the day.
   static func transaction(
     _ original: String, day start: Double, account: Identifier? = nil,
-    environment: String = "Production", signed: Instant, chain: AppleTestChain = chain
+    environment: String = "Production", product: String = product, signed: Instant,
+    chain: AppleTestChain = chain
   ) -> String {
     var members: [JSONValue.Member] = [
       .init("transactionId", .string("\(original)\(Int64(start))")),
