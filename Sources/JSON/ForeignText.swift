@@ -5,7 +5,8 @@ import Glibc
 /// A number or a character that cannot be held must not make the rest unreadable, so it is replaced by one
 /// that can. No decoder reads such a value: decoders take 64-bit integers and ids.
 enum ForeignText {
-  /// The same text, with the same number of bytes, without numbers that are out of range and without U+0000.
+  /// The same text, with the same number of bytes, without numbers that are out of range, without U+0000
+  /// and without escapes of half a surrogate pair.
   static func readable(_ bytes: [UInt8]) -> [UInt8] {
     var text = bytes
     var isString = false
@@ -14,14 +15,11 @@ enum ForeignText {
       let byte = text[index]
       if isString {
         if byte == UInt8(ascii: "\\") {
-          if text[index...].starts(with: nullEscape) {
-            text.replaceSubrange(index..<(index + nullEscape.count), with: replacementEscape)
-          }
+          index += replaceEscape(in: &text, at: index)
+        } else {
+          if byte == UInt8(ascii: "\"") { isString = false }
           index += 1
-        } else if byte == UInt8(ascii: "\"") {
-          isString = false
         }
-        index += 1
       } else if byte == UInt8(ascii: "-") || isDigit(byte) {
         let end = text[index...].firstIndex { !isOfNumber($0) } ?? text.count
         if isOutOfRange(text[index..<end]) {
@@ -38,7 +36,34 @@ enum ForeignText {
     return text
   }
 
-  private static let nullEscape = Array(#"\u0000"#.utf8)
+  /// Replaces the escape at `index` if it stands for no character that can be held. Returns the number of
+  /// bytes of it, or of both escapes of a pair.
+  private static func replaceEscape(in text: inout [UInt8], at index: Int) -> Int {
+    let byteCount = replacementEscape.count
+    guard let unit = unit(in: text, at: index) else { return 2 }
+    if UTF16.isLeadSurrogate(unit),
+      let next = Self.unit(in: text, at: index + byteCount), UTF16.isTrailSurrogate(next)
+    {
+      return 2 * byteCount
+    }
+    if unit == 0 || UTF16.isSurrogate(unit) {
+      text.replaceSubrange(index..<(index + byteCount), with: replacementEscape)
+    }
+    return byteCount
+  }
+
+  /// The UTF-16 code unit of an escape `\uXXXX`; nil for anything else.
+  private static func unit(in text: [UInt8], at index: Int) -> UInt16? {
+    let escape = text[min(index, text.count)...].prefix(replacementEscape.count)
+    guard escape.count == replacementEscape.count, escape.starts(with: #"\u"#.utf8) else {
+      return nil
+    }
+    return escape.dropFirst(2).reduce(UInt16?.some(0)) { unit, byte in
+      guard let unit, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { return nil }
+      return unit << 4 | UInt16(digit)
+    }
+  }
+
   private static let replacementEscape = Array(#"\uFFFD"#.utf8)
   /// Not an integer, so that a reader of an integer gets an error.
   private static let standIn = Array("0.5".utf8)

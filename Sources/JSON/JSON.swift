@@ -29,8 +29,11 @@ package struct JSON: @unchecked Sendable {
     do throws(JSONError) {
       document = try JSONDocument(bytes, limits: limits, isForeign: true)
     } catch {
-      guard error.code == .numberRange || error.code == .nullCharacter else { throw error }
-      document = try JSONDocument(ForeignText.readable(bytes), limits: limits, isForeign: true)
+      // The error for half a surrogate pair is that of a wrong syntax.
+      guard [.numberRange, .nullCharacter, .syntax].contains(error.code) else { throw error }
+      let readable = ForeignText.readable(bytes)
+      guard readable != bytes else { throw error }
+      document = try JSONDocument(readable, limits: limits, isForeign: true)
     }
     return unsafe JSON(document: document, node: document.root, place: .root)
   }

@@ -11,7 +11,8 @@ struct ForeignTests {
   @Test(arguments: [
     "18446744073709551615", "-9223372036854775809", "1e400", "-1e999", "[1E+400]",
     String(repeating: "9", count: 400), #""Zo\u0000""#, #"{"\u0000":1}"#, #""\\\u0000\u0000""#,
-    "0.1",
+    "0.1", #""Zo\ud83d""#, #""\uDE00\ud83d""#, #""\ud83d\u0041""#, #"{"\ud83d":1}"#,
+    #"["\ud83d",1e400]"#,
   ])
   func `what could not be held is passed over where it is not needed`(value: String) throws {
     let json = try Self.parse(#"{"before":1,"odd":\#(value),"after":"x"}"#)
@@ -24,6 +25,19 @@ struct ForeignTests {
   @Test func `U+0000 becomes the replacement character`() throws {
     #expect(try Self.parse(#"{"name":"Zo\u0000"}"#)["name"].string == "Zo\u{FFFD}")
     #expect(try Self.parse(#"{"name":"Zo\\u0000"}"#)["name"].string == #"Zo\u0000"#)
+  }
+
+  @Test(
+    arguments: [
+      (#"Zo\ud83d"#, "Zo\u{FFFD}"), (#"\uDE00\uD83D"#, "\u{FFFD}\u{FFFD}"),
+      (#"\ud83d\ud83d\ude00\ude00"#, "\u{FFFD}\u{1F600}\u{FFFD}"),
+      (#"\ud83d\u0041\\ud83d"#, "\u{FFFD}A\\ud83d"),
+      (#"\ud83d\\ude00"#, "\u{FFFD}\\ude00"),
+    ])
+  func `half a surrogate pair becomes the replacement character, and a pair stays`(
+    text: String, value: String
+  ) throws {
+    #expect(try Self.parse(#"{"name":"\#(text)"}"#)["name"].string == value)
   }
 
   @Test(
@@ -52,7 +66,7 @@ struct ForeignTests {
   }
 
   @Test func `texts of our own stay strict`() throws {
-    for text in ["[18446744073709551615]", #"["\u0000"]"#] {
+    for text in ["[18446744073709551615]", #"["\u0000"]"#, #"["\ud83d"]"#] {
       #expect(throws: JSONError.self) { try JSON.parse(Array(text.utf8)) }
     }
     #expect(try JSON.parse(Array(#"[5.0,"5"]"#.utf8))[0].integer == nil)
@@ -65,7 +79,7 @@ struct ForeignTests {
     let pieces = [
       "{", "}", "[", "]", ",", ":", "\"", "\\", "\\u0000", "1", "e400", "-", ".",
       "99999999999999999999",
-      "a", " ",
+      "a", " ", "\\ud83d", "\\ude00", "\\uD8", "\\\\",
     ]
     for _ in 0..<20_000 {
       let count = Int.random(in: 0..<12, using: &random)

@@ -26,7 +26,7 @@ struct VerifierTests {
   }
 
   /// Signed as the App Store signs, with members that are not needed.
-  @Test(arguments: ["18446744073709551615", "1e400", #""Zo\u0000""#])
+  @Test(arguments: ["18446744073709551615", "1e400", #""Zo\u0000""#, #""Zo\ud83d""#])
   func `a value that is not needed voids neither a notification nor a transaction`(
     value: String
   ) throws {

@@ -95,6 +95,14 @@ struct WebhookTests {
         "SELECT count(*) FROM billing.deliveries WHERE disposition = 'undecodable'") == 1)
   }
 
+  @Test func `half a surrogate pair makes no body unreadable`() throws {
+    let harness = try Harness(.sqlite)
+    let event = Customer(tag: harness.tag).invoice(1, "paid", 0)
+    let text = String(decoding: event.body, as: UTF8.self)
+    let body = Array((text.dropLast() + #","odd":"Zo\ud83d"}"#).utf8)
+    #expect(try harness.post(body, signatures: [signed(body)]) == (200, "recorded"))
+  }
+
   @Test(arguments: TestEngine.available)
   func `a thin event that cannot be read is kept like any other`(engine: TestEngine) throws {
     let harness = try Harness(engine)
