@@ -24,8 +24,9 @@ extension AppleStore {
         VerifiedNotification(
           body: kept.body, outer: outer, receivedAt: kept.received,
           environment: kept.environment ?? transaction?.environment ?? .live,
-          transaction: transaction,
-          renewal: try SignedPayload(uncheckedOptional: data["signedRenewalInfo"]))))
+          transaction: transaction.map { .success($0) },
+          renewal: try SignedPayload(uncheckedOptional: data["signedRenewalInfo"])
+            .map { .success($0) })))
   }
 
   package func answered(

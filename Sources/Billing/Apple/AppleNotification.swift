@@ -47,12 +47,13 @@ extension AppleNotification {
   /// Accepts unknown types, members and values, but only valid ids and times.
   package init(_ verified: VerifiedNotification) throws(UndecodableDelivery) {
     do { try self.init(reading: verified) } catch {
-      throw UndecodableDelivery(id: try? verified.payload["notificationUUID"].requireID(), error)
+      throw UndecodableDelivery(
+        id: try? verified.payload.get()["notificationUUID"].requireID(), error)
     }
   }
 
   private init(reading verified: VerifiedNotification) throws(JSONError) {
-    let payload = verified.payload
+    let payload = try verified.payload.get()
     id = try payload["notificationUUID"].requireID()
     let (name, subtype) = try Self.names(of: verified)
     type = Self.type(name, subtype)
@@ -61,10 +62,10 @@ extension AppleNotification {
     var decoder = AppleDecoder(environment: verified.environment)
     decoder.checkType(name, subtype)
     let transaction = try verified.transaction.map { (signed) throws(JSONError) in
-      try decoder.readTransaction(signed)
+      try decoder.readTransaction(signed.get())
     }
     let renewal = try verified.renewal.map { (signed) throws(JSONError) in
-      try decoder.readRenewal(signed)
+      try decoder.readRenewal(signed.get())
     }
     let status = payload["data"]["status"]
     if let number = try status.optionalInteger() {
@@ -87,7 +88,9 @@ extension AppleNotification {
   /// A request to read the subscription that it names, if the rest cannot be read.
   static func requests(naming verified: VerifiedNotification) -> [ReadRequest] {
     for signed in [verified.transaction, verified.renewal].compactMap({ $0 }) {
-      guard let id = try? signed.payload["originalTransactionId"].requireID() else { continue }
+      guard let id = try? signed.get().payload["originalTransactionId"].requireID() else {
+        continue
+      }
       let key = ObjectKey(
         provider: .apple, environment: verified.environment, kind: .subscription, id: id)
       return [.undecodable(key)]
@@ -98,7 +101,7 @@ extension AppleNotification {
   private static func names(
     of verified: VerifiedNotification
   ) throws(JSONError) -> (name: String, subtype: String?) {
-    let payload = verified.payload
+    let payload = try verified.payload.get()
     return (try payload["notificationType"].requireID(), try payload["subtype"].optionalID())
   }
 

@@ -3,7 +3,8 @@ import JWS
 /// Why something is not accepted as coming from the App Store, or as being about our app.
 package enum AppleRefusal: Error, Hashable, Sendable {
   case tooLong
-  /// There is no `signedPayload` or compact JWS, or the payload is not a JSON object.
+  /// There is no `signedPayload` or compact JWS. Or the payload of a transaction or a renewal that was asked
+  /// for is no JSON object.
   case malformed
   /// The header demands extensions. We know none.
   case critHeader

@@ -83,10 +83,23 @@ package final class AppleVerifier: Sendable {
 
   // MARK: signature
 
-  /// Verifies a JWS. Everything that needs no public-key arithmetic is checked first.
+  /// Verifies a JWS whose payload must be readable.
   private func authenticate(
     _ text: [UInt8], now: Instant
   ) throws(AppleRefusal) -> SignedPayload {
+    guard case .success(let signed) = try prove(text, now: now).signed else { throw .malformed }
+    return signed
+  }
+
+  /// What the App Store signed: its content, or why that cannot be read.
+  private struct Proven {
+    let signed: Result<SignedPayload, JSONError>
+    let certificate: String
+  }
+
+  /// Verifies a JWS. Everything that needs no public-key arithmetic is checked first. A payload that cannot
+  /// be read is judged as signed now.
+  private func prove(_ text: [UInt8], now: Instant) throws(AppleRefusal) -> Proven {
     let jws: JWSSegments
     do { jws = try JWSSegments(text, byteCountMax: Self.signedByteCountMax) } catch {
       throw AppleRefusal(error)
@@ -95,11 +108,15 @@ package final class AppleVerifier: Sendable {
     let x5c = known == nil ? try certificates(jws) : []
     guard jws.signature.count == P256PublicKey.signatureByteCount else { throw .signatureEncoding }
     guard P256PublicKey.canBeSignature(jws.signature) else { throw .badSignature }
-    guard let payload = try? JSON.parseForeign(jws.payload, limits: Self.payloadLimits),
-      payload.isObject
-    else { throw .malformed }
-    guard let signedDate = try? payload["signedDate"].requireInstant() else { throw .missingDate }
-    guard signedDate <= now + Self.tolerance else { throw .inFuture }
+    let payload = Result { () throws(JSONError) in
+      try JSON.parseForeign(jws.payload, limits: Self.payloadLimits).requireObject()
+    }
+    var signedDate = now
+    if case .success(let json) = payload {
+      guard let date = try? json["signedDate"].requireInstant() else { throw .missingDate }
+      guard date <= now + Self.tolerance else { throw .inFuture }
+      signedDate = date
+    }
     let chain: ChainCache.Chain
     if let known {
       chain = try known.checked(at: signedDate)
@@ -110,8 +127,10 @@ package final class AppleVerifier: Sendable {
       throw .badSignature
     }
     if known == nil { chains.remember(header: jws.header, chain, now: now) }
-    return SignedPayload(
-      payload: payload, signedDate: signedDate, certificate: chain.certificate)
+    return Proven(
+      signed: payload.map { json in
+        SignedPayload(payload: json, signedDate: signedDate, certificate: chain.certificate)
+      }, certificate: chain.certificate)
   }
 
   /// The certificates in an unknown header, if it has the algorithm that we accept and names a root
@@ -137,17 +156,26 @@ package final class AppleVerifier: Sendable {
   private func notification(
     _ text: [UInt8], body: [UInt8], now: Instant
   ) throws(AppleRefusal) -> VerifiedNotification {
-    let outer = try authenticate(text, now: now)
+    let proven = try prove(text, now: now)
+    let outer: SignedPayload
+    switch proven.signed {
+    case .success(let signed): outer = signed
+    case .failure(let error):
+      return VerifiedNotification(
+        body: body, unreadable: error, certificate: proven.certificate, receivedAt: now)
+    }
     let environment = try identify(outer.payload)
     let data = outer.payload["data"]
     let transaction = try inner(.transaction, data["signedTransactionInfo"], environment, now)
+    let bought = try? transaction?.get()
     // A notification of one app must not be about another.
-    if let named = transaction?.payload["bundleId"].string, named != data["bundleId"].string {
+    if let named = bought?.payload["bundleId"].string, named != data["bundleId"].string {
       throw .inner(.transaction, .wrongBundle)
     }
     let renewal = try inner(.renewal, data["signedRenewalInfo"], environment, now)
-    if let transaction = transaction?.originalTransactionID,
-      let renewal = renewal?.originalTransactionID, transaction != renewal
+    let renewed = try? renewal?.get()
+    if let bought = bought?.originalTransactionID, let renewed = renewed?.originalTransactionID,
+      bought != renewed
     {
       throw .contradiction
     }
@@ -196,19 +224,22 @@ package final class AppleVerifier: Sendable {
     }
   }
 
-  /// Verifies a JWS inside a notification on its own: what surrounds it proves nothing about it.
+  /// Verifies a JWS inside a notification on its own: what surrounds it proves nothing about it. Nil if it is
+  /// absent.
   private func inner(
     _ part: AppleRefusal.Part, _ json: JSON, _ environment: StoreEnvironment, _ now: Instant
-  ) throws(AppleRefusal) -> SignedPayload? {
+  ) throws(AppleRefusal) -> Result<SignedPayload, JSONError>? {
     guard json.exists, !json.isNull else { return nil }
     do throws(AppleRefusal) {
       guard let text = json.utf8 else { throw .malformed }
-      let signed = try authenticate(text, now: now)
-      if part == .transaction { try checkBundle(signed.payload) }
-      guard try Self.environment(signed.payload["environment"].string) == environment else {
-        throw .wrongEnvironment
+      let proven = try prove(text, now: now).signed
+      if case .success(let signed) = proven {
+        if part == .transaction { try checkBundle(signed.payload) }
+        guard try Self.environment(signed.payload["environment"].string) == environment else {
+          throw .wrongEnvironment
+        }
       }
-      return signed
+      return proven
     } catch {
       throw .inner(part, error)
     }

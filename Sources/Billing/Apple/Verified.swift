@@ -4,7 +4,8 @@ package import Tiers
 
 /// A notification about our app that the App Store signed; only `AppleVerifier` makes one.
 ///
-/// It is not proven to be new: each notification may come again for days.
+/// It is not proven to be new: each notification may come again for days. Each of its parts is genuine,
+/// but may be unreadable. If that is the payload, nothing shows which app it is about.
 package struct VerifiedNotification: Sendable {
   /// The webhook's body as it arrived.
   package let body: [UInt8]
@@ -13,22 +14,33 @@ package struct VerifiedNotification: Sendable {
   package let environment: StoreEnvironment
   /// The digest of the certificate for the outer signature.
   let certificate: String
-  let payload: JSON
-  let transaction: SignedPayload?
-  let renewal: SignedPayload?
+  let payload: Result<JSON, JSONError>
+  let transaction: Result<SignedPayload, JSONError>?
+  let renewal: Result<SignedPayload, JSONError>?
 
   init(
     body: [UInt8], outer: SignedPayload, receivedAt: Instant, environment: StoreEnvironment,
-    transaction: SignedPayload?, renewal: SignedPayload?
+    transaction: Result<SignedPayload, JSONError>?, renewal: Result<SignedPayload, JSONError>?
   ) {
     self.body = body
     signedDate = outer.signedDate
     self.receivedAt = receivedAt
     self.environment = environment
     certificate = outer.certificate
-    payload = outer.payload
+    payload = .success(outer.payload)
     self.transaction = transaction
     self.renewal = renewal
+  }
+
+  /// A notification whose payload cannot be read, so that nothing follows from its environment.
+  init(body: [UInt8], unreadable error: JSONError, certificate: String, receivedAt: Instant) {
+    self.body = body
+    signedDate = receivedAt
+    self.receivedAt = receivedAt
+    environment = .live
+    self.certificate = certificate
+    payload = .failure(error)
+    (transaction, renewal) = (nil, nil)
   }
 }
 

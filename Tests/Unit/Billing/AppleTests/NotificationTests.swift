@@ -297,6 +297,18 @@ struct NotificationTests {
     #expect(try error(["notificationType": .string(id)]) != nil)
   }
 
+  @Test(arguments: Sample.unreadable)
+  func `what the App Store signed and cannot be read is undecodable, also inside another`(
+    payload: String
+  ) throws {
+    let signed = Sample.chain.sign(Array(payload.utf8))
+    let verified = try Sample.verifier().verify(
+      body: Sample.body(signed: signed), now: Sample.now)
+    #expect(throws: UndecodableDelivery.self) { try AppleNotification(verified) }
+    #expect(try error(data: ["signedTransactionInfo": .string(signed)]) != nil)
+    #expect(try error(data: ["signedRenewalInfo": .string(signed)]) != nil)
+  }
+
   @Test func `a period that ends before it begins is undecodable`() throws {
     let broken = Sample.transaction(["expiresDate": Sample.date(.days(-2))])
     #expect(try error(data: ["signedTransactionInfo": broken]) != nil)

@@ -97,6 +97,12 @@ enum Sample {
     return body.encoded()
   }
 
+  /// Payloads that no reader may guess the meaning of.
+  static let unreadable = [
+    #"{"signedDate":1,"signedDate":2}"#, "no json", #"["signedDate"]"#,
+    String(repeating: "[", count: 100),
+  ]
+
   static func date(_ span: Instant.Span) -> JSONValue { .integer((now + span).milliseconds) }
 
   static func object(_ members: [(String, JSONValue)], _ changes: Changes) -> JSONValue {

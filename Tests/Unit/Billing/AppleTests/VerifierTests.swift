@@ -181,6 +181,12 @@ struct VerifierTests {
     #expect(throws: AppleRefusal.wrongEnvironment) {
       try verifier.verify(transaction: local, now: Sample.now)
     }
+    for payload in Sample.unreadable {
+      let unreadable = Sample.chain.sign(Array(payload.utf8))
+      #expect(throws: AppleRefusal.malformed) {
+        try verifier.verify(transaction: unreadable, now: Sample.now)
+      }
+    }
   }
 
   @Test func `the other three objects name the app too`() {

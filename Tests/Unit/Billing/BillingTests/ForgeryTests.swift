@@ -78,6 +78,14 @@ struct ForgeryTests {
     #expect(try shop.count("SELECT count(*) FROM billing.mirrors") == 0)
   }
 
+  @Test func `what the App Store signed and cannot be read is kept, and is no forgery`() throws {
+    let shop = try Shop()
+    let text = AppleSample.chain.sign(Array(#"{"a":1,"a":2}"#.utf8))
+    let body = Array(#"{"signedPayload":"\#(text)"}"#.utf8)
+    #expect(try shop.deliver(body, at: Self.moment) == (200, "undecodable"))
+    #expect(try shop.count("SELECT count(*) FROM billing.deliveries") == 1)
+  }
+
   @Test func `one altered bit anywhere is refused`() throws {
     let shop = try Shop()
     let body = Self.genuine()
