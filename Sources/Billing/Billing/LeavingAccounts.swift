@@ -36,23 +36,35 @@ struct LeavingAccounts: Sendable {
 
   var handler: JobHandler {
     JobHandler(LeavingAccount.job) { lease throws(JobFailure) in
-      guard lease.object != LeavingAccount.finder else { return find() }
+      guard lease.object != LeavingAccount.finder else { return try find() }
       guard let account = Identifier(lease.object) else { throw .refused("is no account's id") }
       return try run(account, lease)
     }
   }
 
-  private func find() -> JobResult {
+  /// Begins with each account in a write of its own, so that one that fails keeps no other from leaving. It is
+  /// found again.
+  private func find() throws(JobFailure) -> JobResult {
     let now = reads.clock.now()
-    return JobResult(
-      writes: { transaction in
-        for (account, asked) in try LeavingAccount.unheard(
-          limit: Self.findingCountMax, reading: transaction)
-        {
+    let unheard = try JobFailure.wrapping {
+      try database.read { try LeavingAccount.unheard(limit: Self.findingCountMax, reading: $0) }
+    }
+    for (account, asked) in unheard {
+      do {
+        try database.write(for: nil) { transaction in
+          let known = try LeavingAccount.find(account, reading: transaction)
+          guard known?.asked != asked else { return }
           try LeavingAccount.begin(account, asked: asked, at: now, in: transaction)
           try Jobs.request(
             LeavingAccount.job, account.description, due: now, in: transaction)
         }
+      } catch {
+        if error.isOfDatabase { throw .transient("\(error)", retryAfter: nil) }
+        Log.warning("billing.leaving", ["account": account.description, "reason": "\(error)"])
+      }
+    }
+    return JobResult(
+      writes: { transaction in
         try Jobs.request(
           LeavingAccount.job, LeavingAccount.finder, due: now + Self.findingSpan, in: transaction)
       })

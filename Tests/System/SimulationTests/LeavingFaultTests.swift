@@ -87,6 +87,24 @@ struct LeavingFaultTests {
     #expect(told.count == 1)
   }
 
+  @Test func `an account whose leaving cannot be noted keeps no other from leaving`() throws {
+    let shop = try BuyingShop(.sqlite)
+    try shop.installation.beginRounds()
+    let database = shop.installation.database
+    // The second of two requests of one moment fails.
+    try database.write(for: nil) { transaction in
+      try transaction.execute(
+        "CREATE UNIQUE INDEX billing.one_moment ON account_deletions (asked_ms)")
+    }
+    for days: Int64 in [1, 1, 0] { try shop.eraseUnheard(daysAgo: days) }
+    try shop.pass(.hours(1))
+    #expect(try shop.leavingStates == ["erased", "erased"])
+    #expect(try shop.unheardCount == 1)
+    try database.write(for: nil) { try $0.execute("DROP INDEX billing.one_moment") }
+    try shop.pass(.hours(1))
+    #expect(try shop.leavingStates == ["erased", "erased", "erased"])
+  }
+
   @Test func `a store that refuses for ever holds the erasure up for three days, and kills no job`()
     throws
   {
