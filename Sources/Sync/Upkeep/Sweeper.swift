@@ -264,12 +264,13 @@ package final class Sweeper: Sendable {
       // After the reading, so that a backup that begins later refers to none of them.
       guard !due.isEmpty, try !objects.isHeld() else { return }
       // Once for all of them, because a bucket is asked by listing it. What comes late is found by the sweep.
-      let unfinished = Result { Set(try objects.leftovers(before: .distantFuture)) }
+      // If that fails, it is the store that fails, not one of them.
+      let unfinished = Set(try objects.leftovers(before: .distantFuture))
       var deleted: [(object: Identifier, owner: Identifier?)] = []
       for one in due {
         do {
           // In this order: an upload that is published in between is deleted by the second.
-          if try unfinished.get().contains(one.object) { try objects.deleteLeftover(one.object) }
+          if unfinished.contains(one.object) { try objects.deleteLeftover(one.object) }
           try objects.delete(one.object)
           deleted.append(one)
         } catch {

@@ -3,6 +3,7 @@ import Base
 import Crypto
 import Glibc
 import JSON
+import Objects
 import Storage
 import Sync
 import TestDevices
@@ -258,6 +259,24 @@ import Testing
     try server.sweeper().sweep()
     #expect(try count(server, "garbage WHERE object_id = $1", objects[0]) == 0)
     #expect(try failing(server) == [])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a store that lists nothing stops its queue, and no object is noted as failing`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let objects = try objects(server, try server.register())
+    let (path, away) = ("\(server.objectsDirectory)/tmp", "\(server.objectsDirectory)/away")
+    #expect(unsafe rename(path, away) == 0)
+    server.clock.advance(.minutes(11))
+    #expect(throws: ObjectStoreError.self) { try server.sweeper().sweep() }
+    #expect(try failing(server) == [])
+    #expect(unsafe rename(away, path) == 0)
+    try server.sweeper().sweep()
+    for object in objects {
+      #expect(try count(server, "garbage WHERE object_id = $1", object) == 0)
+    }
   }
 
   @Test(arguments: TestEngine.available)
