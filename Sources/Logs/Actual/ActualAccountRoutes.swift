@@ -34,7 +34,10 @@ extension ActualDoor {
         ])),
       fixed("/health", Self.json(["status": "UP"])),
       fixed("/mode", Self.text("text/html", "production")),
-      post("/account/bootstrap") { _, _ in throw ActualRefusal.alreadyBootstrapped },
+      post("/account/bootstrap") { head, _ in
+        throw (head.contentLength ?? 0) == 0
+          ? ActualRefusal.loginSettingsMissing : ActualRefusal.alreadyBootstrapped
+      },
       post("/account/login") { head, body in
         try logIn(body["password"].string ?? "", from: head.remoteAddress)
       },

@@ -11,6 +11,7 @@ import Requests
 package enum ActualRefusal: AnswerableError, CaseIterable, Equatable {
   case tokenNotFound
   case passwordInvalid
+  case loginSettingsMissing
   case alreadyBootstrapped
   case passwordFixed
   case tooManyTries
@@ -62,6 +63,7 @@ package enum ActualRefusal: AnswerableError, CaseIterable, Equatable {
     switch self {
     case .tokenNotFound: (401, .details(reason: "unauthorized", "token-not-found"))
     case .passwordInvalid: (400, .reason("invalid-password"))
+    case .loginSettingsMissing: (400, .reason("invalid-login-settings"))
     case .alreadyBootstrapped: (400, .reason("already-bootstrapped"))
     case .passwordFixed: (403, .details(reason: "forbidden", "permission-not-found"))
     case .tooManyTries: (429, .reason("too-many-requests"))
