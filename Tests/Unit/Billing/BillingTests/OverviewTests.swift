@@ -3,7 +3,9 @@ import ClaimingDevice
 import Crypto
 import HTTPServer
 import JSON
+import KnownStores
 import RecordedStories
+import Stores
 import TestEngines
 import TestFiles
 import Testing
@@ -205,5 +207,14 @@ struct ClientRouteTests {
     }
     let served = shop.routes.filter { !$0.pattern.hasPrefix("/webhooks/") }
     #expect(described == Set(served.map { "\($0.method) \($0.pattern)" }))
+  }
+
+  @Test func `a claim is described with the members that the stores read`() throws {
+    let shop = try Shop()
+    let document = try ClaimingDevice.read("/openapi.json", headers: [], through: shop.routes).json
+    let described = document["components"]["schemas"]["Claim"]["properties"].members ?? []
+    #expect(
+      Set(described.map { $0.name })
+        == Set(StoreList.known.compactMap { $0.claimMember } + ["provider"]))
   }
 }
