@@ -225,6 +225,11 @@ class Judge:
             schema = body["content"]["application/json"]["schema"]
             for error in self.errors(schema, exchange["request_body"]):
                 yield f"accepted body: {error}"
+        elif any(
+            exchange["request_byte_count"] < media.get("schema", {}).get("minLength", 0)
+            for media in body["content"].values()
+        ):
+            yield "an empty body was accepted"
 
 
 def main():

@@ -28,6 +28,10 @@ struct PutKeyBackup: SyncWrite {
     try request.head.requireWholeContent()
     let preconditions = try Preconditions(request.head.headers)
     guard preconditions.ifMatch != nil else { throw ContentRefusal.preconditionRequired }
+    // A client that lost what it wanted to store would replace a sealed backup by nothing.
+    guard !body.isEmpty else {
+      throw RequestRefusal.bodyInvalid(path: "$", rule: "must not be empty")
+    }
     return Body(preconditions: preconditions, author: author.bytes, content: body)
   }
 

@@ -15,6 +15,7 @@ extension APIStories {
       _ = try device.putBackup([1, 2, 3], ifMatch: ifMatch)
     }
     _ = try device.putBackup([UInt8](repeating: 1, count: 70_000), ifMatch: "\"1\"")
+    _ = try device.putBackup([], ifMatch: "\"1\"")
     for query in ["", "?version=1", "?version=7"] { _ = try device.get("/v1/key-backup\(query)") }
     for method in ["DELETE", "DELETE"] {
       _ = try device.send(device.sign(method, "/v1/recovery-key"))
