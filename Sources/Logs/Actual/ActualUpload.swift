@@ -65,11 +65,12 @@ private struct ActualUploadOf: Upload {
     guard ActualFile.isID(file) else { throw ActualRefusal.fileInvalid }
     let group = text("x-actual-group-id")
     if let group, !ActualFile.isID(group) { throw ActualRefusal.groupInvalid }
-    return Asked(
-      uploaded: ActualFile.Uploaded(
-        file: file, name: decoded, format: text("x-actual-format").flatMap { Int64($0) } ?? 0,
-        meta: try text("x-actual-encrypt-meta").map(Self.meta)),
-      group: group, byteCount: head.contentLength ?? 0)
+    let uploaded = ActualFile.Uploaded(
+      file: file, name: decoded, format: text("x-actual-format").flatMap { Int64($0) } ?? 0,
+      meta: try text("x-actual-encrypt-meta").map(Self.meta))
+    // Clients send an archive of files, or its ciphertext. Nothing would take the place of the budget.
+    guard head.contentLength != 0 else { throw ActualRefusal.bodyInvalid }
+    return Asked(uploaded: uploaded, group: group, byteCount: head.contentLength ?? 0)
   }
 
   private static func meta(_ text: String) throws -> ActualFile.Meta {

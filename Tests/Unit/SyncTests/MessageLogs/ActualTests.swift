@@ -405,6 +405,10 @@ import Tiers
     #expect(try client.send("POST", "/sync/sync", [], [0xFF, 0xFF]).status == 422)
     #expect(try client.upload("a b", [1]).text == "invalid fileId")
     #expect(try client.upload(Self.file, [1], name: "%FF").text == "invalid x-actual-name")
+    let empty = try client.upload(Self.file, [], group: group)
+    #expect(empty.status == 400)
+    #expect(empty.text == #"{"status":"error","reason":"invalid-body"}"#)
+    #expect(try client.download(Self.file).holds([1, 2, 3]))
     for body in ["", "{", "[]", "null", #"{"fileId":7}"#, #"{"fileId":"none"}"#] {
       for path in ["delete-user-file", "reset-user-file", "user-get-key", "user-create-key"] {
         let answer = try client.send("POST", "/sync/\(path)", [], Array(body.utf8))
