@@ -2,7 +2,7 @@
 -- which no browser sends.
 
 -- A published content. `id` is its owner's own name for it. `token_hash` is the hash of the secret in its URL. `seq` is
--- the number of the owner's sequence under which the content was stored, and `version` counts the contents of the link.
+-- the number of the owner's sequence under which the content was stored, and `version` rises with each content.
 -- `cache_seconds` is for how long others may keep a copy; 0: not at all. The owner's request writes the row. The row
 -- goes when the owner or an operator revokes the link, after `expires_ms`, and with the account.
 CREATE TABLE public_links (

@@ -70,6 +70,13 @@ package struct History: Sendable {
     return last
   }
 
+  /// The version that follows `version` (0: none) of what counts its own versions, in an account whose number is
+  /// `sequence`. It is above all versions that restores have lost.
+  package static func version(after version: Int64, at sequence: Int64) -> Int64 {
+    let lost = Int64(lostCountMax)
+    return max(version, sequence / lost * lost) + 1
+  }
+
   package static func current(_ queryable: some Queryable) throws -> History {
     let found = try queryable.first(
       "SELECT history_id, cursor_key FROM sync.history WHERE id = 1"

@@ -47,14 +47,13 @@ struct PutKeyBackup: SyncWrite {
       guard body.preconditions.evaluate(current: tag, isSafe: false) == .holds else {
         throw ContentRefusal.versionChanged(current: version)
       }
+      let next = History.version(after: version, at: try owners.require(account).sequence)
       try SealedBackup.put(
-        transaction, body.content, of: account, by: body.author, after: version, now: now)
+        transaction, body.content, of: account, by: body.author, as: next, now: now)
       try RecoveryWrite(transaction, of: account, now: now).tell(&owners)
       return Outcome(
-        200, headers: [("ETag", EntityTag(version: version + 1).field)],
-        [
-          "version": .integer(version + 1), "bytes": .integer(Int64(body.content.count)),
-        ])
+        200, headers: [("ETag", EntityTag(version: next).field)],
+        ["version": .integer(next), "bytes": .integer(Int64(body.content.count))])
     }
   }
 }

@@ -42,18 +42,21 @@ struct SealedBackup: Sendable {
     }
   }
 
-  /// Stores a content as the next version. The account's row must be locked.
+  /// Stores a content as the next version. Versions rise and may leave numbers out. The account's row must be locked.
   static func put(
     _ transaction: Transaction, _ content: [UInt8], of account: Identifier, by author: [UInt8],
-    after version: Int64, now: Instant
+    as version: Int64, now: Instant
   ) throws {
     try transaction.execute(
       """
       INSERT INTO sync.key_backups (account_id, version, author_key, stored_ms, content)
       VALUES ($1, $2, $3, $4, $5)
-      """, .id(account), .integer(version + 1), .blob(author), .instant(now), .blob(content))
+      """, .id(account), .integer(version), .blob(author), .instant(now), .blob(content))
     try transaction.execute(
-      "DELETE FROM sync.key_backups WHERE account_id = $1 AND version <= $2",
-      .id(account), .integer(version + 1 - countMax))
+      """
+      DELETE FROM sync.key_backups WHERE account_id = $1 AND version <= (
+        SELECT version FROM sync.key_backups WHERE account_id = $1
+        ORDER BY version DESC LIMIT 1 OFFSET $2)
+      """, .id(account), .integer(countMax))
   }
 }

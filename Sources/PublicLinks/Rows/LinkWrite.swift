@@ -56,6 +56,7 @@ package struct LinkWrite {
       return number
     }
     try owners.save(transaction, now: now)
+    let version = History.version(after: former?.version ?? 0, at: number)
     let token = former == nil ? LinkToken.random() : nil
     if let token {
       try transaction.execute(
@@ -63,17 +64,18 @@ package struct LinkWrite {
         INSERT INTO sync.public_links
           (owner_id, id, token_hash, seq, version, object_id, content_bytes, cache_seconds,
            created_ms, expires_ms)
-        VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8, $9)
-        """, .id(owner), .id(id), .blob(token.hash), .integer(number), .id(object),
-        .integer(byteCount), .integer(terms.cacheSeconds), .instant(now), .instant(terms.expires))
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        """, .id(owner), .id(id), .blob(token.hash), .integer(number), .integer(version),
+        .id(object), .integer(byteCount), .integer(terms.cacheSeconds), .instant(now),
+        .instant(terms.expires))
     } else {
       try transaction.execute(
         """
-        UPDATE sync.public_links SET seq = $3, version = version + 1, object_id = $4,
-          content_bytes = $5, cache_seconds = $6, expires_ms = $7
+        UPDATE sync.public_links SET seq = $3, version = $4, object_id = $5,
+          content_bytes = $6, cache_seconds = $7, expires_ms = $8
         WHERE owner_id = $1 AND id = $2
-        """, .id(owner), .id(id), .integer(number), .id(object), .integer(byteCount),
-        .integer(terms.cacheSeconds), .instant(terms.expires))
+        """, .id(owner), .id(id), .integer(number), .integer(version), .id(object),
+        .integer(byteCount), .integer(terms.cacheSeconds), .instant(terms.expires))
     }
     if let former {
       try Garbage.add(

@@ -13,7 +13,7 @@ package struct PublicLink: Sendable {
   package let owner: Identifier
   /// The owner's own name for it.
   package let id: Identifier
-  /// Counts the contents of the link.
+  /// Rises with each content of the link.
   package let version: Int64
   let object: Identifier
   package let byteCount: Int64

@@ -82,6 +82,35 @@ import Testing
     }
   }
 
+  @Test(arguments: TestEngine.available)
+  func `after a restore no key backup and no link has a version that another had before`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let (kept, lost) = (Random.identifier(), Random.identifier())
+    try device.putBackup([1]).requireSuccess()
+    try device.publish(kept, [1]).requireMade()
+    try server.renewHistory()
+    /// By a device that wrote after the backup: it knows the versions that came next.
+    func expectRefusals() throws {
+      let answers = [
+        try device.putBackup([2], ifMatch: "\"2\""),
+        try device.publish(kept, [2], ifMatch: "\"2\""),
+        try device.publish(lost, [2], ifMatch: "\"1\""),
+      ]
+      for answer in answers { #expect(try answer.problem == "version_changed") }
+    }
+    try expectRefusals()
+    // What the backup has is still at its version.
+    try device.putBackup([3], ifMatch: "\"1\"").requireSuccess()
+    try device.publish(kept, [3], ifMatch: "\"1\"").requireSuccess()
+    try device.publish(lost, [3]).requireMade()
+    try expectRefusals()
+    #expect(try device.get("/v1/key-backup").holds([3]))
+    #expect(try device.get("/v1/key-backup?version=1").holds([1]))
+  }
+
   @Test func `after a restore every client starts over`() throws {
     let server = try TestServer()
     let device = try server.register()
