@@ -1,5 +1,6 @@
 import Base
 import Glibc
+import HTTPServer
 import Storage
 
 /// The start of a program: reads its arguments and settings, or ends it with a clear message.
@@ -91,8 +92,19 @@ package enum Launch {
 
   /// Ends the process with the error's own sentence, because something outside the process failed, or because
   /// it or its configuration does not fit the database. In the second case a restart would not help.
-  package static func end(_ program: Program, _ error: any Error) -> Never {
+  ///
+  /// If another program listens where `metrics` should, the line says which setting to change.
+  package static func end(
+    _ program: Program, _ error: any Error, metrics: MetricsListener
+  ) -> Never {
     switch error {
+    case HTTPServerError.addressInUse(let address) where address == metrics.address:
+      end(
+        program,
+        [
+          "\(error): \(SharedSettings.metricsListen.name) must differ between the programs, so set it "
+            + "in the environment of each, not in a file that both read"
+        ], .unavailable)
     case let error as ConfigurationError: end(program, error.lines, .configuration)
     case DatabaseError.migration, DatabaseError.forbidden:
       end(program, ["\(error)"], .configuration)

@@ -32,7 +32,7 @@ package enum SharedSettings {
     text:
       "Address and port of the Prometheus metrics. An address that other machines can reach "
       + "needs COFFER_METRICS_TOKEN. Do not set it in a configuration file that both programs "
-      + "share.",
+      + "share, but in the environment of each (systemctl edit coffer-sync coffer-billing).",
     example: "127.0.0.1:9464", parser: .address)
 
   package static let metricsToken = Setting<Secret>(

@@ -8,5 +8,5 @@ let configuration = Launch.configuration(of: .billing, .coffer, BillingConfigura
 do {
   try BillingProgram.run(configuration)
 } catch {
-  Launch.end(.billing, error)
+  Launch.end(.billing, error, metrics: configuration.metrics)
 }

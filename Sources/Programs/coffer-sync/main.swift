@@ -9,5 +9,5 @@ let configuration = Launch.configuration(of: .sync, .coffer, SyncConfiguration.i
 do {
   try SyncProgram.run(configuration, serving: KnownProtocols.all)
 } catch {
-  Launch.end(.sync, error)
+  Launch.end(.sync, error, metrics: configuration.metrics)
 }

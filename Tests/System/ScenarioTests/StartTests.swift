@@ -1,6 +1,7 @@
 import Base
 import Configuration
 import Glibc
+import LocalServer
 import RawClient
 import SeededRandom
 import Storage
@@ -142,6 +143,21 @@ import Testing
     #expect(second.process.wait(within: .seconds(30)) == .exited(ExitCode.unavailable.rawValue))
     let sentence = "\(program.rawValue): address 127.0.0.1:\(first.port) is already in use"
     #expect(first.words.split(separator: "\n").filter { !$0.contains(" info ") } == [sentence[...]])
+    #expect(first.isReady)
+  }
+
+  @Test func `metrics of both programs at one address end the second start and name the setting`()
+    throws
+  {
+    let installation = try Installation()
+    let metrics = "127.0.0.1:\(Ports.free())"
+    let settings = ["COFFER_METRICS_LISTEN": metrics]
+    let first = try installation.launch(.sync, settings: settings)
+    try first.waitUntilReady()
+    let second = try installation.launch(.billing, settings: settings)
+    #expect(second.process.wait(within: .seconds(30)) == .exited(ExitCode.unavailable.rawValue))
+    let sentence = "coffer-billing: address \(metrics) is already in use: COFFER_METRICS_LISTEN "
+    #expect(second.words.contains(sentence + "must differ"), "\(second.words)")
     #expect(first.isReady)
   }
 
