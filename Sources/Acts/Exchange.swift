@@ -25,6 +25,17 @@ package struct Exchange {
     self.body = reply.body
   }
 
+  /// Sends a GET. If events answer it, `take` gets them as they arrive, until it returns false.
+  package init(
+    following url: String, headers: [(String, String)], _ take: @escaping ([UInt8]) -> Bool
+  ) throws(HTTPClientError) {
+    let reply = try HTTPClient(bodyByteCountMax: Self.bodyByteCountMax).follow(
+      url, headers: headers, timeout: Self.timeout, take)
+    status = reply.status
+    self.headers = reply.headers
+    body = reply.body
+  }
+
   /// A header of the answer, by its name in lower case.
   package func header(_ name: String) -> String? { headers.text(name) }
 

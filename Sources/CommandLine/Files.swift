@@ -105,9 +105,12 @@ extension OutputFile {
 
 /// Writes a command's answer.
 package enum StandardOutput {
-  /// Writes results that come before the answer.
-  package static func writeOn(_ text: String) throws(CommandFailure) {
-    guard print(text) || errno == EPIPE else { throw cut() }
+  /// Writes results that come before the answer. Returns false if nobody reads them any more.
+  @discardableResult
+  package static func writeOn(_ text: String) throws(CommandFailure) -> Bool {
+    if print(text) { return true }
+    guard errno == EPIPE else { throw cut() }
+    return false
   }
 
   /// Writes the whole answer, the last text that goes there. An answer that is cut is a failure.

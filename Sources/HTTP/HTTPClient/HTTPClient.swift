@@ -57,9 +57,23 @@ package final class HTTPClient: Sendable {
       method, url, headers, body, timeout: timeout, isRepeatable: true, noticesStall: true)
   }
 
+  /// Sends a GET. If events answer it (`text/event-stream`), `take` gets them as they arrive, and the reply has no body.
+  ///
+  /// The call lasts until the server ends the events or `take` returns false. `timeout` limits name lookup and
+  /// connecting.
+  package func follow(
+    _ url: String, headers: [(String, String)], timeout: Instant.Span,
+    _ take: @escaping ([UInt8]) -> Bool
+  ) throws(HTTPClientError) -> Reply {
+    try send(
+      "GET", url, headers, nil, timeout: timeout, isRepeatable: true, noticesStall: false,
+      takeEvents: take)
+  }
+
   private func send(
     _ method: String, _ url: String, _ headers: [(String, String)], _ body: Body?,
-    timeout: Instant.Span, isRepeatable: Bool, noticesStall: Bool
+    timeout: Instant.Span, isRepeatable: Bool, noticesStall: Bool,
+    takeEvents: (([UInt8]) -> Bool)? = nil
   ) throws(HTTPClientError) -> Reply {
     guard !method.isEmpty, Self.isClean(method), Self.isClean(url),
       headers.allSatisfy({ !$0.0.isEmpty && Self.isClean($0.0) && Self.isClean($0.1) })
@@ -74,7 +88,8 @@ package final class HTTPClient: Sendable {
     }
     return try transfer.perform(
       method, url, headers, body, milliseconds: Int(max(1, timeout.milliseconds)),
-      bodyByteCountMax: bodyByteCountMax, authorityFile: authorityFile,
+      into: Receipt(bodyByteCountMax: bodyByteCountMax, takeEvents: takeEvents),
+      authorityFile: authorityFile,
       isRepeatable: isRepeatable, noticesStall: noticesStall)
   }
 

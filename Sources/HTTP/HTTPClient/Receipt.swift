@@ -7,10 +7,19 @@ final class Receipt {
   private(set) var headers = Headers()
   private(set) var body: [UInt8] = []
   private(set) var isTooLarge = false
+  /// Whether whoever takes the events wants no more.
+  private(set) var isEnded = false
   private let bodyByteCountMax: Int
+  private let takeEvents: (([UInt8]) -> Bool)?
   private var headerByteCount = 0
 
-  init(bodyByteCountMax: Int) { self.bodyByteCountMax = bodyByteCountMax }
+  init(bodyByteCountMax: Int, takeEvents: (([UInt8]) -> Bool)?) {
+    self.bodyByteCountMax = bodyByteCountMax
+    self.takeEvents = takeEvents
+  }
+
+  /// Whether the body may be events, which have no end that a timeout could be for.
+  var mayBeEvents: Bool { takeEvents != nil }
 
   /// Takes one line, including status lines; false ends the transfer.
   func takeHeaderLine(_ line: [UInt8]) -> Bool {
@@ -29,6 +38,10 @@ final class Receipt {
 
   /// Takes a part of the body; false ends the transfer.
   func takeBody(_ part: RawSpan) -> Bool {
+    if let takeEvents, headers.text("content-type")?.hasPrefix("text/event-stream") == true {
+      isEnded = !takeEvents(unsafe part.withUnsafeBytes { unsafe Array($0) })
+      return !isEnded
+    }
     isTooLarge = body.count + part.byteCount > bodyByteCountMax
     if isTooLarge { return false }
     if body.isEmpty, let count = headers.text("content-length").flatMap({ Int($0) }), count > 0 {

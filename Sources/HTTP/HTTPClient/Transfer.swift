@@ -20,7 +20,7 @@ final class Transfer: @unchecked Sendable {
 
   func perform(
     _ method: String, _ url: String, _ headers: [(String, String)],
-    _ body: HTTPClient.Body?, milliseconds: Int, bodyByteCountMax: Int,
+    _ body: HTTPClient.Body?, milliseconds: Int, into receipt: Receipt,
     authorityFile: String?, isRepeatable: Bool, noticesStall: Bool
   ) throws(HTTPClientError) -> HTTPClient.Reply {
     unsafe curl_easy_reset(handle)
@@ -28,7 +28,9 @@ final class Transfer: @unchecked Sendable {
     if let authorityFile { unsafe coffer_curl_set_pointer(handle, CURLOPT_CAINFO, authorityFile) }
     if !isRepeatable { useOwnConnection() }
     if noticesStall { noticeStall() }
-    unsafe coffer_curl_set_long(handle, CURLOPT_TIMEOUT_MS, milliseconds)
+    if !receipt.mayBeEvents {
+      unsafe coffer_curl_set_long(handle, CURLOPT_TIMEOUT_MS, milliseconds)
+    }
     unsafe coffer_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, milliseconds)
     unsafe coffer_curl_set_pointer(handle, CURLOPT_URL, url)
     // A server may require an explicit statement that the body is empty (RFC 9110, section 8.6).
@@ -57,14 +59,13 @@ final class Transfer: @unchecked Sendable {
     }
     unsafe coffer_curl_set_pointer(handle, CURLOPT_HTTPHEADER, lines)
 
-    let receipt = Receipt(bodyByteCountMax: bodyByteCountMax)
     let code = withExtendedLifetime((receipt, upload)) {
       receive(into: receipt)
       if let upload { send(upload) }
       return unsafe curl_easy_perform(handle)
     }
     if receipt.isTooLarge { throw .tooLarge }
-    guard code == CURLE_OK else { throw Self.error(code) }
+    guard code == CURLE_OK || receipt.isEnded else { throw Self.error(code) }
     var status = 0
     unsafe coffer_curl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
     return HTTPClient.Reply(status: status, headers: receipt.headers, body: receipt.body)

@@ -1,3 +1,4 @@
+import Glibc
 import LocalServer
 import TestEngines
 import TestFiles
@@ -115,6 +116,29 @@ struct RequestTests: CommandSuite {
       "request", "GET", "/v1/files/\(id)/content", "--output", output, "--key-file", keyFile)
     #expect(read.code == 0)
     #expect(Files.text(output) == "sealed")
+  }
+
+  @Test func `an event is printed while the stream goes on`() throws {
+    try createAccount()
+    let out = scratch.path + "/events"
+    let child = try Finished.start(
+      Binaries.directory + "/coffer",
+      ["request", "GET", "/v1/updates/stream", "--key-file", keyFile], environment, out: out,
+      errors: scratch.path + "/errors")
+    func hasCome() -> Bool { Files.text(out)?.contains("event: pull\n") == true }
+    for _ in 0..<1200 where !hasCome() { usleep(50_000) }
+    #expect(hasCome())
+    kill(child, SIGKILL)
+    #expect(try Finished.code(of: child) == 128 + SIGKILL)
+  }
+
+  @Test func `a stream that the server refuses is a refusal as any other`() throws {
+    try createAccount()
+    let answer = try coffer(
+      "request", "GET", "/v1/updates/stream", "--key-file", keyFile, "--authority", "other.example")
+    #expect(answer.code == 1)
+    #expect(answer.errors == "coffer: HTTP 401\n")
+    #expect(answer.out.hasPrefix("{"))
   }
 
   @Test func `a refusal is printed and is code 1`() throws {

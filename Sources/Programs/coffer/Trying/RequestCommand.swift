@@ -36,7 +36,7 @@ extension Command {
     words: ["request"],
     abstract: "Send one signed request to coffer-sync, as a device does",
     discussion: """
-      Use it to see what a client sees. coffer account create writes the key file. The response body goes to stdout, the status to stderr. For coffer-billing give --url and --authority, one of COFFER_BILLING_AUTHORITIES: \
+      Use it to see what a client sees. coffer account create writes the key file. The response body goes to stdout, the status to stderr. The events of /v1/updates/stream are printed as they come. For coffer-billing give --url and --authority, one of COFFER_BILLING_AUTHORITIES: \
       it accepts no signature for another host. With --resumable the file's upload survives a broken connection. \
       Its URL is kept in <file>.upload until it has ended.
       """,
@@ -71,6 +71,10 @@ extension Command {
         method: method, target: target, body: body, created: configuration.clock.now(),
         nonce: Random.bytes(16))
       headers.append(("Host", authority))
+      let isPrinted = !invocation[CommonOptions.json] && invocation[output] == nil
+      if method == "GET", target == "/v1/updates/stream", body == nil, isPrinted {
+        return try followed(base + target, headers)
+      }
       let exchange = try Exchange(method: method, url: base + target, headers: headers, body: body)
       if exchange.code == .ok, let path = invocation[output] {
         try OutputFile.write(exchange.body, to: path)
@@ -78,6 +82,21 @@ extension Command {
       }
       return exchange.answer()
     })
+
+  /// Prints events as they arrive, until the server ends them.
+  private static func followed(_ url: String, _ headers: [(String, String)]) throws -> Answer {
+    var failure: CommandFailure?
+    let exchange = try Exchange(following: url, headers: headers) { part in
+      do throws(CommandFailure) {
+        return try StandardOutput.writeOn(String(decoding: part, as: UTF8.self))
+      } catch {
+        failure = error
+        return false
+      }
+    }
+    if let failure { throw failure }
+    return exchange.answer()
+  }
 
   private static func bodyBytes(
     _ invocation: Invocation, _ key: Ed25519PrivateKey

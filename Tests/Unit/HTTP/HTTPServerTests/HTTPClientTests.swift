@@ -113,6 +113,32 @@ import Testing
     }
   }
 
+  @Test func `events are handed over until enough have come, and another answer is a reply`()
+    throws
+  {
+    let events = Array("data: 1\n\ndata: 2\n\n".utf8)
+    let server = try startServer([
+      .plain("GET", "/events") { _, _ in
+        Response(
+          status: 200, headers: [("Content-Type", "text/event-stream")], body: .bytes(events))
+      }, .hello,
+    ])
+    let client = HTTPClient()
+    var taken: [UInt8] = []
+    func follow(_ path: String, isEnough: Bool = false) throws -> HTTPClient.Reply {
+      try client.follow(Self.url(server, path), headers: [], timeout: .seconds(2)) { part in
+        taken += part
+        return !isEnough
+      }
+    }
+    let reply = try follow("/events")
+    #expect(reply.status == 200)
+    #expect(reply.body.isEmpty)
+    #expect(taken == events)
+    #expect(try follow("/events", isEnough: true).status == 200)
+    #expect(try !follow("/hello").body.isEmpty)
+  }
+
   @Test func `a server that does not answer costs the timeout and no more`() throws {
     let desk = Desk<Response>()
     let server = try startServer([
