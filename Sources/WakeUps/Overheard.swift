@@ -6,32 +6,47 @@ import Storage
 /// News of one account come by several ways. So they are looked into a while after the first of them, together.
 struct Overheard {
   struct Entry {
-    /// The latest of the account's numbers that each device took; nil: that no device took, or not one alone.
-    fileprivate var numbers: [[UInt8]?: Int64] = [:]
-    /// The latest of its numbers that no device needs to act on.
-    fileprivate var quietNumber: Int64 = 0
-    fileprivate(set) var topics: Set<News.Topic> = []
+    /// The account's numbers that one device took, or that no device needs to act on.
+    private struct Numbers {
+      /// Nil if no device needs to act on them.
+      let author: [UInt8]?
+      var before: Int64
+      var last: Int64
+    }
+
+    private var heard: [Numbers] = []
+    private(set) var topics: Set<News.Topic> = []
     fileprivate let since: MonotonicTime
 
-    /// Beyond this number of devices, all are taken for no one.
-    fileprivate static let authorCountMax = 16
+    /// Beyond this number, what is heard is dropped, which wakes a device too many at worst.
+    private static let heardCountMax = 32
 
-    /// Whether nothing beyond `known`, up to `latest`, concerns a device: it took the numbers itself, or they were quiet.
-    /// News may come twice and late.
+    fileprivate init(since: MonotonicTime) { self.since = since }
+
+    /// Whether nothing beyond `known`, up to `latest`, concerns a device: it took each of the numbers itself, or they were
+    /// quiet. Those of which no news came are another's. News may come twice, late, and in any order.
     func isNothing(to device: [UInt8], after known: Int64, upTo latest: Int64) -> Bool {
-      max(numbers[device] ?? 0, quietNumber) == latest
-        && numbers.allSatisfy { $0.key == device || $0.value <= known }
+      var known = known
+      for numbers in heard.sorted(by: { $0.before < $1.before })
+      where numbers.before <= known && (numbers.author == nil || numbers.author == device) {
+        known = max(known, numbers.last)
+      }
+      return known >= latest
     }
 
     fileprivate mutating func note(_ one: News) {
-      guard one.number > 0 else { return }
-      guard !one.isQuiet else {
-        quietNumber = max(quietNumber, one.number)
-        return
+      topics.insert(one.topic)
+      guard one.number > 0, one.isQuiet || one.author != nil else { return }
+      let author = one.isQuiet ? nil : one.author
+      let index = heard.firstIndex {
+        $0.author == author && $0.before <= one.number && one.before <= $0.last
       }
-      let isKnown = numbers[one.author] != nil || numbers.count < Self.authorCountMax
-      let author = isKnown ? one.author : nil
-      numbers[author] = max(numbers[author] ?? 0, one.number)
+      if let index {
+        heard[index].before = min(heard[index].before, one.before)
+        heard[index].last = max(heard[index].last, one.number)
+      } else if heard.count < Self.heardCountMax {
+        heard.append(Numbers(author: author, before: one.before, last: one.number))
+      }
     }
   }
 
@@ -46,7 +61,6 @@ struct Overheard {
     for one in news {
       var entry = entries[one.account] ?? Entry(since: now)
       entry.note(one)
-      entry.topics.insert(one.topic)
       entries[one.account] = entry
     }
     if entries.count > Self.countMax { miss() }

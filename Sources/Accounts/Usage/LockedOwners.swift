@@ -217,7 +217,9 @@ package struct LockedOwner {
     for (topic, subjects) in changed {
       for subject in subjects {
         transaction.report(
-          News(of: account, topic, subject, number: sequence, isQuiet: !isLoud))
+          News(
+            of: account, topic, subject, number: sequence, count: sequence - sequenceBefore,
+            isQuiet: !isLoud))
       }
     }
     try UsageEntry.fold(transaction, of: account, from: sequenceBefore, to: sequence)

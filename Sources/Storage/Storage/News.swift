@@ -22,19 +22,23 @@ package struct News: Hashable, Sendable {
   package let subject: Identifier?
   /// The account's sequence number after the change; 0 if none was taken.
   package let number: Int64
-  /// The device key that made the change; nil if none did, or not one alone.
+  /// The number before the change, which took all after it up to `number`.
+  package let before: Int64
+  /// The device key that made the change; nil if none did.
   package let author: [UInt8]?
   /// Whether no device needs to act on it: clients that listen are told, and devices that sleep are left alone.
   package let isQuiet: Bool
 
+  /// `count` is how many numbers the change took, the last of which is `number`.
   package init(
     of account: Identifier, _ topic: Topic, _ subject: Identifier? = nil, number: Int64 = 0,
-    by author: [UInt8]? = nil, isQuiet: Bool = false
+    count: Int64 = 1, by author: [UInt8]? = nil, isQuiet: Bool = false
   ) {
     self.account = account
     self.topic = topic
     self.subject = subject
     self.number = number
+    before = max(0, number - count)
     self.author = author
     self.isQuiet = isQuiet
   }
@@ -48,22 +52,23 @@ extension News {
   static let anything = "*"
 
   fileprivate var text: String {
-    "\(topic.name):\(account):\(subject?.description ?? ""):\(number):\(Hex.encode(author ?? [])):"
-      + (isQuiet ? "quiet" : "")
+    "\(topic.name):\(account):\(subject?.description ?? ""):\(number):\(number - before):"
+      + "\(Hex.encode(author ?? [])):" + (isQuiet ? "quiet" : "")
   }
 
   fileprivate init?(_ text: Substring) {
     let fields = text.split(separator: ":", omittingEmptySubsequences: false)
-    guard fields.count == 6, !fields[0].isEmpty,
+    guard fields.count == 7, !fields[0].isEmpty,
       fields[0].utf8.allSatisfy({ UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 }),
       let account = Identifier(String(fields[1])), let number = Int64(fields[3]),
-      let author = Hex.decode(fields[4].utf8), ["", "quiet"].contains(fields[5])
+      let count = Int64(fields[4]), 0 <= count, count <= number,
+      let author = Hex.decode(fields[5].utf8), ["", "quiet"].contains(fields[6])
     else { return nil }
     let subject = Identifier(String(fields[2]))
     guard subject != nil || fields[2].isEmpty else { return nil }
     self.init(
-      of: account, Topic(String(fields[0])), subject, number: number,
-      by: author.isEmpty ? nil : author, isQuiet: !fields[5].isEmpty)
+      of: account, Topic(String(fields[0])), subject, number: number, count: count,
+      by: author.isEmpty ? nil : author, isQuiet: !fields[6].isEmpty)
   }
 
   /// The news of a message; nil if anything may have changed. A text that is no message counts as that.
@@ -76,31 +81,40 @@ extension News {
     return news
   }
 
-  /// News that wait to be sent, each once, with the latest number, and with the author if there was one alone.
+  /// Two that differ in their numbers alone, as one; nil if another change may have taken numbers between theirs.
+  fileprivate func joined(_ other: News) -> News? {
+    guard before <= other.number, other.before <= number else { return nil }
+    let number = max(number, other.number)
+    return News(
+      of: account, topic, subject, number: number, count: number - min(before, other.before),
+      by: author, isQuiet: isQuiet)
+  }
+
+  /// News that wait to be sent. Those of one author that say the same are one, if their numbers follow each other.
   package struct Waiting: Sendable {
     /// Beyond this number the receivers have to look for themselves.
     private static let countMax = 2000
 
-    /// By what changed.
-    private var latest: [News: News] = [:]
+    /// By what changed, and who did it.
+    private var waiting: [News: [News]] = [:]
+    private var count = 0
     private var isOverfull = false
 
     package init() {}
 
-    package var isEmpty: Bool { latest.isEmpty && !isOverfull }
+    package var isEmpty: Bool { count == 0 && !isOverfull }
 
     package mutating func add(_ news: some Sequence<News>) {
       guard !isOverfull else { return }
       for one in news {
-        let key = News(of: one.account, one.topic, one.subject)
-        let before = latest[key] ?? one
-        latest[key] = News(
-          of: one.account, one.topic, one.subject, number: max(before.number, one.number),
-          by: before.author == one.author ? one.author : nil,
-          isQuiet: before.isQuiet && one.isQuiet)
+        let key = News(
+          of: one.account, one.topic, one.subject, by: one.author, isQuiet: one.isQuiet)
+        let both = waiting[key]?.last?.joined(one)
+        if both != nil { waiting[key]?.removeLast() } else { count += 1 }
+        waiting[key, default: []].append(both ?? one)
       }
-      if latest.count > Self.countMax {
-        latest = [:]
+      if count > Self.countMax {
+        (waiting, count) = ([:], 0)
         isOverfull = true
       }
     }
@@ -109,7 +123,7 @@ extension News {
     package mutating func takeNews() -> [News]? {
       defer { self = Waiting() }
       guard !isOverfull else { return nil }
-      return Array(latest.values)
+      return waiting.values.flatMap(\.self)
     }
 
     /// The messages that carry all of it, which then waits no more.

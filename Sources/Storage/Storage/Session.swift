@@ -56,8 +56,8 @@ package final class Session {
   package func report(_ one: News) {
     news.insert(
       News(
-        of: one.account, one.topic, one.subject, number: one.number, by: author,
-        isQuiet: one.isQuiet))
+        of: one.account, one.topic, one.subject, number: one.number,
+        count: one.number - one.before, by: author, isQuiet: one.isQuiet))
   }
 
   /// Ends the session. A `Reader` or `Transaction` that outlives its body traps when it is used.

@@ -65,6 +65,15 @@ import WakeUps
       try #require(isSettled)
     }
 
+    /// Changes the account by a commit without a report, as of a program that was killed right after it.
+    func changeUnheard() throws {
+      let account = try laptop.account
+      try server.database.write(for: account) { transaction in
+        _ = try transaction.execute(
+          "UPDATE sync.accounts SET seq = seq + 1 WHERE id = $1", .id(account))
+      }
+    }
+
     /// When the phone's wake-up is due; nil if none waits.
     func due() throws -> Instant? {
       try server.database.read { reader in
@@ -212,13 +221,20 @@ import WakeUps
   @Test(arguments: TestEngine.available)
   func `a change whose news were lost wakes a phone by the next look`(engine: TestEngine) throws {
     let home = try Home(engine, Self.limits(lookSpan: .milliseconds(100)))
-    let account = try home.laptop.account
-    // A commit without a report, as of a program that was killed right after it.
-    try home.server.database.write(for: account) { transaction in
-      _ = try transaction.execute(
-        "UPDATE sync.accounts SET seq = seq + 1 WHERE id = $1", .id(account))
-    }
+    try home.changeUnheard()
     #expect(home.woken(1) == ["phone"])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a phone's own change hides none before it whose news were lost`(engine: TestEngine) throws {
+    let home = try Home(engine)
+    // After it, the look at all accounts is over with which a program begins.
+    _ = try home.laptop.add("folder")
+    #expect(home.woken(1) == ["phone"])
+    try home.settle()
+    try home.changeUnheard()
+    _ = try home.phone.add("folder")
+    #expect(home.woken(2) == ["phone", "phone"])
   }
 
   @Test func `a wake-up that the gateway cannot take now comes again, as it was`() throws {

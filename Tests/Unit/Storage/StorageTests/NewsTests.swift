@@ -56,7 +56,7 @@ import Testing
     defer { for listener in listeners { listener.stop() } }
     for ear in ears { try #require(ear.isListening()) }
     let news = [
-      News(of: Random.identifier(), Self.tree, number: 7),
+      News(of: Random.identifier(), Self.tree, number: 7, count: 3),
       News(of: Random.identifier(), News.Topic("logs"), Random.identifier(), number: .max),
       News(of: Random.identifier(), .account, isQuiet: true),
     ]
@@ -145,26 +145,30 @@ import Testing
   @Test func `news that wait are told once, with the latest number`() {
     let account = Random.identifier()
     var waiting = News.Waiting()
-    waiting.add([2, 9, 4].map { News(of: account, Self.tree, number: $0) })
-    #expect(waiting.takeNews() == [News(of: account, Self.tree, number: 9)])
+    waiting.add([3, 2, 4].map { News(of: account, Self.tree, number: $0) })
+    #expect(waiting.takeNews() == [News(of: account, Self.tree, number: 4, count: 3)])
     #expect(waiting.isEmpty)
   }
 
-  @Test func `news that wait have an author if it was one alone, and are quiet if all were`() {
+  @Test func `news that wait say of each number whose it is, and whether it was quiet`() {
     let (account, other) = (Random.identifier(), Random.identifier())
     let third = Random.identifier()
     var waiting = News.Waiting()
     waiting.add([
       News(of: account, Self.tree, number: 1, by: [1]),
       News(of: account, Self.tree, number: 2, by: [1]),
+      News(of: account, Self.tree, number: 4, by: [1]),
       News(of: other, Self.tree, number: 1, by: [1]),
       News(of: other, Self.tree, number: 2, by: [2]),
       News(of: other, Self.tree, number: 3, by: [2]),
       News(of: third, Self.tree, number: 1, isQuiet: true), News(of: third, Self.tree, number: 2),
     ])
     let expected: Set = [
-      News(of: account, Self.tree, number: 2, by: [1]), News(of: other, Self.tree, number: 3),
-      News(of: third, Self.tree, number: 2),
+      News(of: account, Self.tree, number: 2, count: 2, by: [1]),
+      News(of: account, Self.tree, number: 4, by: [1]),
+      News(of: other, Self.tree, number: 1, by: [1]),
+      News(of: other, Self.tree, number: 3, count: 2, by: [2]),
+      News(of: third, Self.tree, number: 1, isQuiet: true), News(of: third, Self.tree, number: 2),
     ]
     #expect(waiting.takeNews().map { Set($0) } == expected)
   }
