@@ -15,6 +15,7 @@ struct Overheard {
     }
 
     private var heard: [Numbers] = []
+    /// What those who follow the account may need to act on.
     private(set) var topics: Set<News.Topic> = []
     fileprivate let since: MonotonicTime
 
@@ -35,7 +36,7 @@ struct Overheard {
     }
 
     fileprivate mutating func note(_ one: News) {
-      topics.insert(one.topic)
+      if !one.isQuiet { topics.insert(one.topic) }
       guard one.number > 0, one.isQuiet || one.author != nil else { return }
       let author = one.isQuiet ? nil : one.author
       let index = heard.firstIndex {

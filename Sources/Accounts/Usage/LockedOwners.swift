@@ -147,9 +147,9 @@ package struct LockedOwner {
 
   /// The number of the next changed record. Clients that listen are told of the change of the topic.
   package mutating func nextSequence(
-    for topic: News.Topic = .tree, _ subject: Identifier? = nil
+    for topic: News.Topic = .tree, _ subject: Identifier? = nil, quietly: Bool = false
   ) -> Int64 {
-    takeSequences(1, for: topic, subject) + 1
+    takeSequences(1, for: topic, subject, quietly: quietly) + 1
   }
 
   /// Takes numbers for `count` changed records: those after the returned one. `quietly`: no device needs to act on them,

@@ -192,7 +192,7 @@ struct DocumentBlob: Sendable {
     var totals = try DocumentTotals(transaction, of: account)
     totals.byteCount -= byteCount
     totals.number = try owners.change(account) { owner in
-      let number = owner.nextSequence(for: .documents)
+      let number = owner.nextSequence(for: .documents, quietly: true)
       owner.charge(-byteCount, reason: .documentsCollected, file: first, sequence: number)
       return number
     }

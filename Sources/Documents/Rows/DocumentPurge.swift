@@ -52,7 +52,7 @@ enum DocumentPurge {
       totals.recordCount -= Int64(deletions.count)
       totals.byteCount -= byteCount
       totals.number = try owners.change(account) { owner in
-        let number = owner.nextSequence(for: .documents)
+        let number = owner.nextSequence(for: .documents, quietly: true)
         owner.charge(
           -byteCount - Int64(deletions.count) * host.catalogue.metadataFeeByteCount,
           records: -Int64(deletions.count), reason: .documentsCollected, file: first.document,

@@ -24,7 +24,7 @@ enum DocumentWithdrawal {
       var totals = try DocumentTotals(transaction, of: holder)
       totals.recordCount -= recordCount
       totals.number = try owners.change(holder) { owner in
-        let number = owner.nextSequence(for: .documents)
+        let number = owner.nextSequence(for: .documents, quietly: true)
         owner.charge(
           -recordCount * fee, records: -recordCount, reason: .documentsCollected,
           file: versions[0].document, sequence: number)

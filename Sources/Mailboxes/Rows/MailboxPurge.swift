@@ -192,7 +192,7 @@ enum MailboxPurge {
         count: Int64(offered.count), byteCount: offered.reduce(0) { $0 + $1.byteCount })
       try MailboxCharge(packages: -load).make(
         transaction, &owners, of: account, reason: .keyPackagesOffered, file: account,
-        fee: host.catalogue.metadataFeeByteCount)
+        fee: host.catalogue.metadataFeeByteCount, quietly: true)
       try owners.save(transaction, now: now)
     }
     try transaction.execute("DELETE FROM sync.mailboxes WHERE public_key = $1", .blob(key))

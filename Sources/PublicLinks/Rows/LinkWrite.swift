@@ -99,14 +99,16 @@ package struct LinkWrite {
     return token
   }
 
-  /// Ends links at once, and hands their contents to the sweeper.
-  package func end(_ links: [PublicLink], _ owners: inout LockedOwners) throws {
+  /// Ends links at once, and hands their contents to the sweeper. `quietly`: no device is woken by it.
+  package func end(
+    _ links: [PublicLink], quietly: Bool = false, _ owners: inout LockedOwners
+  ) throws {
     for link in links {
       try transaction.execute(
         "DELETE FROM sync.public_links WHERE owner_id = $1 AND id = $2", .id(owner), .id(link.id))
       try Garbage.add(transaction, link.object, of: owner, byteCount: link.byteCount, since: now)
       try owners.change(owner) { owner in
-        let number = owner.nextSequence(for: .links)
+        let number = owner.nextSequence(for: .links, quietly: quietly)
         owner.charge(
           -charge(of: link.byteCount), records: -1, reason: .recordDeleted, file: link.id,
           sequence: number)

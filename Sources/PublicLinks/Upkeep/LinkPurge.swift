@@ -15,7 +15,7 @@ enum LinkPurge {
     var owners = try LockedOwners(transaction, [account])
     let ended = try PublicLink.ended(transaction, of: account, limit: sliceCountMax, now: now)
     try LinkWrite(transaction, of: account, catalogue: host.catalogue, now: now)
-      .end(ended, &owners)
+      .end(ended, quietly: true, &owners)
   }
 
   /// Erases one slice of an account's links. Returns false if nothing was left.

@@ -65,7 +65,7 @@ struct DeletionJob {
     try owners.change(owner) { owner in
       owner.charge(
         -versions.byteCount, history: -versions.byteCount, reason: .versionsDropped,
-        file: first.file, sequence: owner.nextSequence())
+        file: first.file, sequence: owner.nextSequence(quietly: true))
       try FolderCap.post(-versions.byteCount, above: folder, of: owner, transaction)
     }
     defer { room -= versions.count }

@@ -62,7 +62,7 @@ struct TrashJob {
       try owners.change(entry.owner) { owner in
         owner.charge(
           isPurge ? -bytes : 0, trash: -bytes, records: isPurge ? -records : 0,
-          reason: .trashPurged, file: first.id, sequence: owner.nextSequence())
+          reason: .trashPurged, file: first.id, sequence: owner.nextSequence(quietly: isPurge))
       }
     }
     try Trash.count(transaction, entry.root, bytes: -bytes, records: -records)

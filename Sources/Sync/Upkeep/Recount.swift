@@ -83,7 +83,7 @@ extension UsageFinding {
         history: history.contentByteCount - recordedHistoryByteCount,
         trash: trueTrashByteCount - recordedTrashByteCount,
         records: trueRecordCount - recordedRecordCount, reason: .recount, file: root,
-        sequence: owner.nextSequence())
+        sequence: owner.nextSequence(quietly: true))
     }
     for folder in folders {
       try FolderCap.find(transaction, folder.folder)?

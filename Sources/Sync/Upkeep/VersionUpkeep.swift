@@ -34,7 +34,7 @@ enum VersionUpkeep {
         let byteCount = versions.leaving.byteCount
         owner.charge(
           -byteCount, history: -byteCount, reason: .versionsDropped, file: file,
-          sequence: owner.nextSequence())
+          sequence: owner.nextSequence(quietly: true))
       }
       for (file, versions) in Dictionary(grouping: versions.leaving, by: \.file) {
         try FolderCap.post(-versions.byteCount, above: file, of: owner, transaction)

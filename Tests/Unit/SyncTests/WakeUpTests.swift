@@ -8,6 +8,7 @@ import Sync
 import TestDevices
 import TestEngines
 import Testing
+import Tiers
 import WakeUps
 
 /// Which devices a push gateway is asked to wake, when, and how often. The gateway checks each signature.
@@ -31,10 +32,14 @@ import WakeUps
     let laptop: TestDevice
     let phone: TestDevice
 
-    init(_ engine: TestEngine = .sqlite, _ limits: WakeUpLimits = WakeUpTests.limits()) throws {
+    init(
+      _ engine: TestEngine = .sqlite, _ limits: WakeUpLimits = WakeUpTests.limits(),
+      freeLimits: Plan.Limits = Plan.Limits()
+    ) throws {
       let time = Locked<TestClock?>(nil)
       gateway = PushGateway { time.withLock { $0?.now } ?? Instant(seconds: 0) }
-      server = try TestServer(engine, waking: gateway, wakeUps: limits)
+      server = try TestServer(
+        engine, freeLimits: freeLimits, waking: gateway, wakeUps: limits)
       let clock = server.clock
       time.withLock { $0 = clock }
       self.clock = clock
@@ -192,6 +197,42 @@ import WakeUps
     #expect(try home.laptop.mailbox()["messages"][0]["kind"].string == "expired")
     try home.settle()
     #expect(home.gateway.wakeUps.count == 2)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `the end of an earlier version wakes no one, neither its owner's devices nor a sharee's`(
+    engine: TestEngine
+  ) throws {
+    let home = try Home(engine, freeLimits: .init(historyDays: 2))
+    let sharee = try home.server.register()
+    let folder = try home.laptop.add("folder")
+    let document = try home.laptop.add(in: folder)
+    try home.laptop.share(folder, with: sharee)
+    for content in [[1], [2]] as [[UInt8]] { _ = try home.laptop.write(document, content) }
+    // Now, so that none of this wakes it.
+    #expect(try sharee.register(push: "sharee").status == 204)
+    try home.settle()
+    let before = home.gateway.wakeUps.count
+    home.clock.advance(.days(2))
+    #expect(try home.server.count("versions") == 1)
+    try home.server.sweepDeletions()
+    #expect(try home.server.count("versions") == 0)
+    try home.settle()
+    #expect(home.gateway.wakeUps.count == before)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a link wakes a phone when it is made, and not when it expires`(engine: TestEngine) throws {
+    let home = try Home(engine)
+    let end = home.clock.now.seconds + 100
+    _ = try home.laptop.published([1], "?expires=\(end)")
+    #expect(home.woken(1) == ["phone"])
+    try home.settle()
+    home.clock.advance(.seconds(100))
+    try home.server.sweeper().sweep()
+    #expect(try home.server.count("public_links") == 0)
+    try home.settle()
+    #expect(home.gateway.wakeUps.count == 1)
   }
 
   @Test func `between two wake-ups of a device there is a pause, and many changes are one`()
