@@ -7,9 +7,9 @@ package import JSON
 package import Storage
 import Sync
 
-/// All accounts by id, in pages. Progress names the current account, so that an interrupted run can
-/// continue after it.
-package enum AccountWalk {
+/// The account that an operator named, or all accounts by id, in pages. Progress names the current account, so that
+/// an interrupted run can continue after it.
+package struct AccountWalk {
   package static let after = Parameter<Identifier?>.optional(
     "--after", "account", text: "with --all, continue after this account id",
     .uuid)
@@ -18,19 +18,33 @@ package enum AccountWalk {
     "account", text: "its id or its username; or give --all", .text)
   package static let all = Parameter<Bool>.flag("--all", text: "every account")
 
-  /// The named account, or nil for `--all`. Refuses both and neither, and `--after` with a name.
+  /// Nil for `--all`.
+  private let named: String?
+  private let start: Identifier?
+
+  /// Takes the named account, or `--all`. Refuses both and neither, and `--after` with a name.
   ///
   /// With `--all` it holds signals, so that they end the walk between two accounts.
-  package static func named(_ invocation: Invocation) throws(CommandFailure) -> String? {
-    let named = invocation[account]
-    guard (named == nil) == invocation[all] else {
+  package init(_ invocation: Invocation) throws(CommandFailure) {
+    (named, start) = (invocation[Self.account], invocation[Self.after])
+    guard (named == nil) == invocation[Self.all] else {
       throw CommandFailure(.usage, "give one of <account> and --all")
     }
-    guard named == nil || invocation[after] == nil else {
+    guard named == nil || start == nil else {
       throw CommandFailure(.usage, "--after is for --all")
     }
     if named == nil { Interruption.hold() }
-    return named
+  }
+
+  /// Runs `one` for the named account, or `each` for every account; `title` says what is done to all. Returns how it
+  /// was interrupted; nil if it reached the end.
+  package func run(
+    _ title: String, in database: Database,
+    one: (Identifier) throws -> Void, each: (Identifier, Progress) throws -> Void
+  ) throws -> Interrupted? {
+    guard let named else { return try Self.each(title, of: database, after: start, each) }
+    try one(database.read { try DatabaseSession.account($0, named).id })
+    return nil
   }
 
   private static let pageCount = 1000

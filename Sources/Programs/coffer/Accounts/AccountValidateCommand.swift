@@ -37,20 +37,16 @@ extension Command {
       AccountWalk.Interrupted.shape,
     ]),
     run: { invocation in
-      let named = try AccountWalk.named(invocation)
+      let walk = try AccountWalk(invocation)
       return try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
         var round = ValidationRound(database, prints: !invocation[CommonOptions.json])
-        var interrupted: AccountWalk.Interrupted?
-        if let named {
-          let account = try database.read { try DatabaseSession.account($0, named).id }
-          let progress = Progress(
-            "validating", .count(of: "protocols"), of: Int64(KnownProtocols.all.count))
-          try round.take(account, progress) { progress.done += 1 }
-        } else {
-          interrupted = try AccountWalk.each(
-            "validating", of: database, after: invocation[AccountWalk.after]
-          ) { account, progress in try round.take(account, progress) }
-        }
+        let interrupted = try walk.run(
+          "validating", in: database,
+          one: { account in
+            let progress = Progress(
+              "validating", .count(of: "protocols"), of: Int64(KnownProtocols.all.count))
+            try round.take(account, progress) { progress.done += 1 }
+          }, each: { account, progress in try round.take(account, progress) })
         return round.answer(interrupted)
       }
     })

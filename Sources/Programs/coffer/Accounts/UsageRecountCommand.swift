@@ -36,22 +36,16 @@ extension Command {
       RecountRound.listing(whenWrong: "").memberShape, AccountWalk.Interrupted.shape,
     ]),
     run: { invocation in
-      let named = try AccountWalk.named(invocation)
+      let walk = try AccountWalk(invocation)
       return try DatabaseSession.with(invocation) { database, configuration in
         var round = RecountRound(
           Recount(
             database, catalogue: configuration.catalogue, protocols: KnownProtocols.all),
           correcting: invocation[dryRun] ? nil : try Act(invocation, on: database),
           clock: configuration.clock)
-        var interrupted: AccountWalk.Interrupted?
-        if let named {
-          let account = try database.read { try DatabaseSession.account($0, named).id }
-          try round.take(account, listing: true)
-        } else {
-          interrupted = try AccountWalk.each(
-            "counting", of: database, after: invocation[AccountWalk.after]
-          ) { account, _ in try round.take(account, listing: false) }
-        }
+        let interrupted = try walk.run(
+          "counting", in: database, one: { try round.take($0, listing: true) },
+          each: { account, _ in try round.take(account, listing: false) })
         return round.answer(interrupted)
       }
     })

@@ -53,7 +53,7 @@ extension Command {
       guard invocation[repair] || !invocation[Act.yes] && invocation[Act.remark] == nil else {
         throw CommandFailure(.usage, "--yes and --reason are for --repair")
       }
-      let named = try AccountWalk.named(invocation)
+      let walk = try AccountWalk(invocation)
       return try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         var validation = TreeValidation(
           database,
@@ -68,20 +68,17 @@ extension Command {
         var list = FoundRows(
           TreeValidation.Broken.listing(showsRepairs: invocation[repair]),
           prints: !invocation[CommonOptions.json])
-        var interrupted: AccountWalk.Interrupted?
-        if let named {
-          let account = try database.read { try DatabaseSession.account($0, named).id }
-          let progress = Progress("validating", .count(of: "rows"))
-          try validation.take(account, each: { progress.done = $0 }) {
-            try list.add($0, progress)
-          }
-        } else {
-          interrupted = try AccountWalk.each(
-            "validating", of: database, after: invocation[AccountWalk.after]
-          ) { account, progress in
+        let interrupted = try walk.run(
+          "validating", in: database,
+          one: { account in
+            let progress = Progress("validating", .count(of: "rows"))
+            try validation.take(account, each: { progress.done = $0 }) {
+              try list.add($0, progress)
+            }
+          },
+          each: { account, progress in
             try validation.take(account) { try list.add($0, progress) }
-          }
-        }
+          })
         return list.answer(validation, showsRepairs: invocation[repair], interrupted)
       }
     })
