@@ -62,10 +62,7 @@ extension TestDevice {
     _ file: Identifier, to account: Identifier, mode: String = "read", expect: String = "new"
   ) throws -> Answer {
     try batch(shares: [
-      ShareChange(
-        expect: expect,
-        ShareStatement(
-          file: file, account: account, state: .granted(mode: mode, key: Random.bytes(48))))
+      .grant(file, to: account, mode: mode, key: Random.bytes(48), expect: expect)
     ])
   }
 

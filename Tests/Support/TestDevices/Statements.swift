@@ -145,6 +145,16 @@ package struct ShareChange: Sendable {
     self.signature = signature
   }
 
+  /// Offers a file to an account, or changes its access.
+  package static func grant(
+    _ file: Identifier, to account: Identifier, mode: String = "read", key: [UInt8] = [1],
+    expect: String = "new"
+  ) -> ShareChange {
+    ShareChange(
+      expect: expect,
+      ShareStatement(file: file, account: account, state: .granted(mode: mode, key: key)))
+  }
+
   package func json(signedBy key: Ed25519PrivateKey) -> JSONValue {
     let signature = signature ?? key.signature(for: share.signedBytes)
     return [

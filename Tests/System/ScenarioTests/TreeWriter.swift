@@ -142,9 +142,9 @@ final class TreeWriter: Sendable {
     else { return }
     let current = file.shares.first { $0.account == account }
     let mode = Bool.random(using: &state.random) ? "read" : "write"
-    let share = ShareStatement(
-      file: file.id, account: account, state: .granted(mode: mode, key: Random.bytes(48)))
-    try send(ShareChange(expect: current?.state ?? "new", share), &state)
+    let share = ShareChange.grant(
+      file.id, to: account, mode: mode, key: Random.bytes(48), expect: current?.state ?? "new")
+    try send(share, &state)
   }
 
   private func revoke(_ state: inout State) throws {

@@ -44,12 +44,7 @@ import Testing
     try note("10 moves") { try alice.batch(files: moves) }
     let folderMove = try alice.record(folders[9]).change { $0.parent = folders[0] }
     try note("1 folder's move") { try alice.batch(files: [folderMove]) }
-    let grants = try others.map {
-      ShareChange(
-        expect: "new",
-        ShareStatement(
-          file: folders[1], account: try $0.account, state: .granted(mode: "read", key: [1])))
-    }
+    let grants = try others.map { ShareChange.grant(folders[1], to: try $0.account) }
     try note("5 grants") { try alice.batch(shares: grants) }
     let link = try others[0].creation("link", target: folders[1])
     try note("1 link") { try others[0].batch(files: [link]) }

@@ -39,13 +39,7 @@ import Testing
           creation, try alice.record(folder).change { $0.name = .init() },
           try alice.creation(parent: creation.file.id),
         ],
-        shares: [
-          ShareChange(
-            expect: "new",
-            ShareStatement(
-              file: creation.file.id, account: try bob.account,
-              state: .granted(mode: "read", key: [1])))
-        ])
+        shares: [.grant(creation.file.id, to: try bob.account)])
     }
   }
 

@@ -28,11 +28,7 @@ import Testing
           try device.creation("link", target: offered),
         ],
         shares: [
-          ShareChange(
-            expect: "new",
-            ShareStatement(
-              file: folder.file.id, account: try friend.account,
-              state: .granted(mode: "write", key: [1]))),
+          ShareChange.grant(folder.file.id, to: try friend.account, mode: "write"),
           ShareChange(
             expect: "pending",
             ShareStatement(file: document, account: try third.account, state: .revoked)),

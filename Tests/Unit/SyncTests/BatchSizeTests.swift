@@ -29,11 +29,7 @@ import Testing
     let (alice, bob) = (try server.register(), try server.register())
     let changes = try (0..<499).map { _ in try alice.creation() }
     let grants = try changes.prefix(2).map { change in
-      ShareChange(
-        expect: "new",
-        ShareStatement(
-          file: change.file.id, account: try bob.account,
-          state: .granted(mode: "read", key: [1])))
+      ShareChange.grant(change.file.id, to: try bob.account)
     }
     #expect(try alice.batch(files: changes, shares: grants).problem == "batch_too_large")
     #expect(try alice.batch(files: changes, shares: [grants[0]]).status == 200)
@@ -96,11 +92,8 @@ import Testing
   func `a share's key is as long as it may be`(byteCount: Int, isTaken: Bool) throws {
     let server = try TestServer()
     let (alice, bob) = (try server.register(), try server.register())
-    let grant = ShareChange(
-      expect: "new",
-      ShareStatement(
-        file: try alice.add(), account: try bob.account,
-        state: .granted(mode: "read", key: Random.bytes(byteCount))))
+    let grant = ShareChange.grant(
+      try alice.add(), to: try bob.account, key: Random.bytes(byteCount))
     let answer = try alice.batch(shares: [grant])
     #expect(answer.status == (isTaken ? 200 : 400))
     if !isTaken { #expect(try answer.json["path"].string == "$.shares[0].share.key") }

@@ -136,13 +136,7 @@ import Testing
     let creation = try alice.creation()
     let answer = try alice.batch(
       files: [creation],
-      shares: [
-        ShareChange(
-          expect: "new",
-          ShareStatement(
-            file: creation.file.id, account: bob.account,
-            state: .granted(mode: "read", key: [1])))
-      ])
+      shares: [.grant(creation.file.id, to: bob.account)])
     #expect(answer.status == 200)
     #expect(try answer.json["shares"][0]["state"].string == "pending")
     #expect(try bob.pulled().ids.contains(creation.file.id))
@@ -172,13 +166,7 @@ import Testing
     let creation = try alice.creation("folder")
     let answer = try alice.batch(
       files: [creation, alice.record(hidden).change { $0.parent = shared }],
-      shares: [
-        ShareChange(
-          expect: "new",
-          ShareStatement(
-            file: creation.file.id, account: bob.account,
-            state: .granted(mode: "read", key: [1])))
-      ])
+      shares: [.grant(creation.file.id, to: bob.account)])
     #expect(
       try answer.json["files"].array?.map { $0["version"].integer }
         == [alice.record(creation.file.id).version, alice.record(hidden).version])

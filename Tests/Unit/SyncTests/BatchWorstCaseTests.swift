@@ -22,12 +22,6 @@ import Testing
     return try TestServer(engine, freeByteCount: 1_000_000_000, limits: limits)
   }
 
-  private func grant(_ file: Identifier, to account: Identifier) -> ShareChange {
-    ShareChange(
-      expect: "new",
-      ShareStatement(file: file, account: account, state: .granted(mode: "read", key: [1])))
-  }
-
   /// The work that `body` did in the database under its locks.
   private func work(
     _ server: TestServer, _ body: () throws -> Void
@@ -54,7 +48,7 @@ import Testing
     }
     let folders = (0..<60).flatMap { _ in PlantedFile.chain(1, in: alice.root) }
     try server.plant(folders, of: alice)
-    let grants = try folders.map { grant($0.id, to: try bob.account) }
+    let grants = try folders.map { ShareChange.grant($0.id, to: try bob.account) }
     let reads = server.database.readWork
     let written = try work(server) { try alice.batch(shares: grants).requireSuccess() }
     let read = server.database.readWork - reads
@@ -132,8 +126,8 @@ import Testing
     let server = try server(engine)
     let (alice, bob) = (try server.register(), try server.register())
     let folders = try (0..<3).map { _ in try alice.add("folder") }
-    let grants = try folders.map { grant($0, to: try bob.account) }
-    let wrong = grant(Random.identifier(), to: try bob.account)
+    let grants = try folders.map { ShareChange.grant($0, to: try bob.account) }
+    let wrong = ShareChange.grant(Random.identifier(), to: try bob.account)
     let written = try work(server) {
       for _ in 0..<3 {
         let answer = try alice.batch(shares: grants + [wrong])

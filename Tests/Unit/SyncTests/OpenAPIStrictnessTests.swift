@@ -30,17 +30,14 @@ struct OpenAPIStrictnessTests {
     let (document, offered) = (try device.add(), try friend.add())
     try friend.grant(offered, to: device.account).requireSuccess()
     let folder = try device.creation("folder")
-    let grant = ShareStatement(
-      file: folder.file.id, account: try friend.account, state: .granted(mode: "write", key: [1]))
+    let grant = ShareChange.grant(folder.file.id, to: try friend.account, mode: "write")
     let end = ShareStatement(file: document, account: try friend.account, state: .revoked)
     let body = device.batchBody(
       files: [
         folder, try device.record(document).change { $0.name = .init() },
         try device.creation("link", target: offered),
       ],
-      shares: [
-        ShareChange(expect: "new", grant), ShareChange(expect: "pending", end),
-      ])
+      shares: [grant, ShareChange(expect: "pending", end)])
     for bent in [body] + body.bent { _ = try device.post("/v1/files", bent) }
     let found = try complaints(server)
     #expect(exchanges.all.count > 500)

@@ -119,10 +119,7 @@ final class PermissionWorld {
   func grant(
     _ file: Identifier, to account: Identifier, mode: String = "read", expect: String
   ) throws -> ShareChange {
-    ShareChange(
-      expect: expect,
-      ShareStatement(
-        file: file, account: account, state: .granted(mode: mode, key: Random.bytes(48))))
+    ShareChange.grant(file, to: account, mode: mode, key: Random.bytes(48), expect: expect)
   }
 
   func end(

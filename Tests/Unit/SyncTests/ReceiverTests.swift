@@ -47,12 +47,7 @@ import Testing
     let files = try (0..<3).map { _ in try alice.add() }
     func grant(_ files: ArraySlice<Identifier>) throws -> Answer {
       try alice.batch(
-        shares: files.map { file in
-          ShareChange(
-            expect: "new",
-            ShareStatement(
-              file: file, account: account, state: .granted(mode: "read", key: [1])))
-        })
+        shares: files.map { file in ShareChange.grant(file, to: account) })
     }
     let refused = try grant(files[...])
     #expect(

@@ -161,17 +161,11 @@ import Testing
     var offered: Set<Identifier> = []
     for start in stride(from: 0, to: count, by: 250) {
       let files = try (start..<min(count, start + 250)).map { _ in try alice.creation() }
-      let shares = files.map { Self.invitation($0.file.id, account) }
+      let shares = files.map { ShareChange.grant($0.file.id, to: account) }
       try alice.batch(files: files, shares: shares).requireSuccess()
       offered.formUnion(files.map(\.file.id))
     }
     return offered
-  }
-
-  private static func invitation(_ file: Identifier, _ account: Identifier) -> ShareChange {
-    ShareChange(
-      expect: "new",
-      ShareStatement(file: file, account: account, state: .granted(mode: "read", key: [1])))
   }
 
   private static func server(_ engine: TestEngine) throws -> TestServer {
@@ -211,7 +205,7 @@ import Testing
     let offered = try offer(999, by: alice, to: bob).sorted()
     let two = try (0..<2).map { _ in try alice.add() }
     let account = try bob.account
-    let refused = try alice.batch(shares: two.map { Self.invitation($0, account) })
+    let refused = try alice.batch(shares: two.map { ShareChange.grant($0, to: account) })
     #expect(try refused.rules == ["too_many_shares"])
     try alice.share(two[0], with: bob)
     #expect(try alice.grant(two[1], to: account).rules == ["too_many_shares"])

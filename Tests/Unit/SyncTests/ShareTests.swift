@@ -241,11 +241,7 @@ import Testing
     let file = try alice.add()
     let accounts = (0..<256).map { _ in Random.identifier() }
     try addAccounts(accounts, server)
-    let grants = accounts.map { account in
-      ShareChange(
-        expect: "new",
-        ShareStatement(file: file, account: account, state: .granted(mode: "read", key: [1])))
-    }
+    let grants = accounts.map { account in ShareChange.grant(file, to: account) }
     try alice.batch(shares: grants).requireSuccess()
     #expect(try alice.grant(file, to: bob.account).rules == ["too_many_shares"])
     try alice.revoke(file, from: accounts[0], expect: "pending").requireSuccess()
@@ -398,13 +394,7 @@ import Testing
     let fresh = try bob.creation("folder")
     let answer = try bob.batch(
       files: [fresh, bob.creation("link", parent: fresh.file.id, target: two)],
-      shares: [
-        ShareChange(
-          expect: "new",
-          ShareStatement(
-            file: fresh.file.id, account: carol.account,
-            state: .granted(mode: "read", key: [1])))
-      ])
+      shares: [.grant(fresh.file.id, to: carol.account)])
     #expect(try answer.rules.contains("link_in_shared_folder"))
     try bob.move(link, to: bob.root).requireSuccess()
     #expect(try bob.move(folder, to: inner).status == 200)
@@ -420,13 +410,7 @@ import Testing
     let files = try (0..<257).map { _ in try alice.creation() }
     try alice.batch(files: files).requireSuccess()
     try alice.batch(
-      shares: files.map { change in
-        ShareChange(
-          expect: "new",
-          ShareStatement(
-            file: change.file.id, account: try bob.account,
-            state: .granted(mode: "read", key: [1])))
-      }
+      shares: files.map { change in ShareChange.grant(change.file.id, to: try bob.account) }
     ).requireSuccess()
     let links = try files.map { try bob.creation("link", target: $0.file.id) }
     let refused = try bob.batch(files: links)

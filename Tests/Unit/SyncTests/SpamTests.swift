@@ -21,12 +21,7 @@ import Testing
     _ strangers: [TestDevice], to file: Identifier, by device: TestDevice
   ) throws -> Answer {
     try device.batch(
-      shares: strangers.map { stranger in
-        ShareChange(
-          expect: "new",
-          ShareStatement(
-            file: file, account: try stranger.account, state: .granted(mode: "read", key: [1])))
-      })
+      shares: strangers.map { stranger in ShareChange.grant(file, to: try stranger.account) })
   }
 
   @Test(arguments: TestEngine.available)

@@ -36,9 +36,8 @@ import Testing
     try Self.accept(try ada.batch(files: files))
     try Self.accept(try ada.put(note, [1, 2, 3], ifMatch: "\"0\""))
     try Self.accept(try ada.put(large, [UInt8](repeating: 7, count: 40_000), ifMatch: "\"0\""))
-    let share = ShareStatement(
-      file: folder, account: try bob.account, state: .granted(mode: "read", key: [UInt8](1...48)))
-    try Self.accept(try ada.batch(shares: [ShareChange(expect: "new", share)]))
+    let share = ShareChange.grant(folder, to: try bob.account, key: [UInt8](1...48))
+    try Self.accept(try ada.batch(shares: [share]))
     try Self.accept(try bob.batch(files: [try bob.creation("link", target: folder)]))
   }
 
@@ -82,13 +81,7 @@ import Testing
   {
     let declined = try ada.add("folder")
     try Self.accept(
-      try ada.batch(shares: [
-        ShareChange(
-          expect: "new",
-          ShareStatement(
-            file: declined, account: try bob.account,
-            state: .granted(mode: "read", key: [UInt8](1...48))))
-      ]))
+      try ada.batch(shares: [.grant(declined, to: try bob.account, key: [UInt8](1...48))]))
     #expect(try lawsWhileErasing(ada) == [])
   }
 

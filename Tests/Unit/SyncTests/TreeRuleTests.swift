@@ -263,10 +263,7 @@ import Testing
     let id = try alice.add()
     let record = try alice.record(id)
     let creation = try alice.creation()
-    let grant = ShareChange(
-      expect: "new",
-      ShareStatement(
-        file: id, account: try bob.account, state: .granted(mode: "read", key: [1])))
+    let grant = ShareChange.grant(id, to: try bob.account)
     let before = try server.state()
     let answer = try alice.batch(
       files: [
