@@ -26,13 +26,24 @@ package struct PublicDocument: Sendable {
   /// The response, without the document if the client has it already; `caching` states what may be
   /// done with a copy.
   package func response(to head: RequestHead, caching: String) throws -> Response {
-    let known = try Preconditions(head.headers).evaluate(current: tag, isSafe: true)
     var headers = [(name: "Cache-Control", value: caching)]
     if let tag { headers.append(("ETag", tag.field)) }
-    guard known != .notModified else {
-      return .notModified(.bytes(bytes), headers: headers)
+    if let known = try Response.known(.bytes(bytes), tag, to: head, headers: headers) {
+      return known
     }
     headers.append(("Content-Type", "application/json"))
     return Response(status: 200, headers: headers, body: .bytes(bytes))
+  }
+}
+
+extension Response {
+  /// 304 if the client of a GET or HEAD has the content of `tag` already; nil otherwise. If-Match is ignored: no request
+  /// changes these contents.
+  static func known(
+    _ body: Body, _ tag: EntityTag?, to head: RequestHead,
+    headers: [(name: String, value: String)]
+  ) throws -> Response? {
+    let outcome = try Preconditions(head.headers).evaluate(current: tag, isSafe: true)
+    return outcome == .notModified ? .notModified(body, headers: headers) : nil
   }
 }

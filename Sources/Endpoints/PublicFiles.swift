@@ -52,13 +52,10 @@ package struct PublicFiles: Sendable {
     let headers =
       headers + [("Cache-Control", "no-cache"), ("X-Content-Type-Options", "nosniff")]
     let body: Response.Body = .file(entry.file, range: 0..<entry.file.byteCount)
-    let known = try Preconditions(head.headers).evaluate(current: entry.tag, isSafe: true)
-    guard known != .notModified else {
-      return .notModified(body, headers: headers + [("ETag", entry.tag.field)])
-    }
-    return try Response.content(
-      body, tag: entry.tag, for: head,
-      headers: headers + [("Content-Type", entry.type)])
+    return try Response.known(
+      body, entry.tag, to: head, headers: headers + [("ETag", entry.tag.field)])
+      ?? .content(
+        body, tag: entry.tag, for: head, headers: headers + [("Content-Type", entry.type)])
   }
 
   private static func type(of name: String) -> String {
