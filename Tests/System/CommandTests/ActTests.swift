@@ -90,12 +90,9 @@ struct ActTests: CommandSuite {
     let head = try #require(
       try coffer("audit", "verify").out.split(separator: "\n").last?.split(separator: " ").last)
     #expect(try coffer("audit", "verify", "--head", String(head)).code == 0)
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .billing)
-    try database.write(for: nil) { transaction in
+    try scratch.change(.billing) { transaction in
       try transaction.execute("UPDATE billing.audit SET reason = 'another'")
     }
-    database.close()
     let verified = try coffer("audit", "verify", "--head", String(head))
     #expect(verified.code == 1)
     #expect(verified.errors.hasPrefix("coffer: billing:1 is not what was written there"))
@@ -112,10 +109,7 @@ struct ActTests: CommandSuite {
         "PUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw="
       ).code == 0)
     func write(_ statement: String, owning schema: Schema) throws {
-      let database = try Database.open(
-        .sqlite(directory: scratch.path + "/database"), owning: schema)
-      defer { database.close() }
-      try database.write(for: nil) { try $0.execute(statement) }
+      try scratch.change(schema) { try $0.execute(statement) }
     }
     let shown = try coffer("account", "show", "ada", "--json").out
     let ada = try #require(shown.firstMatch(of: #/"account":"([^"]*)"/#)).1

@@ -20,13 +20,6 @@ struct AttentionTests {
     (scratch, environment) = (installation.scratch, installation.environment)
   }
 
-  private func write(_ body: @escaping @Sendable (Transaction) throws -> Void) throws {
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .billing)
-    defer { database.close() }
-    try database.write(for: nil, body)
-  }
-
   private static func add(
     _ kind: String, _ object: String, _ about: String = "", hoursAgo: Int64,
     until: Instant = .distantFuture, in transaction: Transaction
@@ -66,7 +59,7 @@ struct AttentionTests {
   @Test func `what needs attention is listed, the most urgent first, and told by the exit code`()
     throws
   {
-    try write(Self.fill)
+    try scratch.change(.billing, Self.fill)
     let text = try Finished(["attention"], environment: environment)
     #expect(text.code == 2)
     try expectGolden(text.out, "attention")
@@ -79,7 +72,7 @@ struct AttentionTests {
 
   @Test(arguments: [80, 120])
   func `a screen shows what is urgent and where to read on, at its width`(width: Int) throws {
-    try write(Self.fill)
+    try scratch.change(.billing, Self.fill)
     try expectGolden(try Finished.screen("attention", width, environment), "attention-\(width)")
     try expectGolden(try Finished.screen("--help", width, environment), "help-\(width)")
   }
@@ -91,7 +84,7 @@ struct AttentionTests {
       "unknown_product", "unmapped_product", "contested_owner", "unowned", "irregular_payment",
       "paid_after_end", "reversal", "unknown_status", "unpaid_time", "contradiction", "dispute",
     ]
-    try write { transaction in
+    try scratch.change(.billing) { transaction in
       for (number, kind) in kinds.enumerated() {
         try Self.add(
           kind, "stripe:live:subscription:sub_\(number)", "x", hoursAgo: 1, in: transaction)
@@ -125,7 +118,7 @@ struct AttentionTests {
 
   @Test(arguments: [(95, "95 h "), (96, "4 d  ")] as [(Int64, String)])
   func `of the last days the hours that are left are told`(hours: Int64, told: String) throws {
-    try write { transaction in
+    try scratch.change(.billing) { transaction in
       try Self.add(
         "unacknowledged", "google:live:purchase:\(Self.token)", hoursAgo: 1,
         until: Self.now + .hours(hours), in: transaction)
@@ -197,9 +190,8 @@ struct AttentionTests {
   ]
 
   @Test func `the command that is shown beside each kind is one that coffer understands`() throws {
-    try write(Self.fillEveryKind)
-    let sync = try Database.open(.sqlite(directory: scratch.path + "/database"), owning: .sync)
-    try sync.write(for: nil) { transaction in
+    try scratch.change(.billing, Self.fillEveryKind)
+    try scratch.change(.sync) { transaction in
       try transaction.execute(
         """
         INSERT INTO sync.accounts (id, root_id, seq, usage_bytes, created_ms)
@@ -219,7 +211,6 @@ struct AttentionTests {
           """, .text(queue), .id(Self.ada), .integer(count))
       }
     }
-    sync.close()
     let list = try Finished(["attention", "--json"], environment: environment)
     let items = try JSON.parse(Array(list.out.utf8))["items"].requireArray()
     // All kinds except those about certificates.
@@ -248,7 +239,7 @@ struct AttentionTests {
   func `who has to do something about reads that fail is told`(
     error: String, told: String, command: String
   ) throws {
-    try write { transaction in
+    try scratch.change(.billing) { transaction in
       try transaction.execute(
         "INSERT INTO billing.unanswered (object, since_ms) VALUES ($1, $2)",
         .text("stripe:live:subscription:sub_1"), .instant(Self.now - .minutes(50)))
@@ -266,7 +257,7 @@ struct AttentionTests {
   }
 
   @Test func `who is billed after an erasure can be helped here, or at the store alone`() throws {
-    try write { transaction in
+    try scratch.change(.billing) { transaction in
       for object in ["stripe:live:subscription:sub_1", "apple:live:subscription:2000000123456789"] {
         try Self.add("still_billed", object, hoursAgo: 1, in: transaction)
       }
@@ -279,7 +270,7 @@ struct AttentionTests {
   }
 
   @Test func `what can wait is listed with exit code 0`() throws {
-    try write { transaction in
+    try scratch.change(.billing) { transaction in
       try Self.add("contradiction", "stripe:live:subscription:sub_2", hoursAgo: 0, in: transaction)
     }
     let text = try Finished(["attention"], environment: environment)
@@ -288,14 +279,14 @@ struct AttentionTests {
   }
 
   @Test func `nothing is said to be nothing`() throws {
-    try write { _ in }
+    try scratch.change(.billing) { _ in }
     let text = try Finished(["attention"], environment: environment)
     #expect(text.code == 0)
     #expect(text.out == "nothing needs attention\n")
   }
 
   @Test func `words of others stay words in the command that is shown`() throws {
-    try write { transaction in
+    try scratch.change(.billing) { transaction in
       try Self.add("contradiction", "stripe:live:subscription:$(x)'", hoursAgo: 0, in: transaction)
     }
     let text = try Finished(["attention"], environment: environment).out

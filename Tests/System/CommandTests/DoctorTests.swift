@@ -91,10 +91,7 @@ struct DoctorTests: CommandSuite {
   private func write(
     _ sql: String, _ values: SQLValue..., owning schema: Schema = .sync
   ) throws {
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: schema)
-    defer { database.close() }
-    try database.write(for: nil) { _ = try $0.execute(sql, values: values) }
+    try scratch.change(schema) { _ = try $0.execute(sql, values: values) }
   }
 
   /// The line of one check, and the command's exit code.
@@ -219,10 +216,7 @@ struct DoctorTests: CommandSuite {
 
   /// Adds an entitlement of an account to billing's schema.
   private func owe(_ account: Identifier) throws {
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .billing)
-    defer { database.close() }
-    try database.write(for: nil) { transaction in
+    try scratch.change(.billing) { transaction in
       _ = try transaction.execute(
         """
         INSERT INTO billing.entitlements (account_id, from_ms, cap_bytes, plan, reason)
@@ -410,8 +404,7 @@ struct DoctorTests: CommandSuite {
   /// erased.
   private func seal() throws {
     let (new, old) = ([UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32))
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .billing)
+    let database = try scratch.database(of: .billing)
     defer { database.close() }
     for number in 1...7 as ClosedRange<Int64> {
       let kept = try SealingKeys([Secret(number <= 3 ? old : new)]).seal([1], context: [])

@@ -95,10 +95,7 @@ struct ExplainTests {
   @Test func `a doctor tells whose schedule does not follow from what was paid`() throws {
     let right = try Finished(["doctor", "--all"], environment: environment)
     #expect(right.out.contains("as the facts say: 1 subscription"))
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .billing)
-    defer { database.close() }
-    try database.write(for: nil) {
+    try scratch.change(.billing) {
       _ = try $0.execute("UPDATE billing.entitlements SET cap_bytes = cap_bytes + 1")
     }
     let wrong = try Finished(["doctor", "--all"], environment: environment)
@@ -196,10 +193,7 @@ struct ExplainTests {
   }
 
   private func copySubscription(as object: String) throws {
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .billing)
-    defer { database.close() }
-    try database.write(for: nil) { transaction in
+    try scratch.change(.billing) { transaction in
       try transaction.execute(
         """
         INSERT INTO billing.subscriptions (object, environment, owner_evidence, label, will_renew,
@@ -223,11 +217,8 @@ struct ExplainTests {
   func `a read that fails is told with who has to do something about it`(
     error: String, told: String
   ) throws {
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .billing)
-    defer { database.close() }
     let since = Instant(seconds: 1_772_445_300)
-    try database.write(for: nil) { transaction in
+    try scratch.change(.billing) { transaction in
       try Jobs.request("read", Self.subscription, due: since + .days(9), in: transaction)
       try transaction.execute(
         "UPDATE billing.jobs SET last_error = $1, attempts = 1 WHERE object = $2", .text(error),

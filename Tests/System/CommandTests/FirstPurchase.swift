@@ -50,10 +50,7 @@ struct FirstPurchase {
 
   /// Changes rows without the programs' knowledge.
   func write(_ statements: String..., owning schema: Schema = .billing) throws {
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: schema)
-    defer { database.close() }
-    try database.write(for: nil) { transaction in
+    try scratch.change(schema) { transaction in
       for statement in statements { try transaction.execute(statement) }
     }
   }

@@ -20,10 +20,7 @@ struct FlowCommandTests: CommandSuite {
   init() throws {
     let installation = try ScratchInstallation(at: Self.now)
     (scratch, environment) = (installation.scratch, installation.environment)
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .billing)
-    defer { database.close() }
-    try database.write(for: nil) { transaction in
+    try scratch.change(.billing) { transaction in
       try Self.insert(
         Self.stuck, of: Self.account, "subscribe", "running", since: Self.now - .hours(2),
         in: transaction)

@@ -15,10 +15,7 @@ struct JobsTests: CommandSuite {
   init() throws {
     let installation = try ScratchInstallation(at: Self.now)
     (scratch, environment) = (installation.scratch, installation.environment)
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .billing)
-    defer { database.close() }
-    try database.write(for: nil) { transaction in
+    try scratch.change(.billing) { transaction in
       try Jobs.request("google", "5f2b", due: Self.now - .minutes(2), in: transaction)
       try Jobs.request("apple", "2000", due: Self.now - .minutes(9), in: transaction)
       for lease in try Jobs.lease("apple", limit: 1, now: Self.now, in: transaction) {
@@ -93,9 +90,7 @@ struct JobsTests: CommandSuite {
 
   @Test func `a read that was given up and is dropped leaves nothing that wants a human`() throws {
     let shop = try FirstPurchase()
-    let database = try Database.open(
-      .sqlite(directory: shop.scratch.path + "/database"), owning: .billing)
-    try database.write(for: nil) { transaction in
+    try shop.scratch.change(.billing) { transaction in
       try Jobs.request(
         "read", FirstPurchase.subscription.description, due: Self.now, in: transaction)
       try transaction.execute("UPDATE billing.jobs SET dead = 1, due_ms = NULL WHERE kind = 'read'")
@@ -103,7 +98,6 @@ struct JobsTests: CommandSuite {
         "INSERT INTO billing.unanswered (object, since_ms) VALUES ($1, 1772445000000)",
         .text(FirstPurchase.subscription.description))
     }
-    database.close()
     let told = try shop.coffer("attention")
     #expect(told.code == 2 && told.out.contains("dead_job"), "\(told.out)")
     #expect(!told.out.contains("store_unanswered"), "it is told twice")
@@ -132,8 +126,7 @@ struct JobsTests: CommandSuite {
   {
     let shop = try FirstPurchase()
     let unknown = "stripe:live:subscription:sub_nosuch"
-    let database = try Database.open(
-      .sqlite(directory: shop.scratch.path + "/database"), owning: .billing)
+    let database = try shop.scratch.database(of: .billing)
     defer { database.close() }
     // Far in the future, so that the server does not take them.
     let due = Self.now + .days(9)

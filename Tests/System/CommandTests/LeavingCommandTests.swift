@@ -232,9 +232,7 @@ struct LeavingCommandTests: CommandSuite {
   }
 
   private func write(_ sql: String, owning schema: Schema) throws {
-    let database = try Database.open(.sqlite(directory: scratch.path + "/database"), owning: schema)
-    defer { database.close() }
-    try database.write(for: nil) { transaction in _ = try transaction.execute(sql) }
+    try scratch.change(schema) { try $0.execute(sql) }
   }
 
   /// Erases ada as coffer-sync would have noted it, and returns the account's id.

@@ -23,12 +23,11 @@ struct LinkCommandTests: CommandSuite {
     let (id, link) = (SQLValue.id(try #require(Identifier(Self.account))), SQLValue.id(Self.link))
     let at = SQLValue.instant(Self.now - .days(1))
     let hash = SQLValue.blob(SHA256.hash(Array(Self.token.utf8)))
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .sync)
-    defer { database.close() }
-    let statements: [(String, [SQLValue])] = [
+    try scratch.change(
+      .sync,
       (
-        "UPDATE sync.accounts SET seq = 7, usage_bytes = 2131, record_count = 2 WHERE id = $1", [id]
+        "UPDATE sync.accounts SET seq = 7, usage_bytes = 2131, record_count = 2 WHERE id = $1",
+        [id]
       ),
       (
         """
@@ -43,11 +42,7 @@ struct LinkCommandTests: CommandSuite {
            created_ms)
         VALUES ($1, $2, $4, 7, 1, $2, 131, 60, $3)
         """, [id, link, at, hash]
-      ),
-    ]
-    for (sql, values) in statements {
-      try database.write(for: nil) { _ = try $0.execute(sql, values: values) }
-    }
+      ))
   }
 
   @Test func `links are listed and counted, and the usage shows them`() throws {

@@ -1,4 +1,3 @@
-import Accounts
 import Base
 import Storage
 import TestEngines
@@ -20,13 +19,12 @@ struct LogListTests: CommandSuite {
     try createAccounts(["ada": Self.account], in: scratch)
     let id = SQLValue.id(try #require(Identifier(Self.account)))
     let (log, at) = (SQLValue.id(Self.log), SQLValue.instant(Self.now - .days(1)))
-    try Self.establishHistory(in: scratch)
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .sync)
-    defer { database.close() }
-    let statements: [(String, [SQLValue])] = [
+    try scratch.establishHistory()
+    try scratch.change(
+      .sync,
       (
-        "UPDATE sync.accounts SET seq = 7, usage_bytes = 2131, record_count = 2 WHERE id = $1", [id]
+        "UPDATE sync.accounts SET seq = 7, usage_bytes = 2131, record_count = 2 WHERE id = $1",
+        [id]
       ),
       (
         """
@@ -52,19 +50,7 @@ struct LogListTests: CommandSuite {
         VALUES ($1, x'0000019CA0000000000030303030303030303030303030303030', 1, x'3333'),
           ($1, x'0000019CA0000000000130303030303030303030303030303030', 2, x'55')
         """, [log]
-      ),
-    ]
-    for (sql, values) in statements {
-      try database.write(for: nil) { _ = try $0.execute(sql, values: values) }
-    }
-  }
-
-  /// As the first start of coffer-sync does.
-  private static func establishHistory(in scratch: ScratchDirectory) throws {
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .sync)
-    defer { database.close() }
-    try History.establish(database)
+      ))
   }
 
   @Test func `logs are listed, and the usage shows them`() throws {
@@ -82,11 +68,8 @@ struct LogListTests: CommandSuite {
 
   @Test func `an account is found by its log, and by its budget`() throws {
     let budget = "my-budget-7c3e"
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .sync)
-    defer { database.close() }
     let account = SQLValue.id(try #require(Identifier(Self.account)))
-    try database.write(for: nil) { transaction in
+    try scratch.change(.sync) { transaction in
       _ = try transaction.execute(
         """
         INSERT INTO sync.actual_files (owner_id, file, log_id, name, format)
@@ -103,11 +86,8 @@ struct LogListTests: CommandSuite {
   @Test func `a log is shown with its shares`() throws {
     let log = Self.log.description
     #expect(try coffer("log", "show", "ada", log).out.contains("shares    -\n"))
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .sync)
-    defer { database.close() }
     let account = SQLValue.id(try #require(Identifier(Self.account)))
-    try database.write(for: nil) { transaction in
+    try scratch.change(.sync) { transaction in
       _ = try transaction.execute(
         """
         INSERT INTO sync.log_shares (log_id, account_id, owner_id, mode, state, share_key,
@@ -150,10 +130,8 @@ struct LogListTests: CommandSuite {
   private func replaceEpoch(by epoch: Identifier) throws {
     let id = SQLValue.id(try #require(Identifier(Self.account)))
     let (log, end) = (SQLValue.id(Self.log), SQLValue.instant(Self.now + .days(9)))
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .sync)
-    defer { database.close() }
-    let statements: [(String, [SQLValue])] = [
+    try scratch.change(
+      .sync,
       ("UPDATE sync.log_epochs SET kept = 1, purge_ms = $2 WHERE id = $1", [log, end]),
       (
         """
@@ -168,11 +146,7 @@ struct LogListTests: CommandSuite {
         VALUES ($1, 8, -131, 'epoch_begun', $2, $3)
         """, [id, log, .instant(Self.now)]
       ),
-      ("UPDATE sync.accounts SET seq = 8, usage_bytes = 2000 WHERE id = $1", [id]),
-    ]
-    for (sql, values) in statements {
-      try database.write(for: nil) { _ = try $0.execute(sql, values: values) }
-    }
+      ("UPDATE sync.accounts SET seq = 8, usage_bytes = 2000 WHERE id = $1", [id]))
   }
 
   @Test func `an archive carries logs to another installation`() throws {
@@ -182,7 +156,7 @@ struct LogListTests: CommandSuite {
     #expect(exported.out.contains("messages"), "\(exported.out)")
     let other = try ScratchInstallation(at: Self.now)
     _ = try Finished(["migrate"], environment: other.environment)
-    try Self.establishHistory(in: other.scratch)
+    try other.scratch.establishHistory()
     let imported = try Finished(
       ["account", "import", archive, "--unproven"], environment: other.environment)
     #expect(imported.code == 0, "\(imported.errors)")

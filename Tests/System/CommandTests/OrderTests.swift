@@ -238,18 +238,10 @@ struct OrderTests {
   }
 
   @Test func `what the store did and could not be noted is noted later, and done once`() throws {
-    let directory = scratch.path + "/database"
-    func change(_ statement: String) throws {
-      let database = try Database.open(.sqlite(directory: directory), owning: .billing)
-      defer { database.close() }
-      try database.write(for: nil) { try $0.execute(statement) }
-    }
     whileRefunding.withLock { deed in
-      deed = {
+      deed = { [scratch] in
         do {
-          let database = try Database.open(.sqlite(directory: directory), owning: .billing)
-          defer { database.close() }
-          try database.write(for: nil) { transaction in
+          try scratch.change(.billing) { transaction in
             try transaction.execute(
               """
               CREATE TRIGGER billing.full BEFORE INSERT ON audit
@@ -265,17 +257,14 @@ struct OrderTests {
     #expect(unfinished.code == 75, "\(unfinished.errors)")
     #expect(unfinished.errors.contains("has not answered after 2 s; the order stays open"))
     #expect(stripe.refundCount == 1)
-    try change("DROP TRIGGER billing.full")
+    try scratch.change(.billing) { try $0.execute("DROP TRIGGER billing.full") }
     #expect(try outcome() == "done")
     #expect(stripe.refundCount == 1)
   }
 
   @Test func `an order that nobody could have done for a day is not done any more`() throws {
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .billing)
-    defer { database.close() }
     // As if no coffer-billing were running.
-    try database.write(for: nil) { transaction in
+    try scratch.change(.billing) { transaction in
       try transaction.execute(
         """
         CREATE TRIGGER billing.late AFTER INSERT ON jobs WHEN NEW.kind = 'order'

@@ -194,13 +194,10 @@ struct PlanChangeTests: CommandSuite {
     let (scratch, environment) = try #require(shop.map { ($0.scratch, $0.environment) })
     // No server remains that could finish the change.
     shop = nil
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .billing)
-    try database.write(for: nil) { transaction in
+    try scratch.change(.billing) { transaction in
       try transaction.execute("UPDATE billing.rules_in_force SET applied = 0")
       try transaction.execute("UPDATE billing.subscriptions SET rules = 'others'")
     }
-    database.close()
     let words = ["plan", "apply", RecordedStory.cataloguePath, "--reason", "it was cut off"]
     let doctor = try Finished(["doctor"], environment: environment).out
     #expect(
@@ -223,10 +220,7 @@ struct PlanChangeTests: CommandSuite {
   }
 
   @Test func `a catalogue whose file was never kept is not made up`() throws {
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .billing)
-    defer { database.close() }
-    try database.write(for: nil) { transaction in
+    try scratch.change(.billing) { transaction in
       try transaction.execute(
         """
         INSERT INTO billing.catalogues_of_record (number, digest, version, content, since_ms)

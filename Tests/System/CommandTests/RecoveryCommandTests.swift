@@ -1,4 +1,3 @@
-import Accounts
 import Base
 import Storage
 import TestEngines
@@ -20,11 +19,9 @@ struct RecoveryCommandTests: CommandSuite {
     let id = SQLValue.id(try #require(Identifier(Self.account)))
     let (key, at) = (SQLValue.blob([UInt8](repeating: 7, count: 32)), SQLValue.instant(Self.now))
     let opens = SQLValue.instant(Self.now + .days(3))
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .sync)
-    defer { database.close() }
-    try History.establish(database)
-    let statements: [(String, [SQLValue])] = [
+    try scratch.establishHistory()
+    try scratch.change(
+      .sync,
       (
         """
         INSERT INTO sync.recovery_keys
@@ -39,11 +36,7 @@ struct RecoveryCommandTests: CommandSuite {
           (account_id, number, recovery_key, state, asked_ms, opens_ms, look_ms, history_id)
         SELECT $1, 1, $2, 'waiting', $3, $4, $4, history_id FROM sync.history
         """, [id, key, at, opens]
-      ),
-    ]
-    for (sql, values) in statements {
-      try database.write(for: nil) { _ = try $0.execute(sql, values: values) }
-    }
+      ))
   }
 
   @Test func `an account shows its recovery key and what waits, until that is refused`() throws {

@@ -12,9 +12,7 @@ struct StripeCheckTests {
   init() throws {
     scratch = try ScratchDirectory()
     environment = ["COFFER_DATABASE": "sqlite://\(scratch.path)/database"]
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .billing)
-    database.close()
+    try scratch.database(of: .billing).close()
   }
 
   private func coffer(

@@ -39,9 +39,7 @@ struct TerminalTests {
 
   @Test(arguments: [45, 50, 80, 130])
   func `a line of progress is no wider than the terminal, and has the place`(width: Int) throws {
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .sync)
-    try database.write(for: nil) { transaction in
+    try scratch.change(.sync) { transaction in
       for number in 1...4000 {
         try transaction.execute(
           """
@@ -50,7 +48,6 @@ struct TerminalTests {
           """, .id(Identifier(high: 1, low: UInt64(number))))
       }
     }
-    database.close()
     let finished = try Finished(
       path: "/usr/bin/script",
       [

@@ -20,7 +20,8 @@ struct TreeHistoryTests: CommandSuite {
     let id = SQLValue.id(try #require(Identifier(Self.account)))
     let file = SQLValue.id(Self.document)
     let at = SQLValue.instant(Self.now - .days(1))
-    try write(
+    try scratch.change(
+      .sync,
       (
         """
         UPDATE sync.accounts SET seq = 7, usage_bytes = 2006, record_count = 2, history_bytes = 3,
@@ -51,18 +52,6 @@ struct TreeHistoryTests: CommandSuite {
       ))
   }
 
-  private func database() throws -> Database {
-    try Database.open(.sqlite(directory: scratch.path + "/database"), owning: .sync)
-  }
-
-  private func write(_ statements: (sql: String, values: [SQLValue])...) throws {
-    let database = try database()
-    defer { database.close() }
-    for (sql, values) in statements {
-      try database.write(for: nil) { _ = try $0.execute(sql, values: values) }
-    }
-  }
-
   @Test func `versions are listed newest first, of an account and of one document`() throws {
     for words in [["ada"], ["ada", Self.document.description]] {
       let listed = try Finished(["tree", "history"] + words + ["--json"], environment: environment)
@@ -91,7 +80,7 @@ struct TreeHistoryTests: CommandSuite {
     let done = try restore("--reason", "ticket 4", "--yes")
     #expect(done.code == 0, "\(done.errors)")
     #expect(done.out.contains("version   8\n"))
-    let database = try database()
+    let database = try scratch.database(of: .sync)
     let bytes = try database.read { reader in
       try reader.first(
         "SELECT bytes FROM sync.inline_contents WHERE file_id = $1", .id(Self.document)
@@ -109,7 +98,8 @@ struct TreeHistoryTests: CommandSuite {
   @Test func `a file deleted yesterday is found in the trash and restored`() throws {
     let id = SQLValue.id(try #require(Identifier(Self.account)))
     let (file, at) = (SQLValue.id(Self.document), SQLValue.instant(Self.now - .days(1)))
-    try write(
+    try scratch.change(
+      .sync,
       (
         "UPDATE sync.files SET deleted = 1, deleted_ms = $2, trash_id = id WHERE id = $1",
         [file, at]
@@ -137,7 +127,7 @@ struct TreeHistoryTests: CommandSuite {
   }
 
   @Test func `a folder gets a cap, which is shown first, set with yes, and removed`() throws {
-    let database = try database()
+    let database = try scratch.database(of: .sync)
     let root = try #require(
       try database.read { reader in
         try reader.first("SELECT root_id FROM sync.accounts") { row in try row.id(0) }

@@ -19,10 +19,7 @@ struct TreeValidateTests: CommandSuite {
     scratch = try ScratchDirectory()
     environment = ["COFFER_DATABASE": "sqlite://\(scratch.path)/database"]
     try createAccounts(["ada": Self.ids[0], "bob": Self.ids[1]], in: scratch)
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .sync)
-    defer { database.close() }
-    try database.write(for: nil) {
+    try scratch.change(.sync) {
       _ = try $0.execute("UPDATE sync.accounts SET usage_bytes = 7 WHERE username = 'bob'")
     }
   }
@@ -49,14 +46,11 @@ struct TreeValidateTests: CommandSuite {
   }
 
   @Test func `what has one right repair is repaired with an entry in the audit log`() throws {
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .sync)
-    try database.write(for: nil) {
+    try scratch.change(.sync) {
       _ = try $0.execute(
         "UPDATE sync.files SET content_bytes = 500 WHERE owner_id = (SELECT id FROM sync.accounts WHERE username = 'ada')"
       )
     }
-    database.close()
     let repaired = try coffer(
       "tree", "validate", "--all", "--repair", "--yes", "--reason", "ticket 7", "--json")
     #expect(repaired.code == 0, "\(repaired.out)")
@@ -90,10 +84,7 @@ struct TreeValidateTests: CommandSuite {
 
   /// Adds accounts that come before Ada's; none has a root.
   private func addAccounts(_ count: Int) throws {
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .sync)
-    defer { database.close() }
-    try database.write(for: nil) { transaction in
+    try scratch.change(.sync) { transaction in
       for number in 1...count {
         try transaction.execute(
           """

@@ -32,11 +32,8 @@ struct UnsealTests {
       "COFFER_DATABASE": "sqlite://\(scratch.path)/database",
       "COFFER_SEALING_KEYS": Base64.standard.encode(Self.key),
     ]
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .billing)
-    defer { database.close() }
     let frame = StripeStore().compressor.compress(Self.message)
-    try database.write(for: nil) { transaction in
+    try scratch.change(.billing) { transaction in
       try Self.keep(frame, as: "evt_new", 2, in: transaction)
       try Self.keep(Array(frame.dropLast()), as: "evt_cut", 3, in: transaction)
       try Self.keep([], as: "evt_gone", 4, in: transaction)
@@ -160,9 +157,7 @@ struct UnsealTests {
   }
 
   @Test func `two stores with one id are told apart by name`() throws {
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .billing)
-    try database.write(for: nil) { transaction in
+    try scratch.change(.billing) { transaction in
       try transaction.execute(
         """
         INSERT INTO billing.deliveries (id, provider, environment, delivery_id, fingerprint, type,
@@ -170,7 +165,6 @@ struct UnsealTests {
         VALUES (9, 'apple', 'live', 'evt_new', $1, 'TEST', 1772445300000, 3, 'recorded', 0, 0, $1)
         """, .blob([1]))
     }
-    database.close()
     let finished = try coffer("event", "show", "evt_new")
     #expect(finished.code == 64)
     #expect(

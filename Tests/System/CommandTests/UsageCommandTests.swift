@@ -20,7 +20,8 @@ struct UsageCommandTests: CommandSuite {
     try createAccounts(
       ["ada": Self.account, "bob": "0b5c0a2e-0000-4000-8000-000000000002"], in: scratch)
     let account = try #require(Identifier(Self.account))
-    try write(
+    try scratch.change(
+      .sync,
       (
         "UPDATE sync.files SET id = $2, parent_id = $2 WHERE owner_id = $1",
         [.id(account), .id(Self.root)]
@@ -57,18 +58,10 @@ struct UsageCommandTests: CommandSuite {
       ))
   }
 
-  private func write(_ statements: (sql: String, values: [SQLValue])...) throws {
-    let database = try Database.open(
-      .sqlite(directory: scratch.path + "/database"), owning: .sync)
-    defer { database.close() }
-    for (sql, values) in statements {
-      try database.write(for: nil) { _ = try $0.execute(sql, values: values) }
-    }
-  }
-
   /// Adds 100 bytes and one record to the total, but not to the ledger.
   private func corrupt() throws {
-    try write(
+    try scratch.change(
+      .sync,
       (
         """
         UPDATE sync.accounts SET usage_bytes = usage_bytes + 100, record_count = record_count + 1
@@ -82,10 +75,12 @@ struct UsageCommandTests: CommandSuite {
   }
 
   @Test func `why an account is over its cap is told by part, folder and writer`() throws {
-    try write(("UPDATE sync.files SET content_bytes = 2000000 WHERE content_bytes > 0", []))
-    try write(
+    try scratch.change(
+      .sync,
+      ("UPDATE sync.files SET content_bytes = 2000000 WHERE content_bytes > 0", []),
       (
-        "UPDATE sync.accounts SET usage_bytes = 2002000, trash_bytes = 0 WHERE username = 'ada'", []
+        "UPDATE sync.accounts SET usage_bytes = 2002000, trash_bytes = 0 WHERE username = 'ada'",
+        []
       ))
     let told = try coffer("usage", "explain", "ada")
     #expect(told.code == 0, "\(told.errors)")
