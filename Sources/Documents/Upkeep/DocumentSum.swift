@@ -3,8 +3,6 @@ import Base
 import Storage
 
 /// What an account's versions add up to, read in slices while writers continue.
-///
-/// If a version was stored or left meanwhile, the totals have another number, and everything is read again.
 struct DocumentSum {
   private(set) var recordCount: Int64 = 0
   private(set) var byteCount: Int64 = 0
@@ -13,23 +11,18 @@ struct DocumentSum {
   private var lastText = Identifier(high: 0, low: 0)
 
   private static let sliceRowCount: Int64 = 1000
-  /// How often the rows are read again because they changed.
-  private static let attemptCountMax = 5
 
   /// The totals as they are stored, and the sum of the rows at the same moment.
   static func read(
     of account: Identifier, in database: Database
   ) throws -> (recorded: DocumentTotals, sum: DocumentSum) {
-    for _ in 0..<attemptCountMax {
-      let before = try database.read { try DocumentTotals($0, of: account) }
+    try database.settled({ try DocumentTotals($0, of: account) }, by: \.number) {
       var sum = DocumentSum()
       while try database.read({ try sum.addSlice(of: account, $0) }) {}
       while try database.read({ try sum.addTexts(of: account, $0) }) {}
       while try database.read({ try sum.addBlobs(of: account, $0) }) {}
-      let after = try database.read { try DocumentTotals($0, of: account) }
-      if before.number == after.number { return (after, sum) }
+      return sum
     }
-    throw DatabaseError.busy(retryAfterSeconds: 1)
   }
 
   /// What of the totals does not fit; nil if everything does.

@@ -3,8 +3,6 @@ import Base
 import Storage
 
 /// What an account's messages and key packages add up to, read in slices while writers continue.
-///
-/// If one was stored or left meanwhile, the totals have another number, and everything is read again.
 struct MailboxSum {
   private(set) var messages = Load()
   private(set) var packages = Load()
@@ -12,22 +10,17 @@ struct MailboxSum {
   private var lastPackage: (key: [UInt8], digest: [UInt8]) = ([], [])
 
   private static let sliceRowCount: Int64 = 1000
-  /// How often the rows are read again because they changed.
-  private static let attemptCountMax = 5
 
   /// The totals as they are stored, and the sum of the rows at the same moment.
   static func read(
     of account: Identifier, in database: Database
   ) throws -> (recorded: MailboxTotals, sum: MailboxSum) {
-    for _ in 0..<attemptCountMax {
-      let before = try database.read { try MailboxTotals($0, of: account) }
+    try database.settled({ try MailboxTotals($0, of: account) }, by: \.number) {
       var sum = MailboxSum()
       while try database.read({ try sum.addMessages(of: account, $0) }) {}
       while try database.read({ try sum.addPackages(of: account, $0) }) {}
-      let after = try database.read { try MailboxTotals($0, of: account) }
-      if before.number == after.number { return (after, sum) }
+      return sum
     }
-    throw DatabaseError.busy(retryAfterSeconds: 1)
   }
 
   /// What of the totals does not fit; nil if everything does.
