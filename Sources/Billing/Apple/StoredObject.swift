@@ -1,5 +1,6 @@
 import Base
 package import JSON
+import Stores
 package import Subscriptions
 
 extension AppleObject {
@@ -111,27 +112,4 @@ extension AppleRenewal {
       account: json["account"].string.flatMap { Identifier($0) },
       commitmentWillRenew: json["commitmentRenews"].bool)
   }
-}
-
-extension JSONValue {
-  /// Absent values are left out.
-  fileprivate static func members(_ members: [(String, JSONValue?)]) -> JSONValue {
-    .object(members.compactMap { name, value in value.map { Member(name, $0) } })
-  }
-
-  fileprivate static func instant(_ instant: Instant) -> JSONValue {
-    .integer(instant.milliseconds)
-  }
-
-  fileprivate static func optional(_ instant: Instant?) -> JSONValue? {
-    instant.map { .instant($0) }
-  }
-}
-
-extension JSON {
-  fileprivate func requireStoredInstant() throws(JSONError) -> Instant {
-    Instant(milliseconds: try requireInteger())
-  }
-
-  fileprivate var storedInstant: Instant? { integer.map { Instant(milliseconds: $0) } }
 }

@@ -1,5 +1,6 @@
 import Base
 package import JSON
+import Stores
 package import Subscriptions
 
 extension BTCPayObject {
@@ -8,7 +9,7 @@ extension BTCPayObject {
     switch self {
     case .invoice(let content): content.stored()
     case .settlement(let content):
-      ["account": .string(content.account.description), "at": .integer(content.at.milliseconds)]
+      ["account": .string(content.account.description), "at": .instant(content.at)]
     }
   }
 
@@ -26,15 +27,14 @@ extension BTCPayObject {
 
 extension BTCPayInvoice {
   fileprivate func stored() -> JSONValue {
-    let members: [(String, JSONValue?)] = [
+    .members([
       ("account", account.map { .string($0.description) }),
       ("product", product.map { .string($0) }),
       ("amount", amount.map { .string($0.description) }), ("currency", .string(currency)),
       ("paid", paidAmount.map { .string($0.description) }), ("status", .string(status.text)),
       ("additional", additional == .nothing ? nil : .string(additional.rawValue)),
-      ("created", .integer(created.milliseconds)),
-    ]
-    return .object(members.compactMap { name, value in value.map { .init(name, $0) } })
+      ("created", .instant(created)),
+    ])
   }
 
   fileprivate init(stored json: JSON) throws(JSONError) {
@@ -45,7 +45,7 @@ extension BTCPayInvoice {
       status: Status(try json["status"].requireString()),
       additional: json["additional"].string.map { AdditionalStatus(rawValue: $0) ?? .other }
         ?? .nothing,
-      created: Instant(milliseconds: try json["created"].requireInteger()))
+      created: try json["created"].requireStoredInstant())
   }
 }
 
@@ -54,6 +54,6 @@ extension BTCPaySettlement {
     guard let account = Identifier(try json["account"].requireString()) else {
       throw JSONError(code: .wrongType, path: json["account"].path, message: "must be an account")
     }
-    self.init(account, at: Instant(milliseconds: try json["at"].requireInteger()))
+    self.init(account, at: try json["at"].requireStoredInstant())
   }
 }

@@ -1,5 +1,6 @@
 import Base
 package import JSON
+import Stores
 package import Subscriptions
 import Tiers
 
@@ -75,8 +76,7 @@ extension GoogleOrder.Refund {
   }
 
   fileprivate init(stored json: JSON) throws(JSONError) {
-    self.init(
-      at: Instant(milliseconds: try json["at"].requireInteger()), total: Money(stored: json))
+    self.init(at: try json["at"].requireStoredInstant(), total: Money(stored: json))
   }
 }
 
@@ -125,19 +125,4 @@ extension GooglePurchase.Item {
       isFreeTrial: json["isFreeTrial"].bool ?? false, latestOrderID: json["order"].string,
       isLeaving: json["isLeaving"].bool ?? false, nextProductID: json["next"].string)
   }
-}
-
-extension JSONValue {
-  /// Absent values are left out.
-  fileprivate static func members(_ members: [(String, JSONValue?)]) -> JSONValue {
-    .object(members.compactMap { name, value in value.map { Member(name, $0) } })
-  }
-
-  fileprivate static func optional(_ instant: Instant?) -> JSONValue? {
-    instant.map { .integer($0.milliseconds) }
-  }
-}
-
-extension JSON {
-  fileprivate var storedInstant: Instant? { integer.map { Instant(milliseconds: $0) } }
 }

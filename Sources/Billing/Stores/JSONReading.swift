@@ -1,3 +1,4 @@
+package import Base
 package import JSON
 
 /// Whether a text can be a store's id: 1 to 255 bytes of visible ASCII.
@@ -16,4 +17,28 @@ extension JSON {
     }
     return text
   }
+}
+
+/// The form in which mirrors are stored.
+extension JSONValue {
+  /// Absent values are left out.
+  package static func members(_ members: [(String, JSONValue?)]) -> JSONValue {
+    .object(members.compactMap { name, value in value.map { Member(name, $0) } })
+  }
+
+  package static func instant(_ instant: Instant) -> JSONValue {
+    .integer(instant.milliseconds)
+  }
+
+  package static func optional(_ instant: Instant?) -> JSONValue? {
+    instant.map { .instant($0) }
+  }
+}
+
+extension JSON {
+  package func requireStoredInstant() throws(JSONError) -> Instant {
+    Instant(milliseconds: try requireInteger())
+  }
+
+  package var storedInstant: Instant? { integer.map { Instant(milliseconds: $0) } }
 }

@@ -1,5 +1,6 @@
 import Base
 package import JSON
+import Stores
 package import Subscriptions
 
 extension StripeObject {
@@ -156,31 +157,10 @@ extension StripeCheckoutSession {
 }
 
 extension JSONValue {
-  /// Absent values are left out.
-  static func members(_ members: [(String, JSONValue?)]) -> JSONValue {
-    .object(members.compactMap { name, value in value.map { Member(name, $0) } })
-  }
-
   fileprivate static func members(
     price: String?, product: String?, _ others: [(String, JSONValue?)]
   ) -> JSONValue {
     members(
       [("price", price.map { .string($0) }), ("product", product.map { .string($0) })] + others)
   }
-
-  static func instant(_ instant: Instant) -> JSONValue {
-    .integer(instant.milliseconds)
-  }
-
-  static func optional(_ instant: Instant?) -> JSONValue? {
-    instant.map { .instant($0) }
-  }
-}
-
-extension JSON {
-  func requireStoredInstant() throws(JSONError) -> Instant {
-    Instant(milliseconds: try requireInteger())
-  }
-
-  var storedInstant: Instant? { integer.map { Instant(milliseconds: $0) } }
 }

@@ -1,5 +1,6 @@
 import Base
 import JSON
+import Stores
 import Subscriptions
 
 extension StripeInvoicePayment {
