@@ -26,10 +26,6 @@ package struct GroupCommits: ProtocolRoom {
     _ account: Identifier, in transaction: Transaction, now: Instant
   ) throws -> Bool { false }
 
-  package static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool {
-    false
-  }
-
   package static func export(
     _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
     progress: (Int64) -> Void
@@ -41,9 +37,5 @@ package struct GroupCommits: ProtocolRoom {
 
   package static func faults(of account: Identifier, in database: Database) throws -> [String] {
     []
-  }
-
-  package static func repairTotals(of account: Identifier, in database: Database) throws -> Int {
-    0
   }
 }

@@ -73,11 +73,6 @@ package struct VersionedDocuments: ProtocolRoom {
     try DocumentPurge.erase(transaction, account, now: now)
   }
 
-  /// No other account sees the end of a document.
-  package static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool {
-    false
-  }
-
   package static func export(
     _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
     progress: (Int64) -> Void

@@ -49,11 +49,6 @@ package struct KeyRecovery: ProtocolRoom {
     }
   }
 
-  /// No other account sees the end of a recovery key.
-  package static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool {
-    false
-  }
-
   /// Writes nothing. A recovery key is named anew where the account arrives, because what waits there must be told to its
   /// devices there. Those that let devices in come with the keys.
   package static func export(

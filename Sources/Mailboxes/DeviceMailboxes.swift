@@ -46,11 +46,6 @@ package struct DeviceMailboxes: ProtocolRoom {
     try MailboxPurge.erase(transaction, account, now: now)
   }
 
-  /// Nothing stays: what an erased account sent leaves the mailboxes with it.
-  package static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool {
-    false
-  }
-
   /// Writes nothing: messages are on their way, and key packages belong to keys of this server's account. It says how
   /// many messages of the account are left behind.
   package static func export(

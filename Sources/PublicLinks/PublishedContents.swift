@@ -47,11 +47,6 @@ package struct PublishedContents: ProtocolRoom {
     try LinkPurge.erase(transaction, account, now: now)
   }
 
-  /// No other account sees the end of a link.
-  package static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool {
-    false
-  }
-
   /// Writes nothing: a link's URL names this server, so it ends here. It says how many are left behind.
   package static func export(
     _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
@@ -71,9 +66,5 @@ package struct PublishedContents: ProtocolRoom {
   /// others.
   package static func faults(of account: Identifier, in database: Database) throws -> [String] {
     []
-  }
-
-  package static func repairTotals(of account: Identifier, in database: Database) throws -> Int {
-    0
   }
 }

@@ -86,6 +86,16 @@ extension ProtocolRoom {
     _ account: Identifier, in transaction: Transaction, now: Instant
   ) throws -> Bool { false }
 
+  /// A protocol of which nothing stays after `erase`.
+  package static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool {
+    false
+  }
+
+  /// A protocol without totals of its own.
+  package static func repairTotals(of account: Identifier, in database: Database) throws -> Int {
+    0
+  }
+
   /// A protocol that shares nothing with other accounts.
   package static func followed(
     by account: Identifier, atMost count: Int, reading queryable: some Queryable

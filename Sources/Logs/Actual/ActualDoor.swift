@@ -52,11 +52,6 @@ package struct ActualDoor: ProtocolRoom {
         of: "actual_epochs", by: "epoch_id", where: "owner_id", is: account)
   }
 
-  /// No other account sees the end of a budget.
-  package static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool {
-    false
-  }
-
   package static func export(
     _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
     progress: (Int64) -> Void
@@ -79,11 +74,6 @@ package struct ActualDoor: ProtocolRoom {
       return try ActualFile.all(reader, of: account).filter { !logs.contains($0.log) }
         .map { "the budget \($0.file) of \(account) has no log" }
     }
-  }
-
-  /// Budgets have no totals of their own.
-  package static func repairTotals(of account: Identifier, in database: Database) throws -> Int {
-    0
   }
 }
 

@@ -70,13 +70,11 @@ import Testing
   }
 }
 
-/// A protocol that has nothing to forget, to export or to check.
+/// A protocol that has nothing to export or to check.
 private protocol BareRoom: ProtocolRoom {}
 
 extension BareRoom {
   static var remedy: String { "" }
-
-  static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool { false }
 
   static func export(
     _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
@@ -88,8 +86,6 @@ extension BareRoom {
   ) throws -> [String: UsageWeight] { [:] }
 
   static func faults(of account: Identifier, in database: Database) throws -> [String] { [] }
-
-  static func repairTotals(of account: Identifier, in database: Database) throws -> Int { 0 }
 }
 
 /// Brings nothing.
