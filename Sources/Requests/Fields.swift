@@ -93,3 +93,9 @@ package func queryFields(_ query: Substring?) -> [(name: Substring, value: Strin
     return (parts[0], parts.count == 2 ? String(parts[1]) : "")
   }
 }
+
+/// How many rows a page shall have, as `limit` in a query says.
+package func pageLimit(_ text: String, max: Int) throws(RequestRefusal) -> Int {
+  guard let count = Int(text), 1...max ~= count else { throw .limitInvalid(max: max) }
+  return count
+}

@@ -17,6 +17,7 @@ package enum RequestRefusal: AnswerableError, Equatable {
   case signatureRequired
   case digestMismatch
   case bodyInvalid([BodyError])
+  case limitInvalid(max: Int)
 
   package static func bodyInvalid(path: String, rule: String) -> RequestRefusal {
     .bodyInvalid([BodyError(path: path, rule: rule)])
@@ -98,6 +99,8 @@ extension RequestRefusal {
           .init(
             "errors", .array(errors.map { ["path": .string($0.path), "rule": .string($0.rule)] })),
         ])
+    case .limitInvalid(let max):
+      Problem(400, "limit_invalid", "Limit invalid", "limit must be a number from 1 to \(max).")
     }
   }
 }

@@ -15,7 +15,6 @@ enum ChainRefusal: AnswerableError, Equatable {
   case blocksRefused(ChainFailure)
   case headChanged(ChainPoint)
   case sinceInvalid
-  case limitInvalid(max: Int)
 
   var problem: Problem {
     switch self {
@@ -49,8 +48,6 @@ enum ChainRefusal: AnswerableError, Equatable {
         members: [.init("head", head.json)])
     case .sinceInvalid:
       Problem(400, "since_invalid", "Since invalid", "since must be an epoch.")
-    case .limitInvalid(let max):
-      Problem(400, "limit_invalid", "Limit invalid", "limit must be a number from 1 to \(max).")
     }
   }
 }

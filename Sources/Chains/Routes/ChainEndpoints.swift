@@ -68,11 +68,7 @@ struct GetChainBlocks: SyncRead {
       case "since":
         guard let epoch = Int64(value), epoch >= 0 else { throw ChainRefusal.sinceInvalid }
         since = epoch
-      case "limit":
-        guard let count = Int(value), 1...Self.limitMax ~= count else {
-          throw ChainRefusal.limitInvalid(max: Self.limitMax)
-        }
-        limit = count
+      case "limit": limit = try pageLimit(value, max: Self.limitMax)
       default: break
       }
     }

@@ -12,7 +12,6 @@ enum DocumentRefusal: AnswerableError, Equatable {
   case blobExists
   case clockExpired
   case cursorInvalid
-  case limitInvalid(max: Int)
 
   var problem: Problem {
     switch self {
@@ -43,8 +42,6 @@ enum DocumentRefusal: AnswerableError, Equatable {
       Problem(
         400, "cursor_invalid", "Cursor invalid",
         "The cursor is not one of a pull. Start again without `cursor`.")
-    case .limitInvalid(let max):
-      Problem(400, "limit_invalid", "Limit invalid", "limit must be a number from 1 to \(max).")
     }
   }
 }

@@ -23,11 +23,7 @@ struct GetDocumentVersions: SyncRead {
       case "after":
         guard let after = Int64(value), after >= 0 else { throw DocumentRefusal.cursorInvalid }
         number = after
-      case "limit":
-        guard let count = Int(value), 1...VersionPage.limitMax ~= count else {
-          throw DocumentRefusal.limitInvalid(max: VersionPage.limitMax)
-        }
-        limit = count
+      case "limit": limit = try pageLimit(value, max: VersionPage.limitMax)
       default: break
       }
     }

@@ -51,7 +51,7 @@ struct Pull: Sendable {
       }
     if json["limit"].exists {
       guard let limit = json["limit"].integer, 1...Int64(VersionPage.limitMax) ~= limit else {
-        throw DocumentRefusal.limitInvalid(max: VersionPage.limitMax)
+        throw RequestRefusal.limitInvalid(max: VersionPage.limitMax)
       }
       self.limit = Int(limit)
     } else {

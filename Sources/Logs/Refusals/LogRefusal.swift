@@ -24,7 +24,6 @@ enum LogRefusal: AnswerableError, Equatable {
   case cursorInvalid
   case historyChanged
   case sinceInvalid
-  case limitInvalid(max: Int)
   case pathInvalid
 
   var problem: Problem {
@@ -103,8 +102,6 @@ enum LogRefusal: AnswerableError, Equatable {
       Problem(
         400, "since_invalid", "Timestamp invalid",
         "Give either `cursor` or `since`, which must be a timestamp in its one form.")
-    case .limitInvalid(let max):
-      Problem(400, "limit_invalid", "Limit invalid", "limit must be a number from 1 to \(max).")
     case .pathInvalid:
       Problem(
         400, "path_invalid", "Path invalid", "path must be at most 21 of the digits 0, 1 and 2.")

@@ -15,21 +15,19 @@ struct LogPage: Sendable {
     static let limitMax = 5000
 
     /// Without `since` and `cursor` it is a log's first page in the order of arrival.
-    static func parse(_ query: Substring?) throws(LogRefusal) -> (question: Question, limit: Int) {
+    static func parse(_ query: Substring?) throws -> (question: Question, limit: Int) {
       var (question, limit) = (Question?.none, 1000)
       for (name, value) in queryFields(query) {
         switch name {
         case "cursor":
-          guard question == nil else { throw .sinceInvalid }
+          guard question == nil else { throw LogRefusal.sinceInvalid }
           question = .after(try LogCursor(value))
         case "since":
-          guard question == nil, let timestamp = LogTimestamp(value) else { throw .sinceInvalid }
-          question = .since(timestamp)
-        case "limit":
-          guard let number = Int(value), 1...limitMax ~= number else {
-            throw .limitInvalid(max: limitMax)
+          guard question == nil, let timestamp = LogTimestamp(value) else {
+            throw LogRefusal.sinceInvalid
           }
-          limit = number
+          question = .since(timestamp)
+        case "limit": limit = try pageLimit(value, max: limitMax)
         default: break
         }
       }

@@ -14,7 +14,6 @@ package enum MailboxRefusal: AnswerableError, Equatable {
   case claimsLimited(retryAfterSeconds: Int)
   case errorInvalid(max: Int)
   case cursorInvalid
-  case limitInvalid(max: Int)
 
   package var problem: Problem {
     switch self {
@@ -53,8 +52,6 @@ package enum MailboxRefusal: AnswerableError, Equatable {
       Problem(
         400, "cursor_invalid", "Cursor invalid",
         "Send the number of a message; after may also be 0.")
-    case .limitInvalid(let max):
-      Problem(400, "limit_invalid", "Limit invalid", "limit must be a number from 1 to \(max).")
     }
   }
 }

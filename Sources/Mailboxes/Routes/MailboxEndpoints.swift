@@ -26,11 +26,7 @@ struct GetMailbox: SyncRead {
       case "after":
         guard let after = Int64(value), after >= 0 else { throw MailboxRefusal.cursorInvalid }
         number = after
-      case "limit":
-        guard let count = Int(value), 1...MailboxPage.limitMax ~= count else {
-          throw MailboxRefusal.limitInvalid(max: MailboxPage.limitMax)
-        }
-        limit = count
+      case "limit": limit = try pageLimit(value, max: MailboxPage.limitMax)
       default: break
       }
     }

@@ -8,7 +8,6 @@ enum LinkRefusal: AnswerableError, Equatable {
   case linkNotFound
   case tooManyLinks(max: Int64)
   case termsInvalid(name: String, rule: String)
-  case limitInvalid(max: Int)
   case requestsLimited(retryAfterSeconds: Int)
   case transferLimited(retryAfterSeconds: Int)
 
@@ -23,8 +22,6 @@ enum LinkRefusal: AnswerableError, Equatable {
         members: [.init("max", .integer(max))])
     case .termsInvalid(let name, let rule):
       Problem(400, "link_terms_invalid", "Terms invalid", "\(name) \(rule).")
-    case .limitInvalid(let max):
-      Problem(400, "limit_invalid", "Limit invalid", "limit must be a number from 1 to \(max).")
     case .requestsLimited(let seconds):
       Problem(
         429, "link_requests_limited", "Too many requests",

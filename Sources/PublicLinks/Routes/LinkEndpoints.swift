@@ -24,11 +24,7 @@ struct GetPublicLinks: SyncRead {
           throw LinkRefusal.termsInvalid(name: "after", rule: "must be the id of a link")
         }
         last = id
-      case "limit":
-        guard let count = Int(value), 1...Self.limitMax ~= count else {
-          throw LinkRefusal.limitInvalid(max: Self.limitMax)
-        }
-        limit = count
+      case "limit": limit = try pageLimit(value, max: Self.limitMax)
       default: break
       }
     }

@@ -24,7 +24,6 @@ package enum Refusal: AnswerableError, Equatable {
   case cursorInvalid
   case historyChanged
   case cursorExpired
-  case limitInvalid
 
   package var problem: Problem {
     switch self {
@@ -90,10 +89,6 @@ package enum Refusal: AnswerableError, Equatable {
       Problem(
         410, "cursor_expired", "Start over",
         "Deletions since this cursor are no longer kept. Fetch everything again, without a cursor.")
-    case .limitInvalid:
-      Problem(
-        400, "limit_invalid", "Limit invalid",
-        "limit must be a number from 1 to \(Updates.limitMax).")
     }
   }
 

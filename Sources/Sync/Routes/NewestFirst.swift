@@ -6,15 +6,15 @@ struct NewestFirst {
   private(set) var before = Int64.max
   private(set) var limit = 100
 
-  init(_ query: Substring?) throws(Refusal) {
+  init(_ query: Substring?) throws(RequestRefusal) {
     for (name, value) in queryFields(query) {
       switch name {
       case "before":
-        guard let number = Int64(value) else { throw .limitInvalid }
+        guard let number = Int64(value) else {
+          throw RequestRefusal.limitInvalid(max: Updates.limitMax)
+        }
         before = number
-      case "limit":
-        guard let number = Int(value), 1...Updates.limitMax ~= number else { throw .limitInvalid }
-        limit = number
+      case "limit": limit = try pageLimit(value, max: Updates.limitMax)
       default: break
       }
     }

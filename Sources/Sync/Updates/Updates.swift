@@ -18,19 +18,19 @@ enum Updates {
     let limit: Int
 
     /// Reads `since` and `limit` from the query, each at most once; other names are ignored.
-    init(_ credentials: Credentials, query: Substring?) throws(Refusal) {
+    init(_ credentials: Credentials, query: Substring?) throws {
       self.credentials = credentials
       var since: String?
       var limit: Int?
       for (name, value) in queryFields(query) {
         switch name {
         case "since":
-          guard since == nil else { throw .cursorInvalid }
+          guard since == nil else { throw Refusal.cursorInvalid }
           since = value
         case "limit":
           guard limit == nil, let number = Int(value), 1...limitMax ~= number,
             String(number) == value
-          else { throw .limitInvalid }
+          else { throw RequestRefusal.limitInvalid(max: limitMax) }
           limit = number
         default: break
         }
