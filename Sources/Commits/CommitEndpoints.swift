@@ -44,8 +44,7 @@ struct PostCommits: SyncWrite {
               of: Array(Set(members + joining)), from: caller, inGroup: true, transaction))
       }
     ) { locked in
-      var owners = locked.owners
-      return try commit(body, by: locked.caller, transaction, &owners, now: now)
+      try commit(body, by: locked.caller, transaction, &locked.owners, now: now)
     }
   }
 
@@ -141,10 +140,9 @@ struct PostChainMessages: SyncWrite {
       let receivers = members.receivers.filter { $0 != caller.publicKey }
       var refused: [RefusedReceiver] = []
       if !receivers.isEmpty {
-        var owners = locked.owners
         refused = try Delivery(transaction, by: caller, inGroup: true, host: host, now: now)
-          .store(body.message.message(.message, to: receivers), &owners).refused
-        try owners.save(transaction, now: now)
+          .store(body.message.message(.message, to: receivers), &locked.owners).refused
+        try locked.owners.save(transaction, now: now)
       }
       return Outcome(200, ["refused": .array(refused.map(\.json))])
     }

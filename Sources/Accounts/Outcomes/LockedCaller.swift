@@ -24,9 +24,9 @@ extension LockedCaller {
   package static func once(
     _ transaction: Transaction, _ credentials: Credentials, now: Instant,
     with others: (_ caller: Identifier) throws -> Set<Identifier> = { _ in [] },
-    _ effect: (LockedCaller) throws -> Outcome
+    _ effect: (inout LockedCaller) throws -> Outcome
   ) throws -> Outcome {
-    let locked = try LockedCaller(transaction, credentials, now: now, with: others)
-    return try Nonces.once(transaction, credentials) { try effect(locked) }
+    var locked = try LockedCaller(transaction, credentials, now: now, with: others)
+    return try Nonces.once(transaction, credentials) { try effect(&locked) }
   }
 }

@@ -41,7 +41,8 @@ where
     now: Instant
   ) throws -> WrittenContent
 
-  /// Ends an upload of one request that failed, unless it was committed after all.
+  /// Ends an upload of one request that failed. If it was committed after all, there is no reservation, and the object
+  /// stays.
   func abandon(
     _ transaction: Transaction, _ object: Identifier, byteCount: Int64, of id: Identifier
   ) throws
@@ -130,16 +131,17 @@ extension ContentPut {
   }
 
   /// Consumes an object's reservation and makes it the content by `effect`, unless the same request did so before: its
-  /// outcome is repeated, and the object goes. The caller's row must be locked.
+  /// outcome is repeated, and the object goes. The caller's row is locked.
   package func once(
     _ transaction: Transaction, _ write: ContentWrite, _ object: Identifier, byteCount: Int64,
-    by caller: Caller, now: Instant, _ effect: () throws -> WrittenContent
+    now: Instant, _ effect: (inout LockedCaller) throws -> WrittenContent
   ) throws -> WrittenContent {
+    var locked = try LockedCaller(transaction, write.credentials, now: now)
     var written: WrittenContent?
     let recorded = try Nonces.once(transaction, write.credentials) {
       try Reservations.consume(
-        transaction, object, of: caller, identity: write.identity, now: now)
-      let new = try effect()
+        transaction, object, of: locked.caller, identity: write.identity, now: now)
+      let new = try effect(&locked)
       written = new
       return new.recorded
     }
@@ -147,6 +149,12 @@ extension ContentPut {
     // Another attempt at the same upload was faster.
     try Reservations.release(transaction, object)
     return WrittenContent(outcome: recorded, owner: nil, byteCount: byteCount)
+  }
+
+  package func abandon(
+    _ transaction: Transaction, _ object: Identifier, byteCount: Int64, of id: Identifier
+  ) throws {
+    try Reservations.release(transaction, object)
   }
 
   package func release(

@@ -105,9 +105,8 @@ struct PostChains: SyncWrite {
     _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
     try LockedCaller.once(transaction, request.credentials, now: now) { locked in
-      var owners = locked.owners
       let chain = try ChainWrite(host, transaction, by: locked.caller, now: now)
-        .create(body.batch, isOwn: body.isOwn, &owners)
+        .create(body.batch, isOwn: body.isOwn, &locked.owners)
       return Outcome(201, headers: [("Location", "/v1/chains/\(chain.id)")], chain.json)
     }
   }
@@ -135,8 +134,7 @@ struct DeleteChain: SyncWrite {
         try Chain.owner(transaction, of: chain, seenBy: caller).map { [$0] } ?? []
       }
     ) { locked in
-      var owners = locked.owners
-      try ChainWrite(host, transaction, by: locked.caller, now: now).delete(chain, &owners)
+      try ChainWrite(host, transaction, by: locked.caller, now: now).delete(chain, &locked.owners)
       return Outcome(status: 204, body: [])
     }
   }
@@ -172,9 +170,8 @@ struct PostChainBlocks: SyncWrite {
       transaction, request.credentials, now: now,
       with: { try ChainWrite.others(transaction, body.batch, of: body.chain, by: $0) }
     ) { locked in
-      var owners = locked.owners
       let appended = try ChainWrite(host, transaction, by: locked.caller, now: now)
-        .append(body.batch, to: body.chain, &owners)
+        .append(body.batch, to: body.chain, &locked.owners)
       return Outcome(200, appended.chain.json)
     }
   }

@@ -46,10 +46,7 @@ struct PutBlob: ContentPut {
     _ transaction: Transaction, _ write: ContentWrite, _ object: Identifier, byteCount: Int64,
     now: Instant
   ) throws -> WrittenContent {
-    var locked = try LockedCaller(transaction, write.credentials, now: now)
-    return try once(
-      transaction, write, object, byteCount: byteCount, by: locked.caller, now: now
-    ) {
+    try once(transaction, write, object, byteCount: byteCount, now: now) { locked in
       let blob = try BlobWrite(transaction, write, byteCount: byteCount, locked, host, now: now)
         .put(object, &locked.owners)
       let outcome = Outcome(
@@ -57,13 +54,6 @@ struct PutBlob: ContentPut {
         ["id": .string(blob.id.description), "bytes": .integer(blob.byteCount)])
       return WrittenContent(outcome: outcome, owner: blob.owner, byteCount: byteCount)
     }
-  }
-
-  /// If the commit succeeded although its result was lost, there is no reservation, and the object stays.
-  func abandon(
-    _ transaction: Transaction, _ object: Identifier, byteCount: Int64, of id: Identifier
-  ) throws {
-    try Reservations.release(transaction, object)
   }
 }
 

@@ -103,10 +103,9 @@ struct DeleteRecovery: SignedWrite {
     _ body: Void, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
     try LockedCaller.once(transaction, request.credentials, now: now) { locked in
-      var owners = locked.owners
       guard
         try RecoveryWrite(transaction, of: locked.caller.account, now: now)
-          .end(.refused, &owners)
+          .end(.refused, &locked.owners)
       else { throw RecoveryRefusal.recoveryNotFound }
       return Outcome(status: 204, body: [])
     }

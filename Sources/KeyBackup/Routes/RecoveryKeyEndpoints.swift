@@ -40,16 +40,15 @@ struct PutRecoveryKey: SyncWrite {
     _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
     try LockedCaller.once(transaction, request.credentials, now: now) { locked in
-      var owners = locked.owners
       let account = locked.caller.account
       try body.stated.require(account: account, now: now)
-      try owners.requireWritable([account], by: account, transaction)
+      try locked.owners.requireWritable([account], by: account, transaction)
       let key = RecoveryKey(
         account: account, publicKey: body.stated.key, delayDays: body.stated.delayDays ?? 0,
         named: now, author: body.author, proof: body.proof)
       try key.name(transaction)
       let write = RecoveryWrite(transaction, of: account, now: now)
-      if try !write.end(.ended, &owners) { try write.tell(&owners) }
+      if try !write.end(.ended, &locked.owners) { try write.tell(&locked.owners) }
       return Outcome(200, key.json)
     }
   }
@@ -65,13 +64,12 @@ struct DeleteRecoveryKey: SignedWrite {
     _ body: Void, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
     try LockedCaller.once(transaction, request.credentials, now: now) { locked in
-      var owners = locked.owners
       let account = locked.caller.account
       guard try RecoveryKey.end(transaction, of: account, now: now) else {
         throw RecoveryRefusal.recoveryKeyNotFound
       }
       let write = RecoveryWrite(transaction, of: account, now: now)
-      if try !write.end(.ended, &owners) { try write.tell(&owners) }
+      if try !write.end(.ended, &locked.owners) { try write.tell(&locked.owners) }
       return Outcome(status: 204, body: [])
     }
   }

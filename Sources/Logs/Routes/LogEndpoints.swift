@@ -22,9 +22,8 @@ extension SyncWrite {
     _ effect: (LogWrite, inout LockedOwners) throws -> Outcome
   ) throws -> Outcome {
     try LockedCaller.once(transaction, request.credentials, now: now, with: others) { locked in
-      var owners = locked.owners
-      return try effect(
-        LogWrite(host, transaction, by: locked.caller.account, now: now), &owners)
+      try effect(
+        LogWrite(host, transaction, by: locked.caller.account, now: now), &locked.owners)
     }
   }
 }

@@ -57,10 +57,7 @@ struct PutSnapshot: ContentPut {
     _ transaction: Transaction, _ write: ContentWrite, _ object: Identifier, byteCount: Int64,
     now: Instant
   ) throws -> WrittenContent {
-    var locked = try LockedCaller(transaction, write.credentials, now: now)
-    return try once(
-      transaction, write, object, byteCount: byteCount, by: locked.caller, now: now
-    ) {
+    try once(transaction, write, object, byteCount: byteCount, now: now) { locked in
       let target = try Target(transaction, write, locked, host, now: now)
       let version = try target.write.putSnapshot(
         object, byteCount: byteCount, covering: target.covered, of: target.log, &locked.owners)

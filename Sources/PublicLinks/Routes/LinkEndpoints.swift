@@ -53,13 +53,12 @@ struct DeletePublicLink: SyncWrite {
     _ id: Identifier, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
     try LockedCaller.once(transaction, request.credentials, now: now) { locked in
-      var owners = locked.owners
       let account = locked.caller.account
       guard let link = try PublicLink.find(transaction, id, of: account) else {
         throw LinkRefusal.linkNotFound
       }
       try LinkWrite(transaction, of: account, catalogue: host.catalogue, now: now)
-        .end([link], &owners)
+        .end([link], &locked.owners)
       return Outcome(status: 204, body: [])
     }
   }

@@ -71,10 +71,7 @@ struct PutPublicLink: ContentPut {
     _ transaction: Transaction, _ write: ContentWrite, _ object: Identifier, byteCount: Int64,
     now: Instant
   ) throws -> WrittenContent {
-    var locked = try LockedCaller(transaction, write.credentials, now: now)
-    return try once(
-      transaction, write, object, byteCount: byteCount, by: locked.caller, now: now
-    ) {
+    try once(transaction, write, object, byteCount: byteCount, now: now) { locked in
       let target = try Target(transaction, write, locked, host, now: now)
       let (link, token) = try target.write.put(
         object, byteCount: byteCount, as: write.id, target.terms, insteadOf: target.former,
@@ -84,12 +81,6 @@ struct PutPublicLink: ContentPut {
         outcome: link.outcome(token, isNew: isNew), recorded: link.outcome(nil, isNew: isNew),
         owner: link.owner, byteCount: byteCount)
     }
-  }
-
-  func abandon(
-    _ transaction: Transaction, _ object: Identifier, byteCount: Int64, of id: Identifier
-  ) throws {
-    try Reservations.release(transaction, object)
   }
 }
 
