@@ -3,7 +3,7 @@ package import Base
 package import CommandLine
 import Configuration
 import Glibc
-package import JSON
+import JSON
 package import Storage
 import Sync
 
@@ -36,36 +36,49 @@ package struct AccountWalk {
     if named == nil { Interruption.hold() }
   }
 
-  /// Runs `one` for the named account, or `each` for every account; `title` says what is done to all. Returns how it
-  /// was interrupted; nil if it reached the end.
+  /// Runs `one` for the named account, or `each` for every account; `title` says what is done to all. Returns what
+  /// ended it before the last account: a signal, or an error of `each`, so that what was found before is not lost.
   package func run(
     _ title: String, in database: Database,
     one: (Identifier) throws -> Void, each: (Identifier, Progress) throws -> Void
   ) throws -> Interrupted? {
-    guard let named else { return try Self.each(title, of: database, after: start, each) }
-    try one(database.read { try DatabaseSession.account($0, named).id })
-    return nil
+    if let named {
+      try one(database.read { try DatabaseSession.account($0, named).id })
+      return nil
+    }
+    var failed: Interrupted?
+    do {
+      return try Self.each(title, of: database, after: start) { account, progress in
+        do { try each(account, progress) } catch {
+          failed = Interrupted(at: account, by: .failure(CommandFailure(of: error)))
+          throw error
+        }
+      }
+    } catch {
+      guard let failed else { throw error }
+      return failed
+    }
   }
 
   private static let pageCount = 1000
 
-  /// An interruption of the walk by SIGINT or SIGTERM, between two accounts.
-  package struct Interrupted {
-    /// The last account that was done.
-    package let last: Identifier
-    private let signal: Int32
+  /// The end of a walk before the last account.
+  package struct Interrupted: Sendable {
+    fileprivate enum Cause {
+      /// SIGINT or SIGTERM, between two accounts.
+      case signal(Int32)
+      case failure(CommandFailure)
+    }
 
-    init(behind last: Identifier, by signal: Int32) { (self.last, self.signal) = (last, signal) }
+    /// The last account that was done, or that failed.
+    package let last: Identifier
+    fileprivate let cause: Cause
+
+    fileprivate init(at last: Identifier, by cause: Cause) {
+      (self.last, self.cause) = (last, cause)
+    }
 
     package static let shape = JSONShape.Member("go_on_after", .text, isOptional: true)
-
-    package var json: JSONValue.Member { .init(Self.shape.name, .string(last.description)) }
-
-    /// Prints where to continue, and ends the way the signal's sender expects.
-    package func end() {
-      StandardError.write("coffer: interrupted; continue with --after \(last)")
-      kill(getpid(), signal)
-    }
   }
 
   /// Runs `body` for each account; `title` says what is done, and `start` is nil for all. Returns
@@ -82,7 +95,7 @@ package struct AccountWalk {
     while true {
       let page = try page(behind: last, limit: pageCount, of: database)
       for account in page {
-        if let signal = Interruption.taken() { return Interrupted(behind: last, by: signal) }
+        if let signal = Interruption.taken() { return Interrupted(at: last, by: .signal(signal)) }
         progress.place = account.description
         try body(account, progress)
         progress.done += 1
@@ -101,5 +114,28 @@ package struct AccountWalk {
         .id(account), .integer(limit)
       ) { row in try row.id(0) }
     }
+  }
+}
+
+extension Answer {
+  /// The answer of a walk, with where to continue if it ended before the last account.
+  package func ended(by end: AccountWalk.Interrupted?) -> Answer {
+    guard let end else { return self }
+    var answer = adding([
+      .init(AccountWalk.Interrupted.shape.name, .string(end.last.description))
+    ])
+    switch end.cause {
+    case .signal(let signal):
+      // Ends the way the signal's sender expects.
+      answer.whenWritten = {
+        StandardError.write("coffer: interrupted; continue with --after \(end.last)")
+        kill(getpid(), signal)
+      }
+    case .failure(let failure):
+      answer.code = failure.code
+      answer.notice =
+        "stopped at account \(end.last): \(failure.text); --after \(end.last) continues behind it"
+    }
+    return answer
   }
 }

@@ -146,6 +146,21 @@ struct TreeValidateTests: CommandSuite {
     #expect(json.contains(#/"go_on_after":"[0-9a-f-]{36}"/#), "\(json)")
   }
 
+  @Test(arguments: [["account", "validate"], ["usage", "recount"]])
+  func `a run that an account ends prints what it found, and says where to go on`(
+    words: [String]
+  ) throws {
+    try addAccounts(1)
+    try scratch.change(.sync) { transaction in
+      try transaction.execute("ALTER TABLE sync.document_totals RENAME TO lost_totals")
+    }
+    let first = Identifier(high: 1, low: 1)
+    let ended = try Finished(words + ["--all", "--json"], environment: environment)
+    #expect(ended.code == 70, "\(ended.errors)")
+    #expect(ended.errors.hasPrefix("coffer: stopped at account \(first): "))
+    #expect(ended.out.contains(#""go_on_after":"\#(first)""#), "\(ended.out)")
+  }
+
   @Test(arguments: [["ada", "--all"], []])
   func `trees are validated of one account or of all`(words: [String]) throws {
     let finished = try Finished(["tree", "validate"] + words, environment: environment)

@@ -1,4 +1,5 @@
 import Base
+import Storage
 import Sync
 import TestDevices
 import TestEngines

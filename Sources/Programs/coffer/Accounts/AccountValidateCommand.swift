@@ -47,7 +47,7 @@ extension Command {
               "validating", .count(of: "protocols"), of: Int64(KnownProtocols.all.count))
             try round.take(account, progress) { progress.done += 1 }
           }, each: { account, progress in try round.take(account, progress) })
-        return round.answer(interrupted)
+        return round.answer().ended(by: interrupted)
       }
     })
 }
@@ -95,7 +95,7 @@ private struct ValidationRound {
     }
   }
 
-  func answer(_ interrupted: AccountWalk.Interrupted?) -> Answer {
+  func answer() -> Answer {
     Answer(
       code: brokenCount == 0 ? .ok : .refused,
       text: (found.listed.isEmpty ? "" : "\n")
@@ -104,7 +104,6 @@ private struct ValidationRound {
         [
           .init("accounts", .integer(Int64(accountCount))),
           .init("broken", .integer(Int64(brokenCount))), found.listing.member(found.listed),
-        ] + (interrupted.map { [$0.json] } ?? [])),
-      whenWritten: interrupted?.end)
+        ]))
   }
 }

@@ -46,7 +46,7 @@ extension Command {
         let interrupted = try walk.run(
           "counting", in: database, one: { try round.take($0, listing: true) },
           each: { account, _ in try round.take(account, listing: false) })
-        return round.answer(interrupted)
+        return round.answer().ended(by: interrupted)
       }
     })
 }
@@ -89,7 +89,7 @@ private struct RecountRound {
       UsageFinding.columns + [.text("outcome", "OUTCOME") { $0.isRight ? "right" : outcome }])
   }
 
-  func answer(_ interrupted: AccountWalk.Interrupted?) -> Answer {
+  func answer() -> Answer {
     let outcome = act == nil ? "wrong" : "corrected"
     let listing = Self.listing(whenWrong: outcome)
     return Answer(
@@ -101,7 +101,6 @@ private struct RecountRound {
           .init("wrong", .integer(Int64(wrongCount))),
           .init("corrected", .integer(Int64(act == nil ? 0 : wrongCount))),
           listing.member(listed),
-        ] + (interrupted.map { [$0.json] } ?? [])),
-      whenWritten: interrupted?.end)
+        ]))
   }
 }

@@ -79,7 +79,7 @@ extension Command {
           each: { account, progress in
             try validation.take(account) { try list.add($0, progress) }
           })
-        return list.answer(validation, showsRepairs: invocation[repair], interrupted)
+        return list.answer(validation, showsRepairs: invocation[repair]).ended(by: interrupted)
       }
     })
 }
@@ -101,7 +101,7 @@ extension TreeValidation.Broken {
 
 extension FoundRows<TreeValidation.Broken> {
   fileprivate func answer(
-    _ found: TreeValidation, showsRepairs: Bool, _ interrupted: AccountWalk.Interrupted?
+    _ found: TreeValidation, showsRepairs: Bool
   ) -> Answer {
     let left = found.brokenCount - found.repairedCount
     let sums = showsRepairs ? ", \(found.repairedCount) repaired" : ""
@@ -116,10 +116,8 @@ extension FoundRows<TreeValidation.Broken> {
           .init("rows", .integer(found.rowCount)),
           .init("broken", .integer(Int64(found.brokenCount))),
           listing.member(listed),
-        ] + (showsRepairs ? [.init("repaired", .integer(Int64(found.repairedCount)))] : [])
-          + (interrupted.map { [$0.json] } ?? [])),
+        ] + (showsRepairs ? [.init("repaired", .integer(Int64(found.repairedCount)))] : [])),
       notice: found.repairableCount == 0
-        ? nil : "no changes made; --yes repairs \(counted(found.repairableCount, "row"))",
-      whenWritten: interrupted?.end)
+        ? nil : "no changes made; --yes repairs \(counted(found.repairableCount, "row"))")
   }
 }
