@@ -414,8 +414,8 @@ let package = Package(
     support(
       "Support/DocumentSimulation",
       [
-        "Accounts", "Base", "Crypto", "Documents", "JSON", "Requests", "SeededRandom", "Simulation",
-        "Storage", "Sync", "TestDevices", "TestEngines", "Tiers", "TreeSimulation",
+        "Accounts", "Base", "Crypto", "Documents", "JSON", "Logs", "Requests", "SeededRandom",
+        "Simulation", "Storage", "Sync", "TestDevices", "TestEngines", "Tiers", "TreeSimulation",
       ]),
     support(
       "Support/MailboxSimulation",

@@ -58,7 +58,10 @@ extension DocumentStory {
     case .success(let page):
       let json = try answer.json
       guard answer.status == 200, json["more"].bool == page.hasMore,
-        json["counter"].integer == page.counter, Version.clock(json["clock"]) == page.clock
+        json["counter"].integer == page.counter, Version.clock(json["clock"]) == page.clock,
+        (json["versions"].array ?? []).allSatisfy({
+          $0["account"].exists == ($0["version"]["to"][0].identifier == sent.account)
+        })
       else { return false }
       return Self.versions(json["versions"]) == page.versions
     }
@@ -132,7 +135,7 @@ extension DocumentStory {
       guard faults.isEmpty else { throw Mismatch("\(id): \(faults)") }
       let finding = try Recount(
         server.database, catalogue: server.catalogue,
-        protocols: [FileTrees.self, VersionedDocuments.self], sliceRowCount: 50
+        protocols: DocumentStory.protocols, sliceRowCount: 50
       ).audit(id)
       guard finding?.isRight == true else {
         throw Mismatch("a recount of \(id) differs: \(finding as Any)")
@@ -151,7 +154,7 @@ extension DocumentStory {
             throw Mismatch("a deletion of \(row.version.document) is kept for ever")
           }
         } else {
-          guard DocumentModel.mayForget(row, of: account, at: now) else {
+          guard model.mayForget(row, of: account, at: now) else {
             throw Mismatch("a deletion of \(row.version.document) went before a device had it")
           }
           forgottenCount += 1

@@ -22,11 +22,30 @@ struct DocumentModel {
     var forgotten: Clock = [:]
     /// What each device that is not revoked has said that it has.
     var known: [Key: Clock] = [:]
+    /// What its devices wrote for both accounts, as long as one of them holds it, and until that is swept.
+    var texts: Set<Version> = []
+    /// Whether the other account has ever written here.
+    var hasReceived = false
+    /// The edits that its devices have pushed of each document, and what they deleted.
+    var promised: [Identifier: Set<UInt64>] = [:]
+    var deleted: Set<Identifier> = []
+    /// What the other account sent of these after their deletion was forgotten.
+    var returned: Set<Identifier> = []
+    /// The edits that the other account took back. A device may have them all the same.
+    var takenBack: [Identifier: Set<UInt64>] = [:]
 
     var current: [Version] { rows.filter { $0.replaced == nil }.map(\.version) }
 
     var usage: Int64 {
-      rows.reduce(base) { $0 + $1.version.byteCount + ($1.replaced == nil ? 1000 : 0) }
+      rows.reduce(base + texts.reduce(0) { $0 + $1.byteCount }) {
+        $0 + ($1.version.to == nil ? $1.version.byteCount : 0) + ($1.replaced == nil ? 1000 : 0)
+      }
+    }
+
+    mutating func replace(_ versions: [Version], at now: Instant) {
+      for index in rows.indices where versions.contains(rows[index].version) {
+        rows[index].replaced = rows[index].replaced ?? now
+      }
     }
   }
 
@@ -39,9 +58,8 @@ struct DocumentModel {
   }
 
   var accounts: [Identifier: Account] = [:]
-  /// The edits that each document has been said to have, and which were deleted.
-  private(set) var promised: [Identifier: Set<UInt64>] = [:]
-  private(set) var deleted: Set<Identifier> = []
+  /// Whether one of the two accounts has accepted a share of the other's.
+  var areContacts = false
 
   /// An entry of the clock for each of 32 versions side by side, and the row.
   private static let deletionByteCountMax: Int64 = 32 * 40 + 128
@@ -52,78 +70,132 @@ struct DocumentModel {
   ) -> Outcome {
     guard let before = accounts[id], before.known[author] != nil else { return .unknownKey }
     let counter = before.counters[author] ?? 0
-    let new = batch.filter { version in !before.rows.contains { $0.version == version } }
-    let kept = Self.storing(new, in: before, keeping: before.kept != nil, at: now)
+    let new = batch.filter { version in
+      let holder = version.isRemoval ? version.to.flatMap { accounts[$0] } : before
+      return holder?.rows.contains { $0.version == version } == false
+    }
+    let kept = storing(new, of: id, keeping: before.kept != nil, at: now)
     guard kept.failures.isEmpty else { return .refused(kept.failures, counter: counter) }
-    let bare = Self.storing(new, in: before, keeping: false, at: now)
+    let bare = storing(new, of: id, keeping: false, at: now)
     let room = max(before.usage, before.cap)
-    let after: Storing
-    if kept.account.usage <= room {
-      after = kept
-    } else if bare.account.usage - bare.roomlessByteCount <= room {
-      after = bare
-    } else {
-      return .full
-    }
-    let (account, deleted) = (after.account, after.deleted)
-    accounts[id] = account
-    for version in new {
-      promised[version.document, default: []].formUnion(version.edits)
-      if version.body == nil { self.deleted.insert(version.document) }
-    }
+    guard let after = [kept, bare].first(where: { $0.neededByteCount <= room }), after.hasRoomThere
+    else { return .full }
+    accounts.merge(after.accounts) { $1 }
     return .stored(
-      counter: account.counters[author] ?? 0, stored: Int64(new.count),
-      repeated: Int64(batch.count - new.count), deleted: deleted.sorted())
+      counter: accounts[id]?.counters[author] ?? 0, stored: Int64(new.count),
+      repeated: Int64(batch.count - new.count), deleted: after.deleted.sorted())
   }
 
-  /// What becomes of an account by a batch.
+  /// What becomes of the accounts by a batch.
   private struct Storing {
-    let account: Account
-    let failures: [String]
+    var accounts: [Identifier: Account] = [:]
+    var failures: [String] = []
     /// The documents that were deleted before a version.
-    let deleted: Set<Identifier>
-    /// What deletions of stored documents may take without room, if the batch only deletes.
-    let roomlessByteCount: Int64
+    var deleted: Set<Identifier> = []
+    /// The usage that must have room, without what is taken at any usage.
+    var neededByteCount: Int64 = 0
+    /// Whether the other account has room for its records.
+    var hasRoomThere = true
   }
 
-  private static func storing(
-    _ versions: [Version], in before: Account, keeping keeps: Bool, at now: Instant
+  private func storing(
+    _ versions: [Version], of id: Identifier, keeping keeps: Bool, at now: Instant
   ) -> Storing {
-    var (after, failures, deleted) = (before, [String](), Set<Identifier>())
+    var storing = Storing()
+    guard let before = accounts[id], let other = accounts.keys.first(where: { $0 != id }),
+      let thereBefore = accounts[other]
+    else { return storing }
+    var (own, there, bare) = (before, thereBefore, Set<Identifier>())
     let onlyDeletes = versions.allSatisfy { $0.body == nil }
     let stored = Set(before.current)
     var roomless: Int64 = 0
     for version in versions {
-      let others = after.current.filter { $0.document == version.document }
-      let isLate = others.contains { $0.body == nil }
+      let others = own.current.filter { $0.document == version.document }
+      let isLate = !version.isRemoval && others.contains(where: \.isDeletion)
       let covered = others.filter { version.body == nil || $0.isCovered(by: version.clock) }
-      guard version.counter > after.counters[version.author] ?? 0 else {
-        failures.append("counter_used")
+      guard version.counter > own.counters[version.author] ?? 0 else {
+        storing.failures.append("counter_used")
         continue
       }
       guard isLate || others.allSatisfy({ $0.author != version.author || covered.contains($0) })
       else {
-        failures.append("own_version_uncovered")
+        storing.failures.append("own_version_uncovered")
         continue
       }
-      after.counters[version.author] = version.counter
+      own.counters[version.author] = version.counter
+      if version.isDeletion { own.deleted.insert(version.document) }
+      own.promised[version.document, default: []].formUnion(version.edits)
       if isLate {
-        deleted.insert(version.document)
-      } else {
-        if onlyDeletes, !stored.isDisjoint(with: covered) {
-          roomless += min(version.byteCount, deletionByteCountMax)
+        storing.deleted.insert(version.document)
+      } else if !version.isRemoval {
+        if onlyDeletes, !keeps, !stored.isDisjoint(with: covered) {
+          roomless += min(version.byteCount, Self.deletionByteCountMax)
         }
-        for index in after.rows.indices where covered.contains(after.rows[index].version) {
-          after.rows[index].replaced = after.rows[index].replaced ?? now
-        }
+        own.replace(covered, at: now)
       }
-      after.rows.append(Row(version: version, stored: now, replaced: isLate ? now : nil))
+      if !version.isRemoval {
+        own.rows.append(Row(version: version, stored: now, replaced: isLate ? now : nil))
+      }
+      if !isLate, version.to == other, let rule = give(version, to: &there, &bare, at: now) {
+        storing.failures.append(rule)
+      }
     }
-    if !keeps {
-      after.rows.removeAll { row in row.replaced != nil && !before.rows.contains(row) }
+    own.rows.removeAll { $0.replaced != nil && !keeps && !before.rows.contains($0) }
+    // Of a batch only the last version of a document comes there.
+    there.rows.removeAll {
+      $0.replaced != nil && !thereBefore.rows.contains($0)
+        && (there.kept == nil || versions.contains($0.version))
     }
-    return Storing(
-      account: after, failures: failures, deleted: deleted, roomlessByteCount: roomless)
+    let given = there.rows.map(\.version).filter { versions.contains($0) }
+    let growth =
+      given.count { !$0.isRemoval || !bare.contains($0.document) }
+      - Set(thereBefore.current).subtracting(there.current).count
+    storing.hasRoomThere =
+      growth <= 0 || thereBefore.usage + Int64(growth) * 1000 <= thereBefore.cap
+    let held = Set((own.rows + there.rows).map(\.version))
+    let released = Set((before.rows + thereBefore.rows).map(\.version)).subtracting(held)
+    own.texts.formUnion(versions.filter { $0.to != nil && held.contains($0) })
+    roomless += given.filter(\.isRemoval).reduce(0) { $0 + $1.byteCount }
+    if keeps { storing.neededByteCount = own.usage - roomless }
+    own.texts.subtract(released)
+    if !keeps { storing.neededByteCount = own.usage - roomless }
+    // What nobody holds of an account that gets nothing now is swept later.
+    if !given.isEmpty { there.texts.subtract(released) }
+    storing.accounts = [id: own, other: there]
+    return storing
+  }
+
+  /// Gives a version to the other account. Returns the rule that it breaks there.
+  private func give(
+    _ version: Version, to account: inout Account, _ bare: inout Set<Identifier>, at now: Instant
+  ) -> String? {
+    guard version.isRemoval || areContacts else { return "not_a_contact" }
+    let current = account.current.filter { $0.document == version.document }
+    let sent = current.filter { $0.to == version.to }
+    let isMerged =
+      sent.isEmpty && !current.isEmpty
+      && version.to.flatMap { accounts[$0] }?.hasReceived == true
+    guard !current.contains(where: \.isDeletion),
+      !version.isRemoval || isMerged || sent.contains(where: \.isShared)
+    else { return nil }
+    let marks = sent.filter { $0.isRemoval && $0.author != version.author }
+    guard version.isRemoval || marks.allSatisfy({ $0.isCovered(by: version.clock) }) else {
+      return "removal_uncovered"
+    }
+    let replaced =
+      version.isRemoval ? sent : sent.filter { $0.author == version.author } + marks
+    if replaced.isEmpty { bare.insert(version.document) }
+    if version.isRemoval {
+      for old in replaced {
+        account.takenBack[version.document, default: []].formUnion(old.edits)
+      }
+    }
+    account.replace(replaced, at: now)
+    account.rows.append(Row(version: version, stored: now))
+    account.counters[version.author] = version.counter
+    account.hasReceived = true
+    if account.deleted.contains(version.document) { account.returned.insert(version.document) }
+    return nil
   }
 
   /// A page of a pull after a place; nil if the pull is refused.
@@ -182,9 +254,16 @@ struct DocumentModel {
     }
   }
 
-  /// Whether a deletion is old enough, or every device has said that it has it.
-  static func mayForget(_ row: Row, of account: Account, at now: Instant) -> Bool {
-    mustForget(row, at: now) || account.known.values.allSatisfy { row.version.isCovered(by: $0) }
+  /// Ends the charge of what no account holds any more.
+  mutating func releaseTexts() {
+    let held = Set(accounts.values.flatMap { $0.rows.map(\.version) })
+    for id in accounts.keys { accounts[id]?.texts.formIntersection(held) }
+  }
+
+  /// Whether a deletion is old enough, or every device has said that it has it. A contact cannot say so.
+  func mayForget(_ row: Row, of account: Account, at now: Instant) -> Bool {
+    Self.mustForget(row, at: now)
+      || !areContacts && account.known.values.allSatisfy { row.version.isCovered(by: $0) }
   }
 
   static func mustForget(_ row: Row, at now: Instant) -> Bool { row.stored + retention <= now }

@@ -31,8 +31,10 @@ final class DocumentPhone {
   private var clock: Clock = [:]
   /// The highest counter of what it has sent, whether it arrived or not.
   private var sent: Int64 = 0
-  /// The documents of which the server had a version.
+  /// The documents of which the server had a version of the account's own devices.
   private var pushed: Set<Identifier> = []
+  /// Those of which it had one of the other account.
+  private var received: Set<Identifier> = []
   /// When it last pulled everything.
   private var pulled: Instant?
 
@@ -47,10 +49,12 @@ final class DocumentPhone {
     mutating func take(_ version: Version) {
       let (document, known) = (version.document, versions[version.document] ?? [])
       guard !deleted.contains(document) else { return }
-      guard version.body != nil else { return end(document) }
-      guard !known.contains(where: { $0 == version || version.isCovered(by: $0.clock) }) else {
-        return
+      guard !version.isDeletion else { return end(document) }
+      let place = DocumentModel.Place(version)
+      let isKnown = known.contains {
+        DocumentModel.Place($0) == place || version.isCovered(by: $0.clock)
       }
+      guard !isKnown else { return }
       versions[document] = known.filter { !$0.isCovered(by: version.clock) } + [version]
     }
 
@@ -64,6 +68,7 @@ final class DocumentPhone {
 
     var edits: [Identifier: Set<UInt64>] {
       versions.mapValues { $0.reduce(into: []) { $0.formUnion($1.edits) } }
+        .filter { !$0.value.isEmpty }
     }
   }
 
@@ -76,7 +81,7 @@ final class DocumentPhone {
   // MARK: What happens on the device
 
   /// Edits a document by all that the phone has of it; deletes it if there is no edit.
-  func change(_ document: Identifier, _ edit: UInt64?, padding: Int) {
+  func change(_ document: Identifier, _ edit: UInt64?, padding: Int, to other: Identifier?) {
     guard !documents.deleted.contains(document) else { return }
     var (covered, edits) = (Clock(), Set<UInt64>())
     for version in documents.versions[document] ?? [] {
@@ -84,19 +89,31 @@ final class DocumentPhone {
       covered.merge([version.author: version.counter]) { max($0, $1) }
       edits.formUnion(version.edits)
     }
-    counter = max(counter, clock.values.max() ?? 0) + 1
+    takeCounter()
     if let edit {
       edits.insert(edit)
       made[document, default: []].insert(edit)
     }
     let body = edit == nil ? nil : Version.body(edits, paddedBy: padding)
-    let version = Version(document, by: key, counter, covering: covered, body)
-    if isTerse || edit == nil {
+    let version = Version(
+      document, by: key, counter, covering: covered, body, to: edit == nil ? nil : other)
+    let waits = unpushed.contains { $0.document == document && $0.isRemoval && $0.counter > sent }
+    if !waits, isTerse || edit == nil {
       unpushed.removeAll { $0.document == document && $0.counter > sent }
     }
     unpushed.append(version)
     documents.take(version)
   }
+
+  /// Removes the other account from a document. A change has to follow at once, which records it: whoever merged the
+  /// removal is taken to have merged what the phone wrote before.
+  func takeBack(_ document: Identifier, from other: Identifier) {
+    guard documents.versions[document] != nil else { return }
+    takeCounter()
+    unpushed.append(Version(document, by: key, counter, covering: [:], nil, to: other))
+  }
+
+  private func takeCounter() { counter = max(counter, clock.values.max() ?? 0) + 1 }
 
   private func drop(_ document: Identifier) {
     documents.end(document)
@@ -139,17 +156,20 @@ final class DocumentPhone {
 
   private func push() throws {
     while !unpushed.isEmpty {
-      let batch = Array(unpushed.prefix(story.number(1...20)))
+      var batch = Array(unpushed.prefix(story.number(1...20)))
+      if batch.last?.isRemoval == true { batch = Array(unpushed.prefix(batch.count + 1)) }
       sent = max(sent, batch[batch.count - 1].counter)
       let answer = try ask(.push(batch))
       let json = try answer.json
       switch answer.status {
       case 200:
         for document in (json["deleted"].array ?? []).compactMap(\.identifier) { drop(document) }
-      case 422:
-        guard batch[0].counter <= json["counter"].integer ?? 0 else {
-          throw Mismatch("a push is refused: \(UnexpectedAnswer(answer))")
-        }
+      case 422 where batch[0].counter <= json["counter"].integer ?? 0: break
+      // The other account takes nothing now: no share, no room, or a removal of which this phone does not know.
+      case 422 where batch.contains(where: \.isShared),
+        507 where json["owner"].identifier != account:
+        unpushed = unpushed.map { $0.isShared ? $0.unshared : $0 }
+        continue
       case 507: throw Pause.full
       default: throw Mismatch("a push: \(UnexpectedAnswer(answer))")
       }
@@ -171,8 +191,12 @@ final class DocumentPhone {
     clock = known
     if isWhole { startOver(with: versions) }
     for version in versions {
-      pushed.insert(version.document)
-      if version.body == nil { drop(version.document) } else { documents.take(version) }
+      if version.to == account {
+        received.insert(version.document)
+      } else {
+        pushed.insert(version.document)
+      }
+      if version.isDeletion { drop(version.document) } else { documents.take(version) }
     }
     for version in isWhole ? unpushed : [] { documents.take(version) }
     pulled = story.now
@@ -195,12 +219,18 @@ final class DocumentPhone {
     }
   }
 
-  /// Forgets all but what it has yet to push, and deletes what was pushed and is not there.
+  /// Forgets all but what it has yet to push, and deletes what was pushed and is not there. What the other account took
+  /// back it does not write on.
   private func startOver(with versions: [Version]) {
     story.note("a phone starts over")
     documents.startOver()
-    for document in pushed.subtracting(versions.map(\.document)) { drop(document) }
-    pushed = []
+    let own = versions.filter { $0.to != account }.map(\.document)
+    for document in pushed.subtracting(own) { drop(document) }
+    for document in received.subtracting(versions.map(\.document)) {
+      unpushed.removeAll { $0.document == document }
+      made[document] = nil
+    }
+    (pushed, received) = ([], [])
   }
 }
 

@@ -1,6 +1,10 @@
 import Accounts
 import Base
+import Crypto
 import Documents
+import JSON
+import Logs
+import Requests
 import SeededRandom
 package import Simulation
 import Storage
@@ -11,8 +15,8 @@ import Tiers
 import TreeSimulation
 
 /// A seeded story of documents of versions: the devices of a few accounts edit, delete, push and pull, come and go, and
-/// are away for long, while the network loses, repeats and delays requests, the program crashes, and caps change. A model
-/// says what must be true.
+/// are away for long, while the network loses, repeats and delays requests, the program crashes, and caps change. In most
+/// stories the accounts share documents at times. A model says what must be true.
 package final class DocumentStory {
   let server: TreeServer
   private let rough: RoughServer<SentAct>
@@ -20,7 +24,12 @@ package final class DocumentStory {
   var random: SeededGenerator
   var model = DocumentModel()
   private var phones: [DocumentPhone] = []
-  private var documents: [Identifier: [Identifier]] = [:]
+  private var documents: [Identifier] = []
+  /// A log of the first account. While it is shared with the other, the accounts are contacts.
+  private let sharedLog: Identifier
+  private var sharer: Identifier?
+  /// Whether the accounts ever meet.
+  private let meets: Bool
   /// The answers to pushes that were carried out, by the request's number.
   var recorded: [Int: Answer] = [:]
   private var lastNumber = 0
@@ -32,9 +41,14 @@ package final class DocumentStory {
 
   private static let caps: [Int64] = [25_000, 100_000, 2_000_000]
   private static let phoneCountMax = 4
+  static let protocols: [any ProtocolRoom.Type] = [
+    FileTrees.self, MessageLogs.self, VersionedDocuments.self,
+  ]
 
   package init(_ engine: TestEngine = .sqlite, seed: UInt64, _ log: SimulationLog) throws {
     random = SeededGenerator(seed: seed)
+    sharedLog = Identifier(high: random.next(), low: random.next())
+    meets = Int.random(in: 1...100, using: &random) <= 75
     self.log = log
     server = try TreeServer(
       engine, freeByteCount: Self.caps[1],
@@ -42,11 +56,15 @@ package final class DocumentStory {
         Plan(
           id: "keeper", title: "Keeper", byteCount: Self.caps[2],
           limits: Plan.Limits(historyDays: 30))
-      ], protocols: [FileTrees.self, VersionedDocuments.self])
+      ], protocols: Self.protocols)
     rough = RoughServer(server, seed: seed, log)
     for keeps in [true, false] {
       let device = try server.register(root: identifier())
       let account = try device.account
+      if sharer == nil {
+        sharer = account
+        try createLog(device)
+      }
       let base = try server.database.read { reader in
         try reader.first(
           "SELECT usage_bytes FROM sync.accounts WHERE id = $1", .id(account)
@@ -58,6 +76,7 @@ package final class DocumentStory {
       try take(device, into: account)
       for _ in 0..<number(1...2) { try add(to: account) }
     }
+    if meets { try setContacts(chance(75)) }
   }
 
   // MARK: Steps
@@ -85,6 +104,7 @@ package final class DocumentStory {
     case ...80: if let account = anyAccount() { try setCap(account, Self.caps[number(0...2)]) }
     case ...82: if let account = anyAccount() { try add(to: account) }
     case ...84: try remove()
+    case ...85: if meets { try setContacts(!model.areContacts) }
     case ...91: try pass()
     case ...94: try work()
     case ...97: try rough.bringLate(deliver)
@@ -108,19 +128,20 @@ package final class DocumentStory {
     guard let phone = anyPhone() else { return }
     for _ in 0..<number(1...4) {
       // A phone knows no others. So it cannot bring back one that was deleted before it came.
-      let shown = (documents[phone.account] ?? []).filter {
-        phone.documents.versions[$0] != nil
-      }
+      let shown = documents.filter { phone.documents.versions[$0] != nil }
+      let other = meets ? model.accounts.keys.first { $0 != phone.account } : nil
       let document: Identifier
       if shown.count > 2, !chance(10), let old = shown.suffix(8).randomElement(using: &random) {
         document = old
+        if let other, chance(10) { phone.takeBack(document, from: other) }
       } else {
         document = identifier()
-        documents[phone.account, default: []].append(document)
+        documents.append(document)
       }
       lastEdit += 1
       phone.change(
-        document, chance(12) ? nil : lastEdit, padding: chance(10) ? number(500...2000) : 0)
+        document, chance(12) ? nil : lastEdit, padding: chance(10) ? number(500...2000) : 0,
+        to: chance(model.areContacts ? 50 : 5) ? other : nil)
     }
   }
 
@@ -130,9 +151,9 @@ package final class DocumentStory {
   }
 
   private func readHistory() throws {
-    guard let phone = anyPhone(),
-      let document = documents[phone.account]?.randomElement(using: &random)
-    else { return }
+    guard let phone = anyPhone(), let document = documents.randomElement(using: &random) else {
+      return
+    }
     try deliver(sign(.history(document), by: phone))
   }
 
@@ -141,6 +162,46 @@ package final class DocumentStory {
       account, byteCount, plan: model.accounts[account]?.kept == nil ? "free" : "keeper")
     model.accounts[account]?.cap = byteCount
     note("cap \(byteCount)")
+  }
+
+  // MARK: Contacts
+
+  private func createLog(_ device: TestDevice) throws {
+    let answer = try device.post(
+      "/v1/logs", ["id": .string(sharedLog.description), "name": .base64([1])])
+    guard answer.status == 201 else { throw UnexpectedAnswer(answer) }
+  }
+
+  /// Begins the share between the accounts, or ends it.
+  private func setContacts(_ areContacts: Bool) throws {
+    guard areContacts != model.areContacts,
+      let owner = phones.first(where: { $0.account == sharer }),
+      let other = phones.first(where: { $0.account != sharer })
+    else { return }
+    let path = "/v1/logs/\(sharedLog)/shares/\(other.account)"
+    let terms: [JSONValue.Member] = [
+      .init("state", "granted"), .init("mode", "read"), .init("key", .base64([7])),
+    ]
+    let share = JSONValue.object(
+      terms + [
+        .init("account", .string(other.account.description)),
+        .init("log", .string(sharedLog.description)),
+      ])
+    let signature = owner.device.key.signature(
+      for: JSONValue.object([.init("log_share", share)]).canonical())
+    let grant = JSONValue.object(terms + [.init("signature", .base64(signature))])
+    let requests =
+      areContacts
+      ? [
+        (owner.device, "PUT", grant.encoded()),
+        (other.device, "PUT", JSONValue.object([.init("state", "accepted")]).encoded()),
+      ] : [(owner.device, "DELETE", [])]
+    for (device, method, body) in requests {
+      let answer = try device.send(device.sign(method, path, body: body))
+      guard 200..<300 ~= answer.status else { throw UnexpectedAnswer(answer) }
+    }
+    model.areContacts = areContacts
+    note(areContacts ? "a share begins" : "the share ends")
   }
 
   // MARK: Devices
@@ -224,6 +285,7 @@ package final class DocumentStory {
     try rough.work()
     model.sweep(at: now)
     try followForgotten()
+    model.releaseTexts()
   }
 
   // MARK: Pauses
@@ -241,6 +303,8 @@ package final class DocumentStory {
       for phone in phones { try requireUpToDate(phone) }
     }
     try checkDocuments()
+    // For contacts every deletion is kept as long as may be.
+    try setContacts(false)
     // A phone says once an hour what it has.
     server.advance(.hours(2))
     for phone in phones { try requireUpToDate(phone) }
@@ -252,6 +316,7 @@ package final class DocumentStory {
     }
     try checkDocuments()
     for account in model.accounts.keys.sorted() { try setCap(account, Self.caps[number(0...2)]) }
+    if meets { try setContacts(chance(60)) }
   }
 
   private func requireUpToDate(_ phone: DocumentPhone) throws {
@@ -261,18 +326,20 @@ package final class DocumentStory {
   private func checkDocuments() throws {
     for (id, account) in model.accounts {
       let own = phones.filter { $0.account == id }
-      let shown = account.current.filter { $0.body != nil }.reduce(
-        into: [Identifier: Set<UInt64>]()
-      ) { $0[$1.document, default: []].formUnion($1.edits) }
-      for document in documents[id] ?? [] {
-        let made = own.reduce(into: model.promised[document] ?? []) {
+      func edits(_ versions: [Version]) -> [Identifier: Set<UInt64>] {
+        versions.filter { $0.body != nil && !account.returned.contains($0.document) }
+          .reduce(into: [:]) { $0[$1.document, default: []].formUnion($1.edits) }
+      }
+      let (shown, written) = (edits(account.current), edits(account.current.filter { $0.to != id }))
+      for document in documents where !account.returned.contains(document) {
+        let made = own.reduce(into: account.promised[document] ?? []) {
           $0.formUnion($1.made[document] ?? [])
         }
-        let isGone = model.deleted.contains(document) || made.isEmpty
+        let isGone = account.deleted.contains(document) || made.isEmpty
         let expected: Set<UInt64>? = isGone ? nil : made
-        guard shown[document] == expected else {
+        guard written[document] == expected else {
           throw Mismatch(
-            "\(document) has \(shown[document]?.count ?? -1) edits, and must have "
+            "\(document) has \(written[document]?.count ?? -1) edits, and must have "
               + "\(expected?.count ?? -1)")
         }
       }
@@ -280,8 +347,13 @@ package final class DocumentStory {
       let device = DocumentPhone(self, first.device, id, isTerse: false)
       for phone in own + [device] {
         try requireUpToDate(phone)
-        guard phone.documents.edits == shown else {
-          throw Mismatch("a phone of \(id) shows other documents")
+        let seen = phone.documents.edits.filter { !account.returned.contains($0.key) }
+        let tolerated = phone === device ? [:] : account.takenBack
+        for document in Set(shown.keys).union(seen.keys) {
+          let (least, has) = (shown[document] ?? [], seen[document] ?? [])
+          guard has.isSuperset(of: least),
+            has.isSubset(of: least.union(tolerated[document] ?? []))
+          else { throw Mismatch("a phone of \(id) shows \(document) otherwise") }
         }
       }
     }

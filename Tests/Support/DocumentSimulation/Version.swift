@@ -14,8 +14,10 @@ struct Version: Hashable {
   let author: Key
   let counter: Int64
   let clock: Clock
-  /// Nil for a deletion.
+  /// Nil for a deletion, or a removal.
   let body: [UInt8]?
+  /// The other account that gets it, or is removed from the document; nil if none is.
+  let to: Identifier?
 
   private static let editByteCount = 8
 
@@ -35,10 +37,18 @@ struct Version: Hashable {
     } + [UInt8](repeating: 0, count: byteCount)
   }
 
+  /// Whether it deletes the document in its own account.
+  var isDeletion: Bool { body == nil && to == nil }
+  /// Whether it removes the other account from the document.
+  var isRemoval: Bool { body == nil && to != nil }
+  var isShared: Bool { body != nil && to != nil }
+
   func isCovered(by clock: Clock) -> Bool { counter <= clock[author] ?? 0 }
 
   /// The charge besides the fee of a record.
-  var byteCount: Int64 { Int64((body?.count ?? 0) + 40 * clock.count + 128) }
+  var byteCount: Int64 {
+    Int64((body?.count ?? 0) + 40 * clock.count + 128 * (to == nil ? 1 : 2))
+  }
 
   // MARK: JSON
 
@@ -48,6 +58,7 @@ struct Version: Hashable {
       .init("counter", .integer(counter)), .init("created", .integer(1_780_000_000)),
       .init("clock", Self.json(clock)), .init("deleted", .bool(body == nil)),
     ]
+    if let to { members.append(.init("to", .array([.string(to.description)]))) }
     if let body { members += [.init("secret", .base64([7])), .init("body", .base64(body))] }
     return .object(members)
   }
@@ -59,10 +70,10 @@ struct Version: Hashable {
 
   init(
     _ document: Identifier, by author: Key, _ counter: Int64, covering clock: Clock,
-    _ body: [UInt8]?
+    _ body: [UInt8]?, to: Identifier? = nil
   ) {
     (self.document, self.author, self.counter) = (document, author, counter)
-    (self.clock, self.body) = (clock, body)
+    (self.clock, self.body, self.to) = (clock, body, to)
   }
 
   /// Reads a version that an answer has.
@@ -73,8 +84,11 @@ struct Version: Hashable {
     else { return nil }
     self.init(
       document, by: author, counter, covering: Self.clock(version["clock"]),
-      isDeletion ? nil : version["body"].base64)
+      isDeletion ? nil : version["body"].base64, to: version["to"][0].identifier)
   }
+
+  /// The same for its own account alone.
+  var unshared: Version { Version(document, by: author, counter, covering: clock, body) }
 
   static func json(_ clock: Clock) -> JSONValue {
     .object(
