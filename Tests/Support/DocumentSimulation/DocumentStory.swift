@@ -133,7 +133,7 @@ package final class DocumentStory {
       let document: Identifier
       if shown.count > 2, !chance(10), let old = shown.suffix(8).randomElement(using: &random) {
         document = old
-        if let other, chance(10) { phone.takeBack(document, from: other) }
+        if let other, chance(20) { phone.takeBack(document, from: other) }
       } else {
         document = identifier()
         documents.append(document)
@@ -141,7 +141,7 @@ package final class DocumentStory {
       lastEdit += 1
       phone.change(
         document, chance(12) ? nil : lastEdit, padding: chance(10) ? number(500...2000) : 0,
-        to: chance(model.areContacts ? 50 : 5) ? other : nil)
+        to: chance(model.areContacts ? 60 : 3) ? other : nil)
     }
   }
 
@@ -316,7 +316,7 @@ package final class DocumentStory {
     }
     try checkDocuments()
     for account in model.accounts.keys.sorted() { try setCap(account, Self.caps[number(0...2)]) }
-    if meets { try setContacts(chance(60)) }
+    if meets { try setContacts(chance(75)) }
   }
 
   private func requireUpToDate(_ phone: DocumentPhone) throws {
