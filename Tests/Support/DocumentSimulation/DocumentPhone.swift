@@ -167,7 +167,7 @@ final class DocumentPhone {
       case 422 where batch[0].counter <= json["counter"].integer ?? 0: break
       // The other account takes nothing now: no share, no room, or a removal of which this phone does not know.
       case 422 where batch.contains(where: \.isShared),
-        507 where json["owner"].identifier != account:
+        507 where batch.contains(where: \.isShared) && json["owner"].identifier != account:
         unpushed = unpushed.map { $0.isShared ? $0.unshared : $0 }
         continue
       case 507: throw Pause.full
