@@ -117,14 +117,15 @@ package enum Reservations {
   }
 
   /// Ends a reservation of an upload that will not continue. Whatever it wrote is garbage that no
-  /// download can hold.
-  package static func release(_ transaction: Transaction, _ id: Identifier) throws {
+  /// download can hold. Returns false if there is none: the upload was committed after all, was replaced, or expired.
+  @discardableResult
+  package static func release(_ transaction: Transaction, _ id: Identifier) throws -> Bool {
     let ended = try transaction.first(
       "DELETE FROM sync.reservations WHERE object_id = $1 RETURNING owner_id, bytes", .id(id)
     ) { row in (owner: try row.id(0), byteCount: try row.integer(1)) }
-    // No row: the upload was committed after all, and its object is in use.
-    guard let ended else { return }
+    guard let ended else { return false }
     try Garbage.add(transaction, id, of: ended.owner, byteCount: ended.byteCount, since: nil)
+    return true
   }
 
   /// Ends an upload that failed. Its reservation may be gone: replaced by another attempt, or expired. `owner` is
@@ -133,11 +134,7 @@ package enum Reservations {
   package static func abandon(
     _ transaction: Transaction, _ id: Identifier, byteCount: Int64, of owner: Identifier?
   ) throws {
-    let reserved = try transaction.first(
-      "DELETE FROM sync.reservations WHERE object_id = $1 RETURNING owner_id", .id(id)
-    ) { row in try row.id(0) }
-    // What is reserved is not in use.
-    guard let owner = reserved ?? owner else { return }
+    guard try !release(transaction, id), let owner else { return }
     try Garbage.add(transaction, id, of: owner, byteCount: byteCount, since: nil)
   }
 }
