@@ -3,6 +3,7 @@ package import Answers
 package import Base
 import Chains
 package import Crypto
+import Documents
 package import Ledger
 import Logs
 import PublicLinks
@@ -82,6 +83,12 @@ package struct FindResult: Sendable {
         // Its row is gone as well, and coffer-billing may never have heard of it.
         found.append(try FoundAccount(id, by: "its id", ledger, reading: reader))
       }
+      if let owner = try FileRecord.owner(reader, of: id) {
+        try add(try Account.find(reader, owner), by: "the id of its file")
+      }
+      if let owner = try DocumentBlob.owner(reader, of: id) {
+        try add(try Account.find(reader, owner), by: "the id of its blob")
+      }
       if let owner = try MessageLog.owner(reader, of: id) {
         try add(try Account.find(reader, owner), by: "the id of its log")
       }
@@ -91,6 +98,9 @@ package struct FindResult: Sendable {
     }
     for owner in try BudgetOfLog.owners(reader, of: text) {
       try add(try Account.find(reader, owner), by: "the id of its budget")
+    }
+    if let owner = try AppPassword.owner(reader, of: text) {
+      try add(try Account.find(reader, owner), by: "the id of its app password")
     }
     if let token = LinkToken(inURL: text), let link = try PublicLink.find(reader, token) {
       try add(try Account.find(reader, link.owner), by: "its public link")

@@ -84,7 +84,7 @@ package struct VersionedDocuments: ProtocolRoom {
     of account: Identifier, reading queryable: some Queryable
   ) throws -> [String: UsageWeight] {
     let totals = try DocumentTotals(queryable, of: account)
-    return totals.number == 0 ? [:] : ["version": totals.weight]
+    return totals.number == 0 ? [:] : ["document_version": totals.weight]
   }
 
   package static func faults(of account: Identifier, in database: Database) throws -> [String] {

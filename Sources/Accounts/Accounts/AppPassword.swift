@@ -95,6 +95,13 @@ package struct AppPassword: Sendable {
     ) { row in try AppPassword(row: row) }
   }
 
+  /// The account that has a password of this id; nil if there is none.
+  package static func owner(_ queryable: some Queryable, of id: String) throws -> Identifier? {
+    try queryable.first(
+      "SELECT account_id FROM sync.app_passwords WHERE id = $1", .text(id)
+    ) { row in try row.id(0) }
+  }
+
   /// Revokes a password, and ends what it logged in. Nil if the account has none of that id.
   package static func revoke(
     _ transaction: Transaction, _ id: String, of account: Identifier

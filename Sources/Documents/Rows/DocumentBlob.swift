@@ -1,13 +1,13 @@
 import Accounts
-import Base
-import Storage
+package import Base
+package import Storage
 import Tiers
 
 /// An encrypted file that versions of documents name. It is written once and never changes.
 ///
 /// It stays for as long as any account holds a version that names it, current or kept, and is charged to the account
 /// whose device uploaded it. One that no version has named yet goes after a day.
-struct DocumentBlob: Sendable {
+package struct DocumentBlob: Sendable {
   let id: Identifier
   let owner: Identifier
   /// The number of the owner's change that stored it.
@@ -43,6 +43,11 @@ struct DocumentBlob: Sendable {
     try queryable.first(
       "SELECT \(columns) FROM sync.document_blobs WHERE id = $1", .id(id)
     ) { row in try DocumentBlob(row: row) }
+  }
+
+  /// The account that is charged for a blob of this id; nil if there is none.
+  package static func owner(_ queryable: some Queryable, of id: Identifier) throws -> Identifier? {
+    try find(queryable, id)?.owner
   }
 
   /// An account's blobs that versions name, or named.

@@ -1,7 +1,7 @@
 package import Base
 import JSON
 import Requests
-import Storage
+package import Storage
 
 /// The server's record of one file: structure and sizes, never a plaintext name or content.
 package struct FileRecord: Sendable {
@@ -115,6 +115,13 @@ package struct FileRecord: Sendable {
     try queryable.first(
       "SELECT \(columns) FROM sync.files WHERE id = $1", .id(id)
     ) { row in try FileRecord(row: row) }
+  }
+
+  /// The account that has a file of this id, deleted ones included; nil if there is none.
+  package static func owner(_ queryable: some Queryable, of id: Identifier) throws -> Identifier? {
+    try queryable.first("SELECT owner_id FROM sync.files WHERE id = $1", .id(id)) { row in
+      try row.id(0)
+    }
   }
 }
 

@@ -45,6 +45,24 @@ struct FindTests {
     }
   }
 
+  @Test func `a file and a blob lead to the account that pays for them`() throws {
+    let shop = try FirstPurchase()
+    let blob = "00000000-0000-4000-8000-0000000000b1"
+    try shop.write(
+      """
+      INSERT INTO sync.document_blobs (id, owner_id, seq, object_id, content_bytes)
+      SELECT x'\(blob.filter { $0 != "-" })', id, 1, id, 5 FROM sync.accounts
+      """, owning: .sync)
+    let shown = try shop.coffer("account", "show", "ada", "--json").out
+    let root = try #require(shown.firstMatch(of: #/"root":"([^"]*)"/#)).1
+    for (id, by) in [(blob, "the id of its blob"), (String(root), "the id of its file")] {
+      let found = try shop.coffer("find", id)
+      #expect(found.code == 0, "\(found.errors)")
+      #expect(found.out.contains("\(FirstPurchase.account)  ada"), "\(found.out)")
+      #expect(found.out.contains(by), "\(found.out)")
+    }
+  }
+
   @Test func `an account that was erased is none any more`() throws {
     let shop = try FirstPurchase()
     let account = FirstPurchase.account

@@ -57,6 +57,10 @@ struct LogListTests: CommandSuite {
     let listed = try coffer("log", "list", "ada", "--json")
     #expect(listed.code == 0, "\(listed.errors)")
     #expect(listed.out.contains(#""messages":2,"bytes":131"#), "\(listed.out)")
+    #expect(try coffer("find", Self.log.description).out.contains("the id of its log"))
+    let shown = try coffer("account", "show", "ada", "--json").out
+    #expect(
+      shown.contains(#""types":[{"type":"log","records":1,"content":131}]"#), "\(shown)")
     let page = try coffer("log", "list", "ada", "--after", Self.log.description)
     #expect(!page.out.contains(Self.log.description))
     let usage = try coffer("usage", "show", "ada").out

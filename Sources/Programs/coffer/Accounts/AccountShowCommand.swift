@@ -5,6 +5,7 @@ import CommandLine
 import Configuration
 import JSON
 import KeyBackup
+import KnownProtocols
 import Logs
 import Mailboxes
 import PublicLinks
@@ -22,14 +23,15 @@ extension Command {
       devices.memberShape, .init("proven", .orNull(.bool)), .init("history", .integer),
       .init("trash", .integer), .init("log_overdraft", .integer),
       .init("message_failures", .integer), .init("last_message_failure", .orNull(.text)),
-      .init("public_links", .integer), .init("recovery_key", .orNull(.text)),
+      .init("public_links", .integer), .init("app_passwords", .integer), kinds.memberShape,
+      .init("recovery_key", .orNull(.text)),
       .init("recovery_opens", .orNull(.time)),
       .init("when_full", .text),
     ]),
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let (summary, keys, overdraft, failures, linkCount, recovery) = try database.read {
+        let (summary, keys, overdraft, failures, holdings, recovery) = try database.read {
           reader in
           let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
           return (
@@ -37,7 +39,7 @@ extension Command {
             try Device.listAll(reader, of: account.id),
             try LogOverdraft.byteCount(reader, of: account.id),
             try MessageFailures(reader, of: account.id),
-            try PublicLink.weight(reader, of: account.id).recordCount,
+            try ShownHoldings(reader, account.id),
             try ShownRecovery(reader, account.id)
           )
         }
@@ -46,8 +48,8 @@ extension Command {
           keys.isEmpty ? nil : Device.prove(summary.account.id, keys, recovery.chain)
         return Answer(
           text: text(
-            summary, isProven: isProven, overdraft: overdraft, failures, linkCount: linkCount,
-            recovery)
+            summary, isProven: isProven, overdraft: overdraft, failures, holdings, recovery)
+            + (holdings.kinds.isEmpty ? "" : kinds.text(holdings.kinds, at: now) + "\n")
             + devices.text(keys, at: now),
           json: .object(
             AccountSummary.single.members(summary) + [
@@ -58,7 +60,9 @@ extension Command {
               .init("log_overdraft", .integer(overdraft)),
               .init("message_failures", .integer(failures.count)),
               .init("last_message_failure", failures.last.map { .string($0) } ?? .null),
-              .init("public_links", .integer(linkCount)),
+              .init("public_links", .integer(holdings.linkCount)),
+              .init("app_passwords", .integer(holdings.appPasswordCount)),
+              kinds.member(holdings.kinds),
               .init(
                 "recovery_key",
                 recovery.key.map { .string(Base64.standard.encode($0.publicKey)) } ?? .null),
@@ -70,8 +74,7 @@ extension Command {
 
   private static func text(
     _ summary: AccountSummary, isProven: Bool?, overdraft: Int64, _ failures: MessageFailures,
-    linkCount: Int64,
-    _ recovery: ShownRecovery
+    _ holdings: ShownHoldings, _ recovery: ShownRecovery
   ) -> String {
     let account = summary.account
     let proof =
@@ -94,7 +97,8 @@ extension Command {
       trash      \(account.trashByteCount) bytes of it are deleted files
       overdraft  \(overdraft) bytes of it are messages above the cap
       unusable   \(failures.text)
-      links      \(linkCount) public links
+      links      \(holdings.linkCount) public links
+      apps       \(holdings.appPasswordCount) app passwords
       recovery   \(recovery.text)
       when full  \(account.whenFull.rawValue)
       cap        \(summary.cap.byteCount) bytes (\(ByteCount.text(summary.cap.byteCount)))
@@ -103,6 +107,15 @@ extension Command {
 
 
       """
+  }
+
+  private static var kinds: Listing<ShownHoldings.Kind> {
+    Listing(
+      "types",
+      [
+        .text("type", "TYPE") { $0.name }, .integer("records", "RECORDS") { $0.weight.recordCount },
+        .integer("content", "CONTENT") { $0.weight.contentByteCount },
+      ])
   }
 
   private static var devices: Listing<Device> {
@@ -116,6 +129,25 @@ extension Command {
           "by_operator", .bool, "BY", json: { .bool($0.isByOperator) },
           cell: { device, _ in device.isByOperator ? "operator" : "-" }),
       ], tint: { $0.revoked == nil ? nil : .past })
+  }
+}
+
+/// What an account keeps besides its files, of which only `usage show` knows the number.
+private struct ShownHoldings {
+  typealias Kind = (name: String, weight: UsageWeight)
+
+  let kinds: [Kind]
+  let linkCount: Int64
+  let appPasswordCount: Int64
+
+  init(_ reader: Reader, _ account: Identifier) throws {
+    var weights: [String: UsageWeight] = [:]
+    for room in KnownProtocols.all {
+      weights.merge(try room.weights(of: account, reading: reader)) { $0 + $1 }
+    }
+    kinds = weights.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    linkCount = try PublicLink.weight(reader, of: account).recordCount
+    appPasswordCount = Int64(try AppPassword.list(reader, of: account).count)
   }
 }
 
