@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks Coffer through a proxy, as clients use it, for ops/proxy/try.
 
-usage: checks.py HOST:PORT BILLING-HOST:PORT CA DIRECTORY METRICS-PORT
+usage: checks.py HOST:PORT BILLING-HOST:PORT BUDGET-HOST:PORT CA DIRECTORY METRICS-PORT
 
 DIRECTORY contains ada.key, the key of an existing account. COFFER_CONFIG and PATH are set for `coffer`.
 METRICS-PORT is coffer-sync's own, on this machine.
@@ -21,7 +21,7 @@ import threading
 import time
 import urllib.request
 
-AUTHORITY, BILLING, CA, DIRECTORY, METRICS = sys.argv[1:]
+AUTHORITY, BILLING, BUDGET, CA, DIRECTORY, METRICS = sys.argv[1:]
 HOST, PORT = AUTHORITY.split(":")
 KEY = f"{DIRECTORY}/ada.key"
 failures = 0
@@ -298,6 +298,95 @@ def check_billing():
     check("also over HTTP/2", version == "2", version)
 
 
+def ask(method, target, body=b"", *headers):
+    """Sends a request as an app of Actual does; returns its status and the bytes of the answer."""
+    sent, answer = f"{DIRECTORY}/sent", f"{DIRECTORY}/answer"
+    for path, content in ((sent, body), (answer, b"")):
+        with open(path, "wb") as out:
+            out.write(content)
+    words = ["--request", method, "--output", answer] + (["--data-binary", f"@{sent}"] if body else [])
+    status, _, _ = curl(target, *words, host=BUDGET, headers=headers)
+    with open(answer, "rb") as file:
+        return status, file.read()
+
+
+def log_in(password, *headers):
+    body = json.dumps({"loginMethod": "password", "password": password}).encode()
+    return ask("POST", "/account/login", body, "Content-Type: application/json", *headers)
+
+
+def field(number, content):
+    """A field of a protobuf message, with less than 128 bytes."""
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+def check_budgets():
+    """An app of Actual at a host of its own."""
+    made = subprocess.run(
+        ["coffer", "app-password", "create", "ada", "--json"], capture_output=True, check=True, text=True
+    )
+    status, answer = log_in(json.loads(made.stdout)["password"])
+    check("an app of Actual logs in", status == 200, (status, answer))
+    token = "X-ACTUAL-TOKEN: " + (json.loads(answer)["data"]["token"] if status == 200 else "none")
+    files, group = [], ""
+    # nginx takes at most 1 MB unless it is configured.
+    for size, count in (("10 kB", 10_000), ("3 MB", 3_000_000)):
+        content = os.urandom(count)
+        files.append(ident())
+        named = (token, f"X-ACTUAL-FILE-ID: {files[-1]}")
+        status, answer = ask(
+            "POST", "/sync/upload-user-file", content, *named, "X-ACTUAL-NAME: My%20Budget",
+            "X-ACTUAL-FORMAT: 2", "Content-Type: application/encrypted-file",
+        )
+        check(f"a budget of {size} is uploaded", status == 200, (status, answer[:600]))
+        group = json.loads(answer)["groupId"] if status == 200 else ""
+        status, back = ask("GET", "/sync/download-user-file", b"", *named)
+        check("and the same bytes are downloaded", status == 200 and back == content, (status, back[:600]))
+    status, answer = ask("GET", "/sync/list-user-files", b"", token)
+    listed = [(each["fileId"], each["name"]) for each in json.loads(answer)["data"]] if status == 200 else []
+    check("both budgets are listed", listed == [(file, "My Budget") for file in sorted(files)], (status, answer))
+    check_messages(token, files[-1], group)
+    check_hosts()
+    check_web_app()
+    # The last one, because then this address may not log in.
+    statuses = [log_in("wrong", f"X-Forwarded-For: 198.51.100.{number}")[0] for number in range(25)]
+    check("25 wrong passwords under as many claimed addresses count as one client's and end in 429",
+          (statuses[0], statuses[-1]) == (400, 429), statuses)
+
+
+def check_messages(token, file, group):
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z-0000-0123456789abcdef", time.gmtime()).encode()
+    message = field(1, field(1, stamp) + field(3, os.urandom(40)))
+    names = field(2, file.encode()) + field(3, group.encode())
+    names += field(6, b"1970-01-01T00:00:00.000Z-0000-0000000000000000")
+    form = "Content-Type: application/actual-sync"
+    status, answer = ask("POST", "/sync/sync", message + names, token, form)
+    check("a change is synced", status == 200 and b'{"hash":' in answer, (status, answer))
+    status, answer = ask("POST", "/sync/sync", names, token, form)
+    check("and the next client gets it", status == 200 and answer.startswith(message), (status, answer))
+
+
+def check_hosts():
+    target = "/account/needs-bootstrap"
+    status, _, text = curl(target)
+    check("the host of the API does not serve apps of Actual",
+          (status, problem(text)) == (404, "not_found"), text)
+    status, _, text = curl(target, host=BUDGET, headers=["Host: other.example.com"])
+    check("nor does a host that is not named", status != 0 and "bootstrapped" not in text, text)
+    status, _, text = curl("/v1/account", host=BUDGET, headers=signed("GET", "/v1/account"))
+    check("the host of the apps does not serve the API", (status, problem(text)) == (401, "wrong_host"), text)
+
+
+def check_web_app():
+    status, _, text = curl("/", "--compressed", host=BUDGET)
+    fields = text.lower()
+    check("the web app comes with the fields that isolate it",
+          status == 200 and "<title>actual</title>" in fields
+          and "cross-origin-opener-policy: same-origin" in fields
+          and "cross-origin-embedder-policy: require-corp" in fields, text[:900])
+    check("and is compressed", "content-encoding: gzip" in fields, text[:900])
+
+
 def handshake(*words):
     done = subprocess.run(
         ["openssl", "s_client", "-connect", AUTHORITY, "-servername", HOST, "-CAfile", CA, *words],
@@ -322,6 +411,7 @@ def check_tls():
 check_tls()
 check_requests()
 check_content()
+check_budgets()
 check_limits()
 check_streaming()
 check_live_updates()
