@@ -8,6 +8,17 @@ import Mailboxes
 import Requests
 import Storage
 
+/// What a request did: only the outcome if the same one was carried out before.
+struct Committed: Sendable {
+  let outcome: Outcome
+  var delivered: [Delivered] = []
+
+  /// Call it once the write is durable, because a transaction may run more than once.
+  func count() {
+    for one in delivered { one.count() }
+  }
+}
+
 /// `POST /v1/chains/{id}/commits`: appends a block, and stores its commit and its welcome in the mailboxes, all or
 /// nothing.
 struct PostCommits: SyncWrite {
@@ -28,8 +39,9 @@ struct PostCommits: SyncWrite {
 
   func write(
     _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
-  ) throws -> Outcome {
-    try LockedCaller.once(
+  ) throws -> Committed {
+    var committed: Committed?
+    let outcome = try LockedCaller.once(
       transaction, request.credentials, now: now,
       with: { caller in
         let batch = body.commit.batch
@@ -44,14 +56,22 @@ struct PostCommits: SyncWrite {
               of: Array(Set(members + joining)), from: caller, inGroup: true, transaction))
       }
     ) { locked in
-      try commit(body, by: locked.caller, transaction, &locked.owners, now: now)
+      let done = try commit(body, by: locked.caller, transaction, &locked.owners, now: now)
+      committed = done
+      return done.outcome
     }
+    return committed ?? Committed(outcome: outcome)
+  }
+
+  func respond(_ committed: Committed, to input: AccountInput<Body>) -> Response {
+    committed.count()
+    return committed.outcome.response
   }
 
   private func commit(
     _ body: Body, by caller: Caller, _ transaction: Transaction, _ owners: inout LockedOwners,
     now: Instant
-  ) throws -> Outcome {
+  ) throws -> Committed {
     let (commit, block) = (body.commit, body.commit.batch.blocks[0])
     let appended = try ChainWrite(host, transaction, by: caller, now: now)
       .append(commit.batch, to: body.chain, commit: commit.commit.id, &owners)
@@ -59,7 +79,8 @@ struct PostCommits: SyncWrite {
       guard repeated.commit == commit.commit.id else {
         throw CommitRefusal.commitDiffers(repeated.commit)
       }
-      return Outcome(200, Self.json(appended.chain, repeated: true, refused: []))
+      return Committed(
+        outcome: Outcome(200, Self.json(appended.chain, repeated: true, refused: [])))
     }
     // Everyone who was a member when the commit was made, so that those who leave learn of it.
     let members = appended.before.receivers.filter { $0 != caller.publicKey }
@@ -67,14 +88,17 @@ struct PostCommits: SyncWrite {
     if let welcome = commit.welcome {
       messages.append(welcome.message(.welcome, to: block.additions))
     }
-    var refused: [RefusedReceiver] = []
+    var delivered: [Delivered] = []
     for message in messages where !message.receivers.isEmpty {
-      let delivered = try Delivery(transaction, by: caller, inGroup: true, host: host, now: now)
-        .store(message, &owners)
-      refused += delivered.refused
+      delivered.append(
+        try Delivery(transaction, by: caller, inGroup: true, host: host, now: now)
+          .store(message, &owners))
     }
     try owners.save(transaction, now: now)
-    return Outcome(200, Self.json(appended.chain, repeated: false, refused: refused))
+    let refused = delivered.flatMap(\.refused)
+    return Committed(
+      outcome: Outcome(200, Self.json(appended.chain, repeated: false, refused: refused)),
+      delivered: delivered)
   }
 
   private static func json(
@@ -113,8 +137,9 @@ struct PostChainMessages: SyncWrite {
 
   func write(
     _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
-  ) throws -> Outcome {
-    try LockedCaller.once(
+  ) throws -> Committed {
+    var delivered: [Delivered] = []
+    let outcome = try LockedCaller.once(
       transaction, request.credentials, now: now,
       with: { caller in
         guard let owner = try Chain.owner(transaction, of: body.chain, seenBy: caller) else {
@@ -138,13 +163,19 @@ struct PostChainMessages: SyncWrite {
       }
       guard chain.head.epoch == body.epoch else { throw CommitRefusal.epochPassed(chain.head) }
       let receivers = members.receivers.filter { $0 != caller.publicKey }
-      var refused: [RefusedReceiver] = []
       if !receivers.isEmpty {
-        refused = try Delivery(transaction, by: caller, inGroup: true, host: host, now: now)
-          .store(body.message.message(.message, to: receivers), &locked.owners).refused
+        delivered.append(
+          try Delivery(transaction, by: caller, inGroup: true, host: host, now: now)
+            .store(body.message.message(.message, to: receivers), &locked.owners))
         try locked.owners.save(transaction, now: now)
       }
-      return Outcome(200, ["refused": .array(refused.map(\.json))])
+      return Outcome(200, ["refused": .array(delivered.flatMap(\.refused).map(\.json))])
     }
+    return Committed(outcome: outcome, delivered: delivered)
+  }
+
+  func respond(_ committed: Committed, to input: AccountInput<Body>) -> Response {
+    committed.count()
+    return committed.outcome.response
   }
 }

@@ -31,11 +31,15 @@ package struct DeviceMailboxes: ProtocolRoom {
     return [
       Upkeep("mailboxes", isUrgent: false) {
         let now = queues.clock.now()
-        return try queues.takeNext(MailboxPurge.queue) { transaction in
+        let expiredCount = Locked(0)
+        let isAnyDue = try queues.takeNext(MailboxPurge.queue) { transaction in
           try MailboxPurge.next(transaction, now: now)
         } work: { transaction, account in
-          try MailboxPurge.sweep(transaction, account, host: host, now: now)
+          let count = try MailboxPurge.sweep(transaction, account, host: host, now: now)
+          expiredCount.withLock { $0 = count }
         }
+        MailboxMetrics.expired.add(Int64(expiredCount.withLock { $0 }))
+        return isAnyDue
       }
     ]
   }

@@ -52,8 +52,7 @@ struct PostMessages: SyncWrite {
   /// Counted once the write is durable, because a transaction may run more than once.
   func respond(_ sent: Sent, to input: AccountInput<SealedMessage>) throws -> Response {
     if let delivered = sent.delivered, !delivered.isRepeated {
-      MailboxMetrics.stored.add(Int64(delivered.receiverCount))
-      MailboxMetrics.full.add(Int64(delivered.refused.count { $0.reason == .full }))
+      delivered.count()
       if sent.outcome != nil {
         host.transfers.received(Int64(input.body.body.count), of: sent.account)
       }

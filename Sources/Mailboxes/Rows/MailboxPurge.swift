@@ -33,11 +33,11 @@ enum MailboxPurge {
       ?? first("account_id", in: "key_packages", by: "claimed_ms", until: now - givenSpan)
   }
 
-  /// Ends one slice of each kind of an account.
+  /// Ends one slice of each kind of an account. Returns in how many mailboxes a message expired.
   static func sweep(
     _ transaction: Transaction, _ account: Identifier, host: ProtocolHost, now: Instant
-  ) throws {
-    try endMessages(transaction, account, host: host, now: now)
+  ) throws -> Int {
+    let expiredCount = try endMessages(transaction, account, host: host, now: now)
     try close(transaction, account, host: host, now: now)
     try transaction.execute(
       """
@@ -45,6 +45,7 @@ enum MailboxPurge {
         SELECT public_key, digest FROM sync.key_packages
         WHERE claimed_ms IS NOT NULL AND claimed_ms <= $2 AND account_id = $1 LIMIT $3)
       """, .id(account), .instant(now - givenSpan), .integer(Int64(sliceCountMax)))
+    return expiredCount
   }
 
   /// A message that is due.
@@ -74,17 +75,18 @@ enum MailboxPurge {
     }
   }
 
-  /// Ends messages of an account: those that nobody waits for, and a slice of those that have expired.
+  /// Ends messages of an account: those that nobody waits for, and a slice of those that have expired. Returns in how
+  /// many mailboxes one expired.
   private static func endMessages(
     _ transaction: Transaction, _ account: Identifier, host: ProtocolHost, now: Instant
-  ) throws {
+  ) throws -> Int {
     let due = try transaction.rows(
       """
       SELECT number, waiting_count FROM sync.mailbox_messages
       WHERE sender_id = $1 AND due_ms <= $2 ORDER BY due_ms, number LIMIT $3
       """, .id(account), .instant(now), .integer(Int64(sliceCountMax))
     ) { row in (number: try row.integer(0), waitingCount: try row.integer(1)) }
-    guard !due.isEmpty else { return }
+    guard !due.isEmpty else { return 0 }
     let expired = slice(ofExpired: due.filter { $0.waitingCount > 0 })
     let holders = try expired.reduce(into: Set([account])) { accounts, number in
       accounts.formUnion(
@@ -101,12 +103,14 @@ enum MailboxPurge {
         """, values: [.id(account), .instant(now)] + list.values
       ) { row in try DueMessage(row: row, of: account) }
     }.sorted { ($0.due, $0.mail) < ($1.due, $1.mail) }
-    guard let first = messages.first, owners.accounts.contains(account) else { return }
+    guard let first = messages.first, owners.accounts.contains(account) else { return 0 }
     let rows = MailboxRows(transaction)
     var charge = MailboxCharge()
     var tellings: [Telling] = []
+    var expiredCount = 0
     for message in messages {
       let keys = try message.waitingCount > 0 ? rows.takeBack(message.mail) : []
+      if !message.isTelling { expiredCount += keys.count }
       if !keys.isEmpty, !message.isTelling,
         try Receiver.isLive(message.senderKey, of: account, transaction)
       {
@@ -129,6 +133,7 @@ enum MailboxPurge {
       try telling.store(transaction, at: number, due: now + host.limits.messageSpan)
     }
     try owners.save(transaction, now: now)
+    return expiredCount
   }
 
   /// The first of the messages that have expired, as many as are in the mailboxes of no more devices than one message
