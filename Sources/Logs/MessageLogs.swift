@@ -16,6 +16,7 @@ package struct MessageLogs: ProtocolRoom {
   package init(_ host: ProtocolHost) {
     self.host = host
     snapshot = PutSnapshot(host: host)
+    LogMetrics.register()
   }
 
   package var routes: [Route] {

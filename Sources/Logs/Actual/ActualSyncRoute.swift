@@ -99,6 +99,9 @@ extension ActualDoor {
           }
         }
       ) { result in
+        if case .success(let next) = result {
+          LogMetrics.appendedByActual.add(Int64(next.appended.last?.addedCount ?? 0))
+        }
         guard case .success(let next) = result, next.place < sync.messageCount else {
           if case .success(let last) = result {
             for appended in last.appended {

@@ -39,6 +39,7 @@ struct PostMessages: SyncWrite {
 
   /// Counted once the write is durable, because a transaction may run more than once.
   func respond(_ appended: Appended, to input: AccountInput<Body>) -> Response {
+    LogMetrics.appended.add(Int64(appended.addedCount))
     host.transfers.received(appended.addedByteCount, of: appended.owner)
     return .json(200, appended.json)
   }
