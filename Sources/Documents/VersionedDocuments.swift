@@ -17,6 +17,7 @@ package struct VersionedDocuments: ProtocolRoom {
   package init(_ host: ProtocolHost) {
     self.host = host
     blob = PutBlob(host: host)
+    DocumentMetrics.register()
   }
 
   package var routes: [Route] {

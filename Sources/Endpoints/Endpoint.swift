@@ -32,6 +32,8 @@ package protocol Endpoint: Sendable {
   func perform(_ request: Request, _ body: [UInt8], on database: Database) throws -> Step<Response>
   /// Turns the result into the response, once it is durable.
   func respond(_ answer: Answer, to input: Input) throws -> Response
+  /// Counts, if it likes, what the write or its plan threw. Called once for a request, when nothing more is tried.
+  func refused(_ error: any Error)
 }
 
 /// An endpoint that reads one consistent snapshot.
@@ -65,6 +67,8 @@ package enum AnswerOrPlan<Answer: Sendable, Plan: Sendable>: Sendable {
 
 extension Endpoint {
   package func inquire(_ request: Request) -> Inquiry? { nil }
+
+  package func refused(_ error: any Error) {}
 
   package func route(on database: Database) -> Route {
     Route(method, pattern) { head, captures in
@@ -114,6 +118,7 @@ extension WriteEndpoint {
       database.submitWrite(
         for: lane(request), { transaction in try transact(transaction, input) }
       ) { result in
+        if case .failure(let error) = result { refused(error) }
         done(result.flatMap { answer in Result { try respond(answer, to: input) } })
       }
     }
@@ -130,7 +135,9 @@ extension PlannedEndpoint {
         return Planned<Self>(input: input, result: try plan(reader, input))
       } completion: { (result: Result<Planned<Self>, any Error>) in
         switch result {
-        case .failure(let error): done(.failure(error))
+        case .failure(let error):
+          refused(error)
+          done(.failure(error))
         case .success(let planned):
           let input = planned.input
           switch planned.result {
@@ -139,6 +146,7 @@ extension PlannedEndpoint {
             database.submitWrite(
               for: lane(request), { transaction in try transact(transaction, input, plan) }
             ) { result in
+              if case .failure(let error) = result { refused(error) }
               done(result.flatMap { answer in Result { try respond(answer, to: input) } })
             }
           }

@@ -12,6 +12,7 @@ struct Pushed: Sendable {
   let outcome: Outcome
   let account: Identifier
   var receivedByteCount: Int64 = 0
+  var storedCount = 0
 }
 
 /// `POST /v1/documents`: stores versions of documents, all or none.
@@ -59,6 +60,7 @@ struct PostDocuments: AccountEndpoint, PlannedEndpoint {
     }
     let caller = locked.caller
     var receivedByteCount: Int64 = 0
+    var storedCount = 0
     let outcome = try Nonces.once(transaction, input.credentials) {
       var plan = plan
       if locked.owners.numbers != plan.numbers {
@@ -71,15 +73,23 @@ struct PostDocuments: AccountEndpoint, PlannedEndpoint {
       try DocumentWrite(host: host, transaction: transaction, account: caller.account, now: now)
         .write(plan, &locked.owners)
       receivedByteCount = plan.receivedByteCount
+      storedCount = plan.fresh.count
       return Outcome(200, plan.json)
     }
-    return Pushed(outcome: outcome, account: caller.account, receivedByteCount: receivedByteCount)
+    return Pushed(
+      outcome: outcome, account: caller.account, receivedByteCount: receivedByteCount,
+      storedCount: storedCount)
   }
 
   /// Counted once the write is durable, because a transaction may run more than once.
   func respond(_ pushed: Pushed, to input: Input) -> Response {
     host.transfers.received(pushed.receivedByteCount, of: pushed.account)
+    DocumentMetrics.stored.add(Int64(pushed.storedCount))
     return pushed.outcome.response
+  }
+
+  func refused(_ error: any Error) {
+    if let refusal = error as? DocumentRefusal { DocumentMetrics.count(refusal) }
   }
 }
 
