@@ -12,7 +12,10 @@ package struct SignatureChains: ProtocolRoom {
 
   private let host: ProtocolHost
 
-  package init(_ host: ProtocolHost) { self.host = host }
+  package init(_ host: ProtocolHost) {
+    self.host = host
+    ChainMetrics.register()
+  }
 
   package var routes: [Route] {
     let endpoints: [any Endpoint] = [

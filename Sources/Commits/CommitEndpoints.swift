@@ -12,10 +12,12 @@ import Storage
 struct Committed: Sendable {
   let outcome: Outcome
   var delivered: [Delivered] = []
+  var blockCount = 0
 
   /// Call it once the write is durable, because a transaction may run more than once.
   func count() {
     for one in delivered { one.count() }
+    ChainMetrics.appended(blockCount)
   }
 }
 
@@ -68,6 +70,8 @@ struct PostCommits: SyncWrite {
     return committed.outcome.response
   }
 
+  func refused(_ error: any Error) { ChainMetrics.refused(error) }
+
   private func commit(
     _ body: Body, by caller: Caller, _ transaction: Transaction, _ owners: inout LockedOwners,
     now: Instant
@@ -98,7 +102,7 @@ struct PostCommits: SyncWrite {
     let refused = delivered.flatMap(\.refused)
     return Committed(
       outcome: Outcome(200, Self.json(appended.chain, repeated: false, refused: refused)),
-      delivered: delivered)
+      delivered: delivered, blockCount: 1)
   }
 
   private static func json(

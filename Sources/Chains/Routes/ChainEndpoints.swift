@@ -152,6 +152,12 @@ struct PostChainBlocks: SyncWrite {
     let batch: ChainBatch
   }
 
+  struct Done: Sendable {
+    let outcome: Outcome
+    /// 0 if the blocks were stored before.
+    let blockCount: Int
+  }
+
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
     // Charged before the signatures are checked, because those of refused blocks are checked, too.
     request.credentials.meter.charge(Price.json(body.count), for: .json)
@@ -165,16 +171,27 @@ struct PostChainBlocks: SyncWrite {
 
   func write(
     _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
-  ) throws -> Outcome {
-    try LockedCaller.once(
+  ) throws -> Done {
+    var blockCount = 0
+    let outcome = try LockedCaller.once(
       transaction, request.credentials, now: now,
       with: { try ChainWrite.others(transaction, body.batch, of: body.chain, by: $0) }
     ) { locked in
       let appended = try ChainWrite(host, transaction, by: locked.caller, now: now)
         .append(body.batch, to: body.chain, &locked.owners)
+      if appended.repeated == nil { blockCount = body.batch.blocks.count }
       return Outcome(200, appended.chain.json)
     }
+    return Done(outcome: outcome, blockCount: blockCount)
   }
+
+  /// Counted once the write is durable, because a transaction may run more than once.
+  func respond(_ done: Done, to input: AccountInput<Body>) -> Response {
+    ChainMetrics.appended(done.blockCount)
+    return done.outcome.response
+  }
+
+  func refused(_ error: any Error) { ChainMetrics.refused(error) }
 }
 
 extension ChainBatch {
