@@ -43,11 +43,6 @@ import Testing
     #expect(guide.contains("`\(KeyChain.account(openedBy: bytes))`"))
   }
 
-  /// The JSON examples of the guide, in their order.
-  private func examples() throws -> [JSON] {
-    try guide().matches(of: #/\n```json\n([^`]+)\n```/#).map { try JSON.parse(Array($0.1.utf8)) }
-  }
-
   @Test func `the guide's blocks have the hashes and signatures that it shows`() throws {
     let lines = try guide().split(separator: "\n")
     let blocks = lines.indices.filter { lines[$0].hasPrefix("{\"block\":{") }
@@ -61,31 +56,9 @@ import Testing
     }
   }
 
-  private struct Examples {
-    let batch: JSON
-    let outcome: JSON
-    let problem: JSON
-    let page: JSON
-    let versions: JSON
-    let trash: JSON
-    let push: JSON
-    let pushed: JSON
-    let pulled: JSON
-    let recovery: JSON
-    let link: JSON
-
-    init(_ all: [JSON]) throws {
-      try #require(all.count == 11)
-      (batch, outcome, problem, page) = (all[0], all[1], all[2], all[3])
-      (versions, trash) = (all[4], all[5])
-      (push, pushed, pulled) = (all[6], all[7], all[8])
-      (recovery, link) = (all[9], all[10])
-    }
-  }
-
   @Test func `the guide's batch is signed by the guide's key, over the bytes that it shows`() throws
   {
-    let batch = try Examples(examples()).batch
+    let batch = try #require(GuideExample.first("POST /v1/files").body)
     #expect(batch["author"].base64 == Self.key.publicKey.bytes)
     let changes = (batch["files"].array ?? []) + (batch["shares"].array ?? [])
     #expect(changes.count == 3)
@@ -100,8 +73,25 @@ import Testing
     #expect(try guide().contains("\n\(signed[0])\n"))
   }
 
+  @Test(arguments: [
+    ("POST /v1/devices", "device"), ("POST /v1/revocations", "revocation"),
+    ("PUT /v1/recovery-key", "recovery"), ("POST /v1/trash/id/restore", "file"),
+  ])
+  func `a statement of the guide is signed by the guide's key, and proven by the key it is about`(
+    request: String, member: String
+  ) throws {
+    let body = try #require(GuideExample.first(request).body)
+    let statement = try #require(JSONValue(body[member]))
+    let bytes = JSONValue.object([.init(member, statement)]).canonical()
+    #expect(body["signature"].base64 == Self.key.signature(for: bytes))
+    guard let proof = body["proof"].base64 else { return }
+    let key = try #require(body[member]["key"].base64)
+    #expect(Ed25519PublicKey(bytes: key)?.isValid(signature: proof, for: bytes) == true)
+  }
+
   @Test func `the guide's version of a document is signed by its author`() throws {
-    let pushed = try Examples(examples()).push["versions"][0]
+    let push = try #require(GuideExample.first("POST /v1/documents").body)
+    let pushed = push["versions"][0]
     let version = try #require(JSONValue(pushed["version"]))
     let bytes = JSONValue.object([.init("version", version)]).canonical()
     #expect(pushed["version"]["author"].base64 == Self.key.publicKey.bytes)
@@ -110,56 +100,48 @@ import Testing
 
   @Test func `the records of the guide's page are signed as the guide tells to check them`() throws
   {
-    let changes = try #require(Examples(examples()).page["changes"].array)
-    let records = changes.compactMap { SeenRecord($0["file"]) }
+    let page = try #require(GuideExample.first("GET /v1/updates").answer)
+    let records = (page["changes"].array ?? []).compactMap { SeenRecord($0["file"]) }
     #expect(records.map(\.isRoot) == [true, false, false])
     #expect(records.map(\.isSignatureValid) == [nil, true, true])
     #expect(records.flatMap(\.shares).map(\.isSignatureValid) == [true])
-    let deleted = try #require(SeenRecord(Examples(examples()).trash["trash"][0]["file"]))
+    let trash = try #require(GuideExample.first("GET /v1/trash").answer)
+    let deleted = try #require(SeenRecord(trash["trash"][0]["file"]))
     #expect(deleted.isSignatureValid == true)
   }
+
+  /// The bodies of requests whose body is no JSON example: another block, or bytes.
+  private static let otherBodies: [String: [UInt8]] = [
+    "POST /v1/accounts": body, "PUT /v1/files/id/content": [1],
+    "PUT /v1/logs/id/snapshot?covers=cursor": [1], "PUT /v1/blobs/id": [1],
+    "PUT /v1/key-backup": [1], "PUT /v1/public/id": [1],
+  ]
 
   @Test(.enabled(if: Shell.python != nil, "COFFER_PYTHON is not set"))
   func `what the guide shows is described as it is shown`() throws {
     let server = try TestServer()
     let device = try server.register()
-    let pull = device.sign("GET", "/v1/updates")
-    let answer = try device.send(pull)
-    let examples = try Examples(examples())
-    func shown(
-      _ status: Int, _ body: JSON, _ type: String = "application/json", tag: String? = nil
-    ) throws -> Answer {
-      let fields = answer.headers.fields.filter { $0.name != "content-type" }.map {
-        ($0.name, String(decoding: $0.value, as: UTF8.self))
-      }
-      return Answer(
-        status: status,
-        headers: Headers(fields + [("content-type", type)] + (tag.map { [("etag", $0)] } ?? [])),
-        body: try #require(JSONValue(body)).encoded())
-    }
-    let batch = device.sign(
-      "POST", "/v1/files", body: try #require(JSONValue(examples.batch)).encoded())
+    let usual = try device.get("/v1/updates").headers.fields.filter { $0.name != "content-type" }
+      .map { ($0.name, String(decoding: $0.value, as: UTF8.self)) }
+    var bodies = Self.otherBodies
     let exchanges = Exchanges()
-    exchanges.record(pull, try shown(200, examples.page))
-    exchanges.record(batch, try shown(200, examples.outcome))
-    exchanges.record(batch, try shown(422, examples.problem, "application/problem+json"))
-    exchanges.record(
-      device.sign("GET", "/v1/files/\(device.root)/versions"), try shown(200, examples.versions))
-    exchanges.record(device.sign("GET", "/v1/trash"), try shown(200, examples.trash))
-    let push = device.sign(
-      "POST", "/v1/documents", body: try #require(JSONValue(examples.push)).encoded())
-    exchanges.record(push, try shown(200, examples.pushed))
-    let clock: JSONValue = ["clock": [:]]
-    exchanges.record(
-      device.sign("POST", "/v1/documents/pull", body: clock.encoded()),
-      try shown(200, examples.pulled))
-    exchanges.record(
-      device.sign("POST", "/v1/recovery", body: JSONValue.object([]).encoded()),
-      try shown(201, examples.recovery))
-    exchanges.record(
-      device.sign(
-        "PUT", "/v1/public/\(device.root)", body: [1], headers: [("If-Match", "\"0\"")]),
-      try shown(201, examples.link, tag: "\"1\""))
+    for example in try GuideExample.all() {
+      if let body = example.body {
+        bodies[example.request] = try #require(JSONValue(body)).encoded()
+      }
+      let request = device.sign(
+        example.method, example.target, body: bodies[example.request],
+        headers: [("If-Match", "\"0\"")])
+      let type = example.status < 400 ? "application/json" : "application/problem+json"
+      let fields = example.fields.map { ($0, $0 == "etag" ? "\"1\"" : "/v1/account") }
+      var shown: [UInt8] = []
+      if let answer = example.answer { shown = try #require(JSONValue(answer)).encoded() }
+      exchanges.record(
+        request,
+        Answer(
+          status: example.status, headers: Headers(usual + [("content-type", type)] + fields),
+          body: shown))
+    }
     let complaints = try exchanges.complaints(
       about: server.fetchDescription().body, python: #require(Shell.python))
     #expect(complaints == [])
