@@ -52,14 +52,14 @@ package enum FailingItems {
     min(pauseMax, .seconds(1 << min(failures, 12)))
   }
 
-  /// Whether the item failed and has not succeeded since.
-  package static func isNoted(
+  /// When an item that failed is to be tried again; nil if it has not failed, or has succeeded since.
+  package static func due(
     _ queue: Queue, _ item: Identifier, reading database: some Queryable
-  ) throws -> Bool {
+  ) throws -> Instant? {
     try database.first(
       "SELECT due_ms FROM sync.failing_items WHERE queue = $1 AND item = $2",
       .text(queue.name), .id(item)
-    ) { row in try row.instant(0) } != nil
+    ) { row in try row.instant(0) }
   }
 
   /// Removes items that are done.

@@ -168,11 +168,12 @@ package final class Sweeper: Sendable {
   }
 
   private func deleteLeftover(_ id: Identifier) throws {
+    let due = try database.read { try FailingItems.due(.leftovers, id, reading: $0) }
+    if let due, due > clock.now() { return }
     do { try objects.deleteLeftover(id) } catch {
       return try queues.fail(.leftovers, id, of: nil, error)
     }
-    let isNoted = try database.read { try FailingItems.isNoted(.leftovers, id, reading: $0) }
-    guard isNoted else { return }
+    guard due != nil else { return }
     try database.write(for: nil) { try FailingItems.settle(.leftovers, [id], in: $0) }
   }
 

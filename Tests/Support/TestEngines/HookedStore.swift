@@ -1,18 +1,22 @@
 package import Base
 package import Objects
 
-/// A store of which a test chooses what happens just before and just after an object is opened.
+/// A store of which a test chooses what happens just before and just after an object is opened, and just before one is
+/// deleted.
 package final class HookedStore: ObjectStore {
   package typealias Hook = @Sendable (Identifier) throws -> Void
 
   private let store: any ObjectStore
-  private let hooks = Locked<(before: Hook?, after: Hook?)>((nil, nil))
+  private let hooks = Locked<(before: Hook?, after: Hook?, deleting: Hook?)>((nil, nil, nil))
 
   package init(_ store: any ObjectStore) { self.store = store }
 
   package func beforeOpening(_ hook: @escaping Hook) { hooks.withLock { $0.before = hook } }
 
   package func afterOpening(_ hook: @escaping Hook) { hooks.withLock { $0.after = hook } }
+
+  /// Also before an upload is deleted that was never finished.
+  package func beforeDeleting(_ hook: @escaping Hook) { hooks.withLock { $0.deleting = hook } }
 
   package func open(_ key: Identifier) throws(ObjectStoreError) -> StoredObject? {
     try run(hooks.withLock { $0.before }, key)
@@ -62,13 +66,17 @@ package final class HookedStore: ObjectStore {
     try store.resume(key, at: checkpoint)
   }
 
-  package func delete(_ key: Identifier) throws(ObjectStoreError) { try store.delete(key) }
+  package func delete(_ key: Identifier) throws(ObjectStoreError) {
+    try run(hooks.withLock { $0.deleting }, key)
+    try store.delete(key)
+  }
 
   package func leftovers(before moment: Instant) throws(ObjectStoreError) -> [Identifier] {
     try store.leftovers(before: moment)
   }
 
   package func deleteLeftover(_ key: Identifier) throws(ObjectStoreError) {
+    try run(hooks.withLock { $0.deleting }, key)
     try store.deleteLeftover(key)
   }
 

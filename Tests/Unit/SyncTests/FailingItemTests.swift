@@ -8,6 +8,7 @@ import Storage
 import Sync
 import TestDevices
 import TestEngines
+import TestFiles
 import Testing
 
 /// No queue of coffer-sync stops at an item that fails. The item waits, is reported, and is done once that is
@@ -324,6 +325,38 @@ import Testing
     try server.sweeper().sweep()
     #expect(try count(server, "reservations WHERE object_id = $1", held) == 0)
     #expect(try failing(server) == [])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `what a crash left of an upload and cannot be deleted waits, and stops no other`(
+    engine: TestEngine
+  ) throws {
+    let scratch = try ScratchDirectory()
+    let store = try HookedStore(DirectoryStore(directory: scratch.path + "/objects"))
+    let server = try TestServer(engine, objects: store)
+    for _ in 0..<2 {
+      let path = "\(scratch.path)/objects/tmp/\(Random.identifier())"
+      try Files.write("half", to: path)
+      try #require(Files.age(path))
+    }
+    func left() throws -> [Identifier] { try store.leftovers(before: .distantFuture) }
+    try #require(try left().count == 2)
+    let first = try left()[0]
+    store.beforeDeleting { key in
+      if key == first { throw ObjectStoreError.unavailable(reason: "poisoned") }
+    }
+    for count in Int64(1)...2 {
+      // The second sweep is too early to try again.
+      for _ in 0..<2 { try server.sweeper().sweep() }
+      #expect(try left() == [first])
+      #expect(try failing(server) == [Failing(queue: "leftovers", item: first, count: count)])
+      server.clock.advance(.seconds(count))
+    }
+    store.beforeDeleting { _ in }
+    try server.sweeper().sweep()
+    #expect(try left() == [])
+    #expect(try failing(server) == [])
+    withExtendedLifetime(scratch) {}
   }
 
   @Test(arguments: TestEngine.available)
