@@ -43,25 +43,34 @@ struct LeavingAccounts: Sendable {
   }
 
   /// Begins with each account in a write of its own, so that one that fails keeps no other from leaving. It is
-  /// found again.
+  /// found again. However many fail, those behind them are found, too.
   private func find() throws(JobFailure) -> JobResult {
     let now = reads.clock.now()
-    let unheard = try JobFailure.wrapping {
-      try database.read { try LeavingAccount.unheard(limit: Self.findingCountMax, reading: $0) }
-    }
-    for (account, asked) in unheard {
-      do {
-        try database.write(for: nil) { transaction in
-          let known = try LeavingAccount.find(account, reading: transaction)
-          guard known?.asked != asked else { return }
-          try LeavingAccount.begin(account, asked: asked, at: now, in: transaction)
-          try Jobs.request(
-            LeavingAccount.job, account.description, due: now, in: transaction)
+    var room = Self.findingCountMax
+    var last: (account: Identifier, asked: Instant)?
+    while room > 0 {
+      let unheard = try JobFailure.wrapping {
+        try database.read {
+          try LeavingAccount.unheard(after: last, limit: Self.findingCountMax, reading: $0)
         }
-      } catch {
-        if error.isOfDatabase { throw .transient("\(error)", retryAfter: nil) }
-        Log.warning("billing.leaving", ["account": account.description, "reason": "\(error)"])
       }
+      for (account, asked) in unheard {
+        do {
+          try database.write(for: nil) { transaction in
+            let known = try LeavingAccount.find(account, reading: transaction)
+            guard known?.asked != asked else { return }
+            try LeavingAccount.begin(account, asked: asked, at: now, in: transaction)
+            try Jobs.request(
+              LeavingAccount.job, account.description, due: now, in: transaction)
+          }
+          room -= 1
+        } catch {
+          if error.isOfDatabase { throw .transient("\(error)", retryAfter: nil) }
+          Log.warning("billing.leaving", ["account": account.description, "reason": "\(error)"])
+        }
+      }
+      guard unheard.count == Self.findingCountMax else { break }
+      last = unheard.last
     }
     return JobResult(
       writes: { transaction in

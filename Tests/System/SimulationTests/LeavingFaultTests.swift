@@ -105,6 +105,22 @@ struct LeavingFaultTests {
     #expect(try shop.leavingStates == ["erased", "erased", "erased"])
   }
 
+  @Test func `a hundred accounts whose leaving cannot be noted keep no later one from leaving`()
+    throws
+  {
+    let shop = try BuyingShop(.sqlite)
+    try shop.installation.beginRounds()
+    try shop.installation.database.write(for: nil) { transaction in
+      try transaction.execute(
+        "CREATE UNIQUE INDEX billing.one_moment ON account_deletions (asked_ms)")
+    }
+    // Of the requests of one moment only the first can be noted.
+    for _ in 0...100 { try shop.eraseUnheard(daysAgo: 1) }
+    try shop.eraseUnheard(daysAgo: 0)
+    try shop.pass(.hours(1))
+    #expect(try shop.leavingStates == ["erased", "erased"])
+  }
+
   @Test func `a store that refuses for ever holds the erasure up for three days, and kills no job`()
     throws
   {

@@ -52,17 +52,20 @@ package struct LeavingAccount: Sendable {
   /// read yet, with the time of the request.
   ///
   /// Some still exist. Others were erased before billing looked, as `--now` does at once. Billing
-  /// reads requests in their order, so those older than the last that it read are done.
+  /// reads requests in their order, so those older than the last that it read are done. With `last`, only those that
+  /// follow it.
   package static func unheard(
-    limit: Int, reading database: some Queryable
+    after last: (account: Identifier, asked: Instant)? = nil, limit: Int,
+    reading database: some Queryable
   ) throws -> [(account: Identifier, asked: Instant)] {
-    let last = try database.first("SELECT max(asked_ms) FROM billing.account_deletions") { row in
+    let heard = try database.first("SELECT max(asked_ms) FROM billing.account_deletions") { row in
       try row.optionalInstant(0)
     }
-    let start = last.flatMap { $0 }.map { $0 - hearingSpan } ?? .distantPast
+    let start = heard.flatMap { $0 }.map { $0 - hearingSpan } ?? .distantPast
     let isUnheard = """
       NOT EXISTS (SELECT 1 FROM billing.account_deletions AS b
         WHERE b.account_id = d.account_id AND b.asked_ms = d.asked_ms)
+      AND (d.asked_ms, d.account_id) > ($3, $4)
       """
     return try database.rows(
       """
@@ -71,7 +74,8 @@ package struct LeavingAccount: Sendable {
       UNION ALL SELECT account_id, asked_ms FROM sync.account_deletions AS d
       WHERE erased_ms IS NOT NULL AND asked_ms >= $2 AND \(isUnheard)
       ORDER BY asked_ms, account_id LIMIT $1
-      """, .integer(Int64(limit)), .instant(start)
+      """, .integer(Int64(limit)), .instant(start), .instant(last?.asked ?? .distantPast),
+      .id(last?.account ?? Identifier(high: 0, low: 0))
     ) { row in (try row.id(0), try row.instant(1)) }
   }
 
