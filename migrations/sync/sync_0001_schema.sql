@@ -453,7 +453,7 @@ CREATE INDEX account_deletions_remembered ON account_deletions (erased_ms, accou
 CREATE INDEX account_deletions_asked ON account_deletions (asked_ms, account_id);
 
 -- An item of background work that fails. It waits longer after each failure while the others go on. The row
--- goes once the item is done.
+-- goes once the item is done, or a week after it was due if the item has left its queue by another way.
 CREATE TABLE failing_items (
   queue TEXT NOT NULL,
   item BLOB NOT NULL CHECK (length(item) = 16),

@@ -15,6 +15,8 @@ package enum FailingItems {
   }
 
   static let pauseMax = Instant.Span.hours(1)
+  /// An item that was due for so long and was not tried has left its queue by another way.
+  private static let untriedSpan = Instant.Span.days(7)
   private static let reasonLengthMax = 300
 
   /// Counts one more failure. Returns when the item is to be tried again.
@@ -71,6 +73,18 @@ package enum FailingItems {
         "DELETE FROM sync.failing_items WHERE queue = $1 AND item IN (\(list.parameters))",
         values: [.text(queue.name)] + list.values)
     }
+  }
+
+  /// Removes a slice of the items that are in their queues no more, such as a link that its owner deleted. Returns how
+  /// many there were, `count` at most.
+  package static func forgetUntried(
+    _ count: Int64, at now: Instant, in transaction: Transaction
+  ) throws -> Int {
+    try transaction.execute(
+      """
+      DELETE FROM sync.failing_items WHERE (queue, item) IN (
+        SELECT queue, item FROM sync.failing_items WHERE due_ms <= $1 LIMIT $2)
+      """, .instant(now - untriedSpan), .integer(count))
   }
 
   /// A condition that leaves out waiting items. `item` is a column with its table, `moment` the

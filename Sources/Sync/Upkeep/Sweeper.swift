@@ -156,6 +156,11 @@ package final class Sweeper: Sendable {
               """, .instant(now), .integer(Self.sliceCountMax))
           }
         },
+        { [self] in
+          try inSlices { transaction in
+            try FailingItems.forgetUntried(Self.sliceCountMax, at: now, in: transaction)
+          }
+        },
         { [self] in try expireReservations(now) },
         { [self] in try collect(now) },
         { [self] in

@@ -360,6 +360,25 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `what failed and is in its queue no more is forgotten after a week`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (gone, now) = (Random.identifier(), server.clock.now)
+    try server.database.write(for: nil) { transaction in
+      try FailingItems.note(
+        FailingItems.Queue("links"), gone, of: nil, because: "a rule says no", now: now,
+        in: transaction)
+    }
+    server.clock.advance(.days(7))
+    try server.sweeper().sweep()
+    #expect(try failing(server) == [Failing(queue: "links", item: gone, count: 1)])
+    server.clock.advance(.seconds(1))
+    try server.sweeper().sweep()
+    #expect(try failing(server) == [])
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a deleted file that cannot be forgotten stops no other`(engine: TestEngine) throws {
     let server = try TestServer(engine)
     let device = try server.register()
