@@ -39,9 +39,11 @@ package struct OrphanAudit {
   }
 
   /// Looks at the objects whose keys begin with `byte`: one in 256. With `deletes`, the orphans among them
-  /// are deleted, but only while no backup runs. `left` are those that remain.
+  /// are deleted, but only while no backup runs. `left` are those that remain. `fail` gets those that the store does not
+  /// delete, and why.
   package func orphans(
-    beginningWith byte: UInt8, at now: Instant, deletes: Bool
+    beginningWith byte: UInt8, at now: Instant, deletes: Bool,
+    fail: (Identifier, ObjectStoreError) throws -> Void = { _, error in throw error }
   ) throws -> (deleted: Found, left: Found) {
     var (deleted, left) = (Found(), Found())
     let old = try objects.list(beginningWith: byte).filter { $0.written < now - Self.grace }
@@ -49,10 +51,15 @@ package struct OrphanAudit {
     // Once, and after they were found: a hold that is taken later needs none of them.
     let deletes = try deletes && !orphans.isEmpty && !objects.isHeld()
     for object in orphans {
-      if deletes {
+      guard deletes else {
+        left.add(object)
+        continue
+      }
+      do throws(ObjectStoreError) {
         try objects.delete(object.key)
         deleted.add(object)
-      } else {
+      } catch {
+        try fail(object.key, error)
         left.add(object)
       }
     }

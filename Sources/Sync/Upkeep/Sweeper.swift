@@ -251,7 +251,9 @@ package final class Sweeper: Sendable {
       return byte
     }
     let deleted = try OrphanAudit(database, objects)
-      .orphans(beginningWith: byte, at: now, deletes: true).deleted
+      .orphans(beginningWith: byte, at: now, deletes: true) { object, error in
+        try queues.fail(.orphans, object, of: nil, error)
+      }.deleted
     guard deleted.count > 0 else { return }
     Log.warning(
       "objects.orphans",
@@ -330,4 +332,6 @@ extension FailingItems.Queue {
   fileprivate static let reservations = Self("reservations")
   /// Files of uploads that a crash interrupted, by object.
   fileprivate static let leftovers = Self("leftovers")
+  /// Objects without any row. Each is found once a day, and its item is forgotten a week after it was deleted.
+  fileprivate static let orphans = Self("orphans")
 }

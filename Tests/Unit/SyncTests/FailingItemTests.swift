@@ -360,6 +360,36 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `an object without a row that cannot be deleted is noted, and stops no other`(
+    engine: TestEngine
+  ) throws {
+    let scratch = try ScratchDirectory()
+    let store = try HookedStore(DirectoryStore(directory: scratch.path + "/objects"))
+    let server = try TestServer(engine, objects: store)
+    let history = try #require(try server.database.read(History.id))
+    try store.belong(to: history)
+    try #require(Files.age(scratch.path + "/objects/history"))
+    // Of one part of the store, in this order.
+    let orphans = (UInt64(0x0700)...0x0701).map { Identifier(high: $0 << 48, low: 1) }
+    for (place, orphan) in zip(["07/00", "07/01"], orphans) {
+      let path = "\(scratch.path)/objects/\(place)/\(orphan)"
+      try Files.write("whole", to: path)
+      try #require(Files.age(path))
+    }
+    store.beforeDeleting { key in
+      if key == orphans[0] { throw ObjectStoreError.unavailable(reason: "poisoned") }
+    }
+    let sweeper = server.sweeper()
+    for _ in 0..<256 { try sweeper.sweepOrphans() }
+    #expect(try store.list(beginningWith: 7).map(\.key) == [orphans[0]])
+    #expect(try failing(server) == [Failing(queue: "orphans", item: orphans[0], count: 1)])
+    store.beforeDeleting { _ in }
+    for _ in 0..<256 { try sweeper.sweepOrphans() }
+    #expect(try store.list(beginningWith: 7).isEmpty)
+    withExtendedLifetime(scratch) {}
+  }
+
+  @Test(arguments: TestEngine.available)
   func `what failed and is in its queue no more is forgotten after a week`(
     engine: TestEngine
   ) throws {
