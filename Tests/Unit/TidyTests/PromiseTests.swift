@@ -51,6 +51,22 @@ import Testing
     }
   }
 
+  @Test func `a test poisons each queue of coffer-sync`() {
+    var words: Set<Substring> = []
+    for file in Self.tests where file.path.hasPrefix("Tests/Unit/SyncTests/") {
+      guard file.path.contains("/Failing") || file.path.contains("/Poisoned") else { continue }
+      words.formUnion(file.text.split { !$0.isLetter && $0 != "_" })
+    }
+    var count = 0
+    for file in Self.sources where file.text.contains("FailingItems.Queue") {
+      for match in file.text.matches(of: #/(?:Queue|= Self)\("([a-z_]+)"\)/#) {
+        count += 1
+        #expect(words.contains(match.1), "\(match.1) of \(file.path)")
+      }
+    }
+    #expect(count >= 19)
+  }
+
   @Test func `a comment cites only what is in the repository or on the web`() {
     let private_ = ["fact sheet", "the ledger's section", "design/", "foundations.md"]
     for file in Self.sources + Self.tests where !file.path.hasPrefix("Tests/Unit/TidyTests/") {
