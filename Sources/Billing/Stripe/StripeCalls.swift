@@ -18,33 +18,39 @@ extension StripeAPI {
   package func post(
     _ path: String, _ form: Form, key name: String
   ) throws(APIFailure) -> Outcome {
-    let fields = form.map {
-      "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))"
-    }
-    return try call(
-      APIRequest(
-        "POST", base + path,
-        headers: orderHeaders + [
-          ("Idempotency-Key", name), ("Content-Type", "application/x-www-form-urlencoded"),
-        ], body: Array(fields.joined(separator: "&").utf8)))
+    try call(change("POST", path, form, key: name))
   }
 
   /// Reads an object or a list.
   package func get(_ path: String, _ query: Form = []) throws(APIFailure) -> Outcome {
-    let fields = query.map {
-      "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))"
-    }
-    let target = fields.isEmpty ? path : "\(path)?\(fields.joined(separator: "&"))"
+    let target = query.isEmpty ? path : "\(path)?\(Self.encoded(query))"
     return try call(APIRequest("GET", base + target, headers: headers))
   }
 
   /// Ends or deletes an object. When repeated, the object is not found.
   package func delete(_ path: String) throws(APIFailure) -> Outcome {
-    try call(APIRequest("DELETE", base + path, headers: orderHeaders))
+    try call(change("DELETE", path))
+  }
+
+  /// The request of a change. Orders of operators send it themselves, because a refusal is shown to them in Stripe's
+  /// words, which no account may see.
+  func change(
+    _ method: String, _ path: String, _ form: Form = [], key name: String? = nil
+  ) -> APIRequest {
+    var headers = self.headers(Self.orderVersion)
+    if let name { headers.append(("Idempotency-Key", name)) }
+    guard !form.isEmpty else { return APIRequest(method, base + path, headers: headers) }
+    headers.append(("Content-Type", "application/x-www-form-urlencoded"))
+    return APIRequest(
+      method, base + path, headers: headers, body: Array(Self.encoded(form).utf8))
+  }
+
+  private static func encoded(_ form: Form) -> String {
+    form.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
+      .joined(separator: "&")
   }
 
   var headers: [(String, String)] { headers(Self.version) }
-  var orderHeaders: [(String, String)] { headers(Self.orderVersion) }
 
   private func headers(_ version: String) -> [(String, String)] {
     [

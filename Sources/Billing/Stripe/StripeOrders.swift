@@ -20,7 +20,7 @@ extension StripeAPI {
       guard let payment = record.payment(of: invoice) else {
         throw .refused(status: 0, "nothing is known that paid the invoice \(invoice)")
       }
-      var form = [(payment.hasPrefix("pi_") ? "payment_intent" : "charge", payment)]
+      var form: Form = [(payment.hasPrefix("pi_") ? "payment_intent" : "charge", payment)]
       if let amount {
         guard let count = amount.stripeCount, count > 0 else {
           throw .refused(status: 0, "\(amount) is no amount that Stripe can pay back")
@@ -65,18 +65,9 @@ extension StripeAPI {
   }
 
   private func send(
-    _ method: String, _ path: String, _ form: [(String, String)] = [], key name: String? = nil
+    _ method: String, _ path: String, _ form: Form = [], key name: String? = nil
   ) throws(APIFailure) {
-    var headers = orderHeaders
-    if let name { headers.append(("Idempotency-Key", name)) }
-    var body: [UInt8]?
-    if !form.isEmpty {
-      headers.append(("Content-Type", "application/x-www-form-urlencoded"))
-      let fields = form.map { "\(PercentEncoding.encode($0.0))=\(PercentEncoding.encode($0.1))" }
-      body = Array(fields.joined(separator: "&").utf8)
-    }
-    let answer = try transport.send(APIRequest(method, base + path, headers: headers, body: body))
-      .stripeBody()
+    let answer = try transport.send(change(method, path, form, key: name)).stripeBody()
     // A page from something between us and Stripe does not say what was done.
     guard (try? JSON.parseForeign(answer)) != nil else { throw .malformed("it is no JSON") }
   }
