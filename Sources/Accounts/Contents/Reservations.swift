@@ -128,13 +128,15 @@ package enum Reservations {
     return true
   }
 
-  /// Ends an upload that failed. Its reservation may be gone: replaced by another attempt, or expired. `owner` is
-  /// nil if the object is in use, because the commit succeeded although its result was lost, or if what the upload was
-  /// for is gone.
+  /// Ends an upload that failed. Its reservation may be gone: consumed by a commit whose result was lost, replaced by
+  /// another attempt, or expired. Then `owner` is asked whose garbage the object is: nil if it is in use, or if what the
+  /// upload was for is gone. It is asked last: where transactions run side by side, such a commit may still be under way,
+  /// and the reservation's row is waited for.
   package static func abandon(
-    _ transaction: Transaction, _ id: Identifier, byteCount: Int64, of owner: Identifier?
+    _ transaction: Transaction, _ id: Identifier, byteCount: Int64,
+    of owner: () throws -> Identifier?
   ) throws {
-    guard try !release(transaction, id), let owner else { return }
-    try Garbage.add(transaction, id, of: owner, byteCount: byteCount, since: nil)
+    guard try !release(transaction, id), let found = try owner() else { return }
+    try Garbage.add(transaction, id, of: found, byteCount: byteCount, since: nil)
   }
 }

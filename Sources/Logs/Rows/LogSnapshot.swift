@@ -84,13 +84,13 @@ package struct LogSnapshot: Sendable, Equatable {
   package static func abandon(
     _ transaction: Transaction, _ object: Identifier, byteCount: Int64, of log: Identifier
   ) throws {
-    // The commit may have succeeded although its result was lost.
-    let owner = try transaction.first(
-      """
-      SELECT owner_id FROM sync.logs WHERE id = $1
-        AND NOT EXISTS (SELECT 1 FROM sync.log_snapshots WHERE object_id = $2)
-      """, .id(log), .id(object)
-    ) { row in try row.id(0) }
-    try Reservations.abandon(transaction, object, byteCount: byteCount, of: owner)
+    try Reservations.abandon(transaction, object, byteCount: byteCount) {
+      try transaction.first(
+        """
+        SELECT owner_id FROM sync.logs WHERE id = $1
+          AND NOT EXISTS (SELECT 1 FROM sync.log_snapshots WHERE object_id = $2)
+        """, .id(log), .id(object)
+      ) { row in try row.id(0) }
+    }
   }
 }

@@ -28,10 +28,12 @@ extension Reservations {
   static func abandon(
     _ transaction: Transaction, _ id: Identifier, of file: Identifier, byteCount: Int64
   ) throws {
-    let found = try transaction.first(
-      "SELECT owner_id, object_id FROM sync.files WHERE id = $1", .id(file)
-    ) { row in (owner: try row.id(0), object: try row.optionalID(1)) }
-    let isUsed = try found?.object == id || Versions.hold(id, of: file, transaction)
-    try abandon(transaction, id, byteCount: byteCount, of: isUsed ? nil : found?.owner)
+    try abandon(transaction, id, byteCount: byteCount) {
+      let found = try transaction.first(
+        "SELECT owner_id, object_id FROM sync.files WHERE id = $1", .id(file)
+      ) { row in (owner: try row.id(0), object: try row.optionalID(1)) }
+      let isUsed = try found?.object == id || Versions.hold(id, of: file, transaction)
+      return isUsed ? nil : found?.owner
+    }
   }
 }

@@ -3,6 +3,7 @@ import Base
 import Configuration
 import Crypto
 import JSON
+import Logs
 import Storage
 import Sync
 import TestDevices
@@ -103,6 +104,49 @@ struct ConcernTests {
     thread.join()
     let granted = try #require(answer.withLock { $0 }).get()
     #expect(try granted.rules == ["invitation_not_taken"])
+  }
+
+  @Test func `an upload whose answer was lost keeps its object if its commit ends only now`() throws
+  {
+    let server = try TestServer(.postgres)
+    let device = try server.register()
+    let log = try device.createLog()
+    let (account, object) = (try device.account, Random.identifier())
+    try server.database.write(for: nil) { [key = device.publicKey] transaction in
+      _ = try transaction.execute(
+        """
+        INSERT INTO sync.reservations (object_id, owner_id, actor_key, bytes, expires_ms)
+        VALUES ($1, $2, $3, 1, $4)
+        """, .id(object), .id(account), .blob(key), .integer(Int64.max))
+    }
+    let other = try server.anotherInstance()
+    defer { other.close() }
+    let isHeld = Locked(false)
+    let outcome = Locked<Result<Void, any Error>?>(nil)
+    let thread = Thread {
+      _ = isHeld.wait { $0 ? true : nil }
+      let result = Result {
+        try server.database.write(for: nil) { transaction in
+          try LogSnapshot.abandon(transaction, object, byteCount: 1, of: log.id)
+        }
+      }
+      outcome.signal { $0 = result }
+    }
+    // What the commit writes, which is not done yet.
+    try other.write(for: nil) { transaction in
+      try transaction.execute("DELETE FROM sync.reservations WHERE object_id = $1", .id(object))
+      try transaction.execute(
+        """
+        INSERT INTO sync.log_snapshots
+          (object_id, owner_id, seq, epoch_id, covered_count, content_bytes, written_ms)
+        VALUES ($1, $2, 1, $3, 0, 1, 0)
+        """, .id(object), .id(account), .id(log.epoch))
+      isHeld.signal { $0 = true }
+      try server.wait(forLocks: 1)
+    }
+    thread.join()
+    try #require(outcome.withLock { $0 }).get()
+    #expect(try server.count("garbage") == 0)
   }
 
   @Test(arguments: [1, 5])
