@@ -165,13 +165,20 @@ struct PostChainMessages: SyncWrite {
       guard members.contains(where: { $0.publicKey == caller.publicKey }) else {
         throw CommitRefusal.notMember
       }
-      guard chain.head.epoch == body.epoch else { throw CommitRefusal.epochPassed(chain.head) }
-      let receivers = members.receivers.filter { $0 != caller.publicKey }
-      if !receivers.isEmpty {
-        delivered.append(
-          try Delivery(transaction, by: caller, inGroup: true, host: host, now: now)
-            .store(body.message.message(.message, to: receivers), &locked.owners))
-        try locked.owners.save(transaction, now: now)
+      let delivery = Delivery(transaction, by: caller, inGroup: true, host: host, now: now)
+      let message = body.message.message(
+        .message, to: members.receivers.filter { $0 != caller.publicKey })
+      var refused: [RefusedReceiver] = []
+      // Its epoch may have passed since it was stored.
+      if let repeated = try delivery.repeated(message) {
+        refused = repeated.refused
+      } else {
+        guard chain.head.epoch == body.epoch else { throw CommitRefusal.epochPassed(chain.head) }
+        if !message.receivers.isEmpty {
+          delivered.append(
+          try delivery            .store(message, &locked.owners))
+          try locked.owners.save(transaction, now: now)
+        }
       }
       return Outcome(200, ["refused": .array(delivered.flatMap(\.refused).map(\.json))])
     }

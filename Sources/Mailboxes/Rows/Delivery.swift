@@ -82,7 +82,9 @@ package struct Delivery {
   }
 
   /// What became of the message when it was stored before; nil if it was not.
-  private func repeated(_ message: SealedMessage) throws -> Delivered? {
+  ///
+  /// - Throws: `MailboxRefusal.messageDiffers` if the device sent another message under the id.
+  package func repeated(_ message: SealedMessage) throws -> Delivered? {
     let found = try transaction.first(
       """
       SELECT digest, receiver_count, refused FROM sync.mailbox_messages

@@ -153,6 +153,20 @@ import Testing
     #expect(try server.mail(of: b) == ["message"])
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a message is repeated although its epoch has passed meanwhile`(engine: TestEngine) throws {
+    let server = try TestServer(engine)
+    let devices = try server.devices(2)
+    let (a, b) = (devices[0], devices[1])
+    let head = try a.chain(with: [b])
+    let id = Random.identifier()
+    try a.tell(head, id).requireSuccess()
+    _ = try b.append(b.block(after: head))
+    try a.tell(head, id).requireSuccess()
+    #expect(try a.tell(head).problem == "epoch_passed")
+    #expect(try server.mail(of: b) == ["message"])
+  }
+
   @Test func `a commit that no device could make is refused with its place`() throws {
     let server = try TestServer()
     let device = try server.register()
