@@ -95,7 +95,7 @@ struct PostCommits: SyncWrite {
     var delivered: [Delivered] = []
     for message in messages where !message.receivers.isEmpty {
       delivered.append(
-        try Delivery(transaction, by: caller, inGroup: true, host: host, now: now)
+        try Delivery(transaction, by: caller, inGroup: body.chain, host: host, now: now)
           .store(message, &owners))
     }
     try owners.save(transaction, now: now)
@@ -165,18 +165,16 @@ struct PostChainMessages: SyncWrite {
       guard members.contains(where: { $0.publicKey == caller.publicKey }) else {
         throw CommitRefusal.notMember
       }
-      let delivery = Delivery(transaction, by: caller, inGroup: true, host: host, now: now)
+      let delivery = Delivery(transaction, by: caller, inGroup: chain.id, host: host, now: now)
       let message = body.message.message(
         .message, to: members.receivers.filter { $0 != caller.publicKey })
-      var refused: [RefusedReceiver] = []
       // Its epoch may have passed since it was stored.
       if let repeated = try delivery.repeated(message) {
-        refused = repeated.refused
+        delivered = [repeated]
       } else {
         guard chain.head.epoch == body.epoch else { throw CommitRefusal.epochPassed(chain.head) }
         if !message.receivers.isEmpty {
-          delivered.append(
-          try delivery            .store(message, &locked.owners))
+          delivered = [try delivery.store(message, &locked.owners)]
           try locked.owners.save(transaction, now: now)
         }
       }

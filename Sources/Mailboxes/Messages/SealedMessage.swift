@@ -53,12 +53,17 @@ package struct SealedMessage: Sendable {
   /// What it counts for in a mailbox.
   var byteCount: Int64 { Int64(body.count) + MailboxBounds.overheadByteCount }
 
-  /// Tells a repeat from another message with the same id. The receivers of a message to a group are not part of it:
-  /// when it is repeated, the group may have others.
-  func digest(inGroup isGroup: Bool) -> [UInt8] {
-    let named = isGroup ? [] : receivers
-    var bytes = Array("\(kind.rawValue) \(named.count) ".utf8)
-    for key in named { bytes += key }
+  /// Tells a repeat from another message with the same id. The receivers of a message to a group are not part of it, only
+  /// the group is: when it is repeated, the group may have others.
+  func digest(inGroup group: Identifier?) -> [UInt8] {
+    var bytes = Array("\(kind.rawValue) ".utf8)
+    if let group {
+      bytes += "group ".utf8
+      bytes += group.bytes
+    } else {
+      bytes += "\(receivers.count) ".utf8
+      for key in receivers { bytes += key }
+    }
     return SHA256.hash(bytes + body)
   }
 }

@@ -18,18 +18,18 @@ package struct Delivery {
   private let host: ProtocolHost
   private let transaction: Transaction
   private let sender: Caller
-  private let isGroup: Bool
+  private let group: Identifier?
   private let now: Instant
 
-  /// - Parameter isGroup: Whether the sender and all receivers are members of one group.
+  /// - Parameter group: The group that the sender and all receivers are members of; nil for none.
   package init(
-    _ transaction: Transaction, by sender: Caller, inGroup isGroup: Bool = false,
+    _ transaction: Transaction, by sender: Caller, inGroup group: Identifier? = nil,
     host: ProtocolHost, now: Instant
   ) {
     self.host = host
     self.transaction = transaction
     self.sender = sender
-    self.isGroup = isGroup
+    self.group = group
     self.now = now
   }
 
@@ -54,7 +54,7 @@ package struct Delivery {
     try owners.requireWritable([], by: sender, transaction)
     if let repeated = try repeated(message) { return repeated }
     let found = try Receiver.find(
-      message.receivers, from: sender.account, inGroup: isGroup, transaction)
+      message.receivers, from: sender.account, inGroup: group != nil, transaction)
     let byKey = Dictionary(found.map { ($0.publicKey, $0) }) { first, _ in first }
     var takers: [Receiver] = []
     var refused: [RefusedReceiver] = []
@@ -92,7 +92,7 @@ package struct Delivery {
       """, .blob(sender.publicKey), .id(message.id)
     ) { row in (try row.blob(0), try row.integer(1), try row.blob(2)) }
     guard let (digest, count, bytes) = found else { return nil }
-    guard digest == message.digest(inGroup: isGroup) else { throw MailboxRefusal.messageDiffers }
+    guard digest == message.digest(inGroup: group) else { throw MailboxRefusal.messageDiffers }
     guard let refused = RefusedReceiver.list(bytes) else {
       throw DatabaseError.statement("column 2 holds no receivers")
     }
@@ -121,7 +121,7 @@ package struct Delivery {
         due_ms, receiver_count, waiting_count, bytes, refused, body)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11, $12)
       """, .id(sender.account), .integer(number), .blob(sender.publicKey), .id(message.id),
-      .text(message.kind.rawValue), .blob(message.digest(inGroup: isGroup)), .instant(now),
+      .text(message.kind.rawValue), .blob(message.digest(inGroup: group)), .instant(now),
       .instant(now + host.limits.messageSpan), .integer(Int64(takers.count)),
       .integer(byteCount), .blob(refusedBytes), .blob(message.body))
     // In the order of accounts, as their rows were locked.

@@ -167,6 +167,18 @@ import Testing
     #expect(try server.mail(of: b) == ["message"])
   }
 
+  @Test(arguments: TestEngine.available)
+  func `the same message to another chain is no repeat`(engine: TestEngine) throws {
+    let server = try TestServer(engine)
+    let devices = try server.devices(2)
+    let (a, b) = (devices[0], devices[1])
+    let (first, second) = (try a.chain(with: [b]), try a.chain(with: [b]))
+    let id = Random.identifier()
+    try a.tell(first, id).requireSuccess()
+    #expect(try a.tell(second, id).problem == "message_differs")
+    #expect(try server.mail(of: b) == ["message"])
+  }
+
   @Test func `a commit that no device could make is refused with its place`() throws {
     let server = try TestServer()
     let device = try server.register()
