@@ -165,13 +165,16 @@ package struct Flows: Sendable {
     return last
   }
 
-  /// Whether the ledger still shows what a flow did. The customer may have undone it on Stripe's
-  /// page, or owe again what the flow paid.
+  /// Whether the ledger still shows what a flow did to its subscription. The customer may have undone
+  /// it on Stripe's page, or owe again what the flow paid.
   private func holds(
     _ flow: Flow, _ now: Instant, _ transaction: Transaction
   ) throws -> Bool {
     let current = try ledger.purchases(of: flow.account, at: now, reading: transaction)
-      .first { $0.key.provider.rawValue == "stripe" && $0.isCurrent }
+      .first {
+        $0.key.provider.rawValue == "stripe" && $0.key.id == flow.state[.subscription]
+          && $0.isCurrent
+      }
     switch flow.intention.kind {
     case .cancel: return current?.willRenew != true
     case .uncancel: return current?.willRenew == true

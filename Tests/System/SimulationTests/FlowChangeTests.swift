@@ -221,6 +221,20 @@ struct FlowChangeTests {
     #expect(shop.stripe.chargeCount == 3)
   }
 
+  @Test func `who repeats the cancellation of a plan that ended keeps the add-on beside it`() throws
+  {
+    let (shop, subscription) = try subscribed()
+    shop.delivers = true
+    let extra = shop.stripe.buy(account: shop.account, .extraMonthly)
+    shop.stripe.setCard(of: subscription, .declines)
+    try shop.pass(shop.stripe.periodEnd(of: subscription) + .hours(3) - shop.installation.now)
+    let first = try done(Intention(.cancel), shop)
+    try #require(shop.stripe.status(of: subscription) == "canceled")
+    try shop.pass(.minutes(1))
+    #expect(try shop.ask(Intention(.cancel)).id == first.id)
+    #expect(!shop.stripe.isCancelling(extra))
+  }
+
   @Test func `nothing is paid where nothing is open`() throws {
     let (shop, _) = try subscribed()
     #expect(try done(Intention(.pay), shop).problem?.code == .nothingToPay)
