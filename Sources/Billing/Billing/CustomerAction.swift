@@ -56,7 +56,14 @@ extension SubscriptionOverview {
   }
 
   func actions(of subscription: Subscription) -> [CustomerAction] {
-    let all = subscription.actions + migrations(of: subscription)
+    var all = subscription.actions + migrations(of: subscription)
+    // Requests name no subscription: these would be about the plan beside an addition.
+    let provider = subscription.key.provider
+    if !subscription.preventsPurchase,
+      subscriptions.contains(where: { $0.key.provider == provider && $0.preventsPurchase })
+    {
+      all.removeAll { [.change, .cancel, .uncancel, .card].contains($0.name) }
+    }
     return isLeaving ? all.filter { $0.name.isForLeaving } : all
   }
 

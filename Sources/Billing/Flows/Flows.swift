@@ -196,6 +196,9 @@ package struct Flows: Sendable {
     let stripe = purchases.filter { $0.key.provider.rawValue == "stripe" }
     let base = stripe.first { $0.preventsPurchase }
     let current = base ?? stripe.first { $0.isCurrent }
+    // No request names a subscription. What is paid is what is owed, also for an addition.
+    let failing = stripe.filter { $0.willRenew && [.grace, .onHold].contains($0.label) }
+    let owing = failing.first { $0.preventsPurchase } ?? failing.first ?? current
     let elsewhere = purchases.first {
       $0.key.provider.rawValue != "stripe" && $0.preventsPurchase
     }
@@ -231,18 +234,18 @@ package struct Flows: Sendable {
         // Stripe counts in seconds. Rounded up, so that it does not begin before the end.
         String(min($0 + .milliseconds(999), now + Self.migrationSpanMax).seconds)
       }
-    case .change, .resume, .card, .pay:
+    case .pay:
+      guard let owing else {
+        throw FlowProblem(stripe.isEmpty ? .noSubscription : .subscriptionEnded)
+      }
+      state[.subscription] = owing.key.id
+    case .change, .resume, .card, .uncancel:
       guard let current else {
         throw FlowProblem(stripe.isEmpty ? .noSubscription : .subscriptionEnded)
       }
       state[.subscription] = current.key.id
     case .cancel:
       guard let current else { throw FlowProblem(.nothingToCancel) }
-      state[.subscription] = current.key.id
-    case .uncancel:
-      guard let current else {
-        throw FlowProblem(stripe.isEmpty ? .noSubscription : .subscriptionEnded)
-      }
       state[.subscription] = current.key.id
     case .portal:
       guard let customer = try customer(of: account, stripe, transaction) else {

@@ -235,6 +235,19 @@ struct FlowChangeTests {
     #expect(!shop.stripe.isCancelling(extra))
   }
 
+  @Test func `an add-on with a subscription of its own is paid, though the plan is not due`() throws
+  {
+    let (shop, _) = try subscribed()
+    shop.delivers = true
+    let extra = shop.stripe.buy(account: shop.account, .extraMonthly)
+    shop.stripe.setCard(of: extra, .declines)
+    try shop.pass(shop.stripe.periodEnd(of: extra) + .hours(3) - shop.installation.now)
+    try #require(shop.stripe.status(of: extra) == "past_due")
+    shop.stripe.setCard(of: extra, .works)
+    #expect(try done(Intention(.pay), shop).status == .done)
+    #expect(shop.stripe.status(of: extra) == "active")
+  }
+
   @Test func `nothing is paid where nothing is open`() throws {
     let (shop, _) = try subscribed()
     #expect(try done(Intention(.pay), shop).problem?.code == .nothingToPay)

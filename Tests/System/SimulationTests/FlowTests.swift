@@ -115,6 +115,9 @@ struct FlowTests {
     #expect(try shop.finish(try shop.ask(.change(to: "plus")).id).status == .done)
     #expect(try shop.plan == "plus")
     #expect(shop.current.count == 2 && shop.current.contains(extra))
+    for name in ["change", "cancel", "card"] {
+      #expect(try shop.actions.filter { $0 == name }.count == 1)
+    }
   }
 
   @Test func `who has a subscription is refused a second one, with what can be done`() throws {
