@@ -179,6 +179,7 @@ extension FlowSteps {
   func putPhases() throws(APIFailure) -> StepResult {
     let schedule = path("subscription_schedules", .schedule)
     guard case .answered(let json) = try api.get(schedule),
+      case .answered(let billed) = try api.get(subscription),
       let phase = SchedulePhase(currentOf: json), let start = phase.start,
       let end = phase.end(at: now)
     else { return .failed(.stripeRefused, [.init("stripe_code", "no_current_phase")]) }
@@ -190,6 +191,12 @@ extension FlowSteps {
     }
     var form: StripeAPI.Form = [("end_behavior", "release"), ("proration_behavior", "none")]
     form += metadata()
+    // Stripe updates it when the subscription gets another one.
+    // https://docs.stripe.com/billing/subscriptions/subscription-schedules
+    let method = billed["default_payment_method"]
+    if let id = method.string ?? method["id"].string {
+      form.append(("default_settings[default_payment_method]", id))
+    }
     form += phase.form("phases[0]")
     form.append(("phases[0][start_date]", String(start)))
     form.append(("phases[0][end_date]", String(end)))

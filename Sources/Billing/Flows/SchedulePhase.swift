@@ -35,6 +35,9 @@ struct SchedulePhase {
   }
 
   /// What the phase bills and how, but not when. `price` replaces the item price `old`.
+  ///
+  /// It leaves out the payment method, which the schedule sets for all phases. A phase's own would come back when
+  /// the phase begins, also if the customer has set another since.
   func form(_ name: String, replacing old: String? = nil, with price: String = "")
     -> StripeAPI.Form
   {
@@ -54,9 +57,6 @@ struct SchedulePhase {
     form += Self.ids("\(name)[default_tax_rates]", json["default_tax_rates"])
     if let enabled = json["automatic_tax"]["enabled"].bool {
       form.append(("\(name)[automatic_tax][enabled]", enabled ? "true" : "false"))
-    }
-    if let method = Self.id(json["default_payment_method"]) {
-      form.append(("\(name)[default_payment_method]", method))
     }
     if let method = json["collection_method"].string {
       form.append(("\(name)[collection_method]", method))

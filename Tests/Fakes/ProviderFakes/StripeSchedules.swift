@@ -17,6 +17,8 @@ extension StripeWorld {
     var price: StripePrice
     let additions: [StripePrice]
     let discounts: [String]
+    /// Nil if it pays as the schedule does, which goes with the subscription.
+    var paymentMethod: String?
   }
 
   func nextPhase(of sub: Subscription) -> Phase? {
@@ -27,8 +29,16 @@ extension StripeWorld {
   mutating func beginNextPhase(of sub: inout Subscription) {
     guard let schedule = sub.schedule, let phase = nextPhase(of: sub) else { return }
     sub.enter(phase)
+    usePaymentMethod(phase.paymentMethod, for: sub.customer)
     schedules[schedule].next.removeFirst()
     if schedules[schedule].next.isEmpty { sub.schedule = nil }
+  }
+
+  fileprivate mutating func usePaymentMethod(_ id: String?, for customer: String) {
+    guard let method = id.flatMap({ paymentMethods[optional: $0] }),
+      customers[customer].paymentMethod != method.id
+    else { return }
+    use(method, for: customer)
   }
 
   /// By the seller: the price changes when the period ends, without a credit.
@@ -125,6 +135,9 @@ extension StripeOrders {
         parameter: "phases[0][trial_end]")
     }
     world.enter(present, sub.id)
+    world.usePaymentMethod(
+      present.paymentMethod ?? form.value(of: "default_settings[default_payment_method]"),
+      for: sub.customer)
     if sub.status == .trialing, trialEnd == nil { world.endTrial(sub.id) }
     world.schedules[id].next = Array(phases.dropFirst())
     world.schedules[id].account = account(form)
@@ -158,7 +171,8 @@ extension StripeOrders {
     let additions = sub.additions.map { $0.price }
     guard let plan = prices.first(where: { !additions.contains($0) }) else { return nil }
     return StripeWorld.Phase(
-      price: plan, additions: prices.filter { $0 != plan }, discounts: discounts)
+      price: plan, additions: prices.filter { $0 != plan }, discounts: discounts,
+      paymentMethod: form.value(of: "\(name)[default_payment_method]"))
   }
 
   private func require(
@@ -179,7 +193,10 @@ extension StripeRendering {
   func schedule(_ schedule: StripeWorld.Schedule) -> JSONValue {
     let sub = world.subscriptions[schedule.subscription]
     let trialEnd = sub.status == .trialing ? sub.trial?.upperBound : nil
-    var phases = [phase(sub.phase, sub.period, trialEnd: trialEnd)]
+    var present = sub.phase
+    let customer = world.customers[sub.customer]
+    if customer.card != .missing { present.paymentMethod = customer.paymentMethod }
+    var phases = [phase(present, sub.period, trialEnd: trialEnd)]
     var start = sub.period.upperBound
     for next in schedule.next {
       let end = start.adding(months: next.price.interval.monthCount)
@@ -208,7 +225,8 @@ extension StripeRendering {
       ["coupon": nil, "discount": .string(id), "promotion_code": nil]
     }
     return [
-      "collection_method": nil, "default_payment_method": nil, "discounts": .array(discounts),
+      "collection_method": nil, "default_payment_method": .text(phase.paymentMethod),
+      "discounts": .array(discounts),
       "end_date": .seconds(times.upperBound), "items": .array(items),
       "start_date": .seconds(times.lowerBound), "trial_end": .seconds(trialEnd),
     ]
@@ -227,6 +245,11 @@ extension FakeStripe {
 
   package func discounts(of subscription: String) -> [String] {
     operate { $0.subscriptions[subscription].discounts }
+  }
+
+  /// What it is paid with.
+  package func paymentMethod(of subscription: String) -> String {
+    operate { $0.customers[$0.subscriptions[subscription].customer].paymentMethod }
   }
 
   /// What it bills now: the plan, then its additions.

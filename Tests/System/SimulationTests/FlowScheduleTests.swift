@@ -64,6 +64,20 @@ struct FlowScheduleTests {
     #expect(shop.stripe.discounts(of: subscription) == [discount])
   }
 
+  @Test func `a card that is set while a smaller plan waits pays for it`() throws {
+    let (shop, subscription) = try subscribed()
+    let first = shop.stripe.paymentMethod(of: subscription)
+    #expect(try done(.change(to: "premium", .year), shop).status == .done)
+    #expect(try done(.card("pm_card_mastercard"), shop).status == .done)
+    let second = shop.stripe.paymentMethod(of: subscription)
+    #expect(second != first)
+    #expect(try done(.change(to: "premium"), shop).status == .done)
+    #expect(shop.stripe.paymentMethod(of: subscription) == second)
+    try turn(subscription, shop)
+    #expect(shop.stripe.price(of: subscription) == .premiumMonthly)
+    #expect(shop.stripe.paymentMethod(of: subscription) == second)
+  }
+
   @Test func `another smaller plan takes the place of the one that waits`() throws {
     let (shop, subscription) = try subscribed()
     #expect(try done(.change(to: "premium", .year), shop).status == .done)
