@@ -72,7 +72,8 @@ extension SignedPayload {
   /// Warning: proves nothing about any other text.
   fileprivate init(unchecked json: JSON) throws {
     let jws = try JWSSegments(Array(json.requireString().utf8))
-    let payload = try JSON.parseForeign(jws.payload).requireObject()
+    let payload = try JSON.parseForeign(jws.payload, limits: AppleVerifier.payloadLimits)
+      .requireObject()
     self.init(
       payload: payload, signedDate: try payload["signedDate"].requireInstant(), certificate: "")
   }

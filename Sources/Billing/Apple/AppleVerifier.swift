@@ -148,7 +148,8 @@ package final class AppleVerifier: Sendable {
     return texts
   }
 
-  private static let payloadLimits = JSONLimits(
+  /// The limits of a payload, also when it is read again: what exceeds them was never identified as ours.
+  static let payloadLimits = JSONLimits(
     byteCountMax: signedByteCountMax, depthMax: 16, valueCountMax: 8192)
 
   // MARK: identity

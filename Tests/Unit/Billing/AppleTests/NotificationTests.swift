@@ -309,6 +309,18 @@ struct NotificationTests {
     #expect(try error(data: ["signedRenewalInfo": .string(signed)]) != nil)
   }
 
+  /// Nothing has shown that it is about our app.
+  @Test func `what exceeds the limits on arrival exceeds them when it is read again`() throws {
+    let deep = (0..<20).reduce(JSONValue.integer(1)) { inner, _ in .array([inner]) }
+    let body = Sample.body(["deep": deep])
+    let verified = try Sample.verifier().verify(body: body, now: Sample.now)
+    #expect(throws: UndecodableDelivery.self) { try AppleNotification(verified) }
+    let kept = KeptMessage(
+      deliveryID: "sha256:00", environment: nil, received: Sample.now, isForeign: false,
+      body: body)
+    #expect(throws: JSONError.self) { try AppleStore().decoded(again: kept) }
+  }
+
   @Test func `a period that ends before it begins is undecodable`() throws {
     let broken = Sample.transaction(["expiresDate": Sample.date(.days(-2))])
     #expect(try error(data: ["signedTransactionInfo": broken]) != nil)
