@@ -168,7 +168,8 @@ package struct FlowRunner: Sendable {
       let job = try JobFailure.wrapping {
         try access.database.read { try Jobs.find(Ledger.readJob, key.description, reading: $0) }
       }
-      if let job, job.committed < number, job.state != .dead {
+      // A read that was dropped counts as settled.
+      if let job, job.committed < number, ![.dead, .settled].contains(job.state) {
         return StepResult(.wait(.record, nil))
       }
     }

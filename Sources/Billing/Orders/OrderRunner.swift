@@ -101,14 +101,17 @@ package struct OrderRunner: Sendable {
       }
     }
     let isUnread = job.map { $0.committed < number } ?? false
-    // Only an operator revives a dead read.
-    let isDead = job?.state == .dead
-    if isUnread, !isDead { throw .transient("\(key) is not read yet", retryAfter: nil) }
+    // Only an operator revives a dead read, or drops one, which then counts as settled.
+    let isDropped = job?.state == .settled
+    if isUnread, job?.state != .dead, !isDropped {
+      throw .transient("\(key) is not read yet", retryAfter: nil)
+    }
     if order.isShown(by: record) { return closed(order, .done, "done: a read shows it") }
     let answer = order.answer ?? "its store did not answer"
     guard !isUnread else {
+      let why = isDropped ? "an operator dropped" : "its store refuses"
       return closed(
-        order, .failed, "\(answer); its store refuses the read that would show what was done",
+        order, .failed, "\(answer); \(why) the read that would show what was done",
         readsAgain: false)
     }
     return closed(order, .failed, "\(answer); a read shows that it was not done")

@@ -89,8 +89,10 @@ struct OrderRowTests {
   }
 
   /// The store answered the read with 404 until it was dead. Another order must not wait for an operator.
-  @Test(arguments: TestEngine.available)
-  func `a doubted order is closed when its store refuses the read`(_ engine: TestEngine) throws {
+  @Test(arguments: TestEngine.available, [false, true])
+  func `a doubted order is closed when its store refuses the read`(
+    _ engine: TestEngine, isDropped: Bool
+  ) throws {
     let shop = try Shop(engine)
     let database = shop.database
     func order(_ number: Int64) throws -> Order {
@@ -121,6 +123,12 @@ struct OrderRowTests {
         _ = try lease.retry(.refused("status 404"), now: now, in: transaction)
       }
     }
+    if isDropped {
+      let dropped = try database.write(for: nil) { transaction in
+        try Jobs.drop(Ledger.readJob, Self.key.description, in: transaction)
+      }
+      #expect(dropped)
+    }
     let now = Self.now + .hours(JobRules.refusalCountMax)
     let runner = OrderRunner(
       StoreAccess(
@@ -134,11 +142,12 @@ struct OrderRowTests {
     }
     let closed = try order(1)
     #expect(closed.state == .failed)
-    #expect(
-      closed.answer == "status 503; its store refuses the read that would show what was done")
+    let why = isDropped ? "an operator dropped" : "its store refuses"
+    #expect(closed.answer == "status 503; \(why) the read that would show what was done")
     let read = try database.read {
       try Jobs.find(Ledger.readJob, Self.key.description, reading: $0)
     }
-    #expect(read?.state == .dead)
+    let state: JobSummary.State = isDropped ? .settled : .dead
+    #expect(read?.state == state)
   }
 }
