@@ -62,7 +62,7 @@ extension SubscriptionOverview {
     if !subscription.preventsPurchase,
       subscriptions.contains(where: { $0.key.provider == provider && $0.preventsPurchase })
     {
-      all.removeAll { [.change, .cancel, .uncancel, .card].contains($0.name) }
+      all.removeAll { [.change, .cancel, .uncancel, .resume, .card].contains($0.name) }
     }
     return isLeaving ? all.filter { $0.name.isForLeaving } : all
   }
