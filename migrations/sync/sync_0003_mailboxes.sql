@@ -1,13 +1,14 @@
 -- Mailboxes: sealed messages from device to device, and the key packages of MLS (RFC 9420) by which devices let each
 -- other into groups. Messages are ciphertext; of a package the server knows its size and its signature key.
 
--- A message. The sender's device chose its `id`, and `digest` is of its receivers and its body, so that a repeat is
--- known. `number` is that of the sender's account under which it was stored. `refused` names the receivers that it was
--- not stored for: a byte for the reason, and the key. `bytes` is what it is charged with besides the fee of a record.
--- `waiting_count` is the number of mailboxes that it is in; an acknowledgement takes one from it. At `due_ms` the row
--- goes: an hour after the last acknowledgement. If some are missing by then, the message has expired: it leaves their
--- mailboxes, has no `body` any more, and `expired` has their keys. Then it is in the mailbox of its sender's device. It
--- has a rowid, because long rows in the inner pages of their own key would make the tree deep.
+-- A message. The sender's device chose its `id`, and `digest` is of its receivers, or of its chain instead, and of
+-- its body, so that a repeat is known. `number` is that of the sender's account under which it was stored. `refused`
+-- names the receivers that it was not stored for: a byte for the reason, and the key. `bytes` is what it is charged
+-- with besides the fee of a record. `waiting_count` is the number of mailboxes that it is in; an acknowledgement
+-- takes one from it. At `due_ms` the row goes: an hour after the last acknowledgement. If some are missing by then,
+-- the message has expired: it leaves their mailboxes, has no `body` any more, and `expired` has their keys. Then it
+-- is in the mailbox of its sender's device. It has a rowid, because long rows in the inner pages of their own key
+-- would make the tree deep.
 CREATE TABLE mailbox_messages (
   sender_id BLOB NOT NULL REFERENCES accounts (id),
   number INTEGER NOT NULL,
