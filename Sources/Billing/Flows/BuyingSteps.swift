@@ -70,7 +70,7 @@ extension FlowSteps {
     guard let id = json["id"].string else { throw .malformed("a setup intent without an id") }
     var found: Flow.State = [.setupIntent: id]
     found[.paymentMethod] =
-      json["payment_method"].string ?? json["payment_method"]["id"].string
+      json["payment_method"].reference
     switch json["status"].string {
     case "succeeded": return .go(intention.kind == .card ? .attach : .subscribe, found)
     case "requires_action", "requires_confirmation":
@@ -163,7 +163,7 @@ extension FlowSteps {
     case "active", "trialing", "past_due": return .go(.record, [.subscription: id])
     // The call was meant to fail at once. It failed, but Stripe made the subscription anyway.
     case "incomplete" where flow.step == .subscribe:
-      let invoice = json["latest_invoice"].string ?? json["latest_invoice"]["id"].string
+      let invoice = json["latest_invoice"].reference
       var found: Flow.State = [
         .subscription: id, .reason: FlowProblem.Code.cardDeclined.rawValue,
       ]
@@ -234,7 +234,7 @@ extension FlowSteps {
     guard let id = json["id"].string else { throw .malformed("a session without an id") }
     switch json["status"].string {
     case "complete":
-      guard let subscription = json["subscription"].string ?? json["subscription"]["id"].string
+      guard let subscription = json["subscription"].reference
       else { return StepResult(.wait(.visit, nil)) }
       return .go(.record, [.session: id, .subscription: subscription])
     case "open":

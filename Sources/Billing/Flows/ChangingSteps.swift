@@ -12,8 +12,8 @@ extension FlowSteps {
     let outcome = try api.get(subscription, [("expand[]", "latest_invoice")])
     guard case .answered(let json) = outcome else { return .failed(.subscriptionEnded) }
     var found: Flow.State = [:]
-    if let id = json["customer"].string ?? json["customer"]["id"].string { found[.customer] = id }
-    if let id = json["schedule"].string ?? json["schedule"]["id"].string { found[.schedule] = id }
+    if let id = json["customer"].reference { found[.customer] = id }
+    if let id = json["schedule"].reference { found[.schedule] = id }
     let status = json["status"].string
     if StripeEnding(status: status) == .over {
       return .failed(intention.kind == .cancel ? .nothingToCancel : .subscriptionEnded)
@@ -102,7 +102,7 @@ extension FlowSteps {
   /// The plan of a subscription's item; nil if the catalogue has none for it.
   func plan(of item: JSON) -> Plan? {
     guard let price = item["price"]["id"].string else { return nil }
-    let product = item["price"]["product"].string ?? item["price"]["product"]["id"].string
+    let product = item["price"]["product"].reference
     switch catalogue.mapping(provider: "stripe", price: price, product: product) {
     case .plan(let plan), .kept(let plan, _): return plan
     case .ignored, .unknown: return nil
@@ -193,8 +193,7 @@ extension FlowSteps {
     form += metadata()
     // Stripe updates it when the subscription gets another one.
     // https://docs.stripe.com/billing/subscriptions/subscription-schedules
-    let method = billed["default_payment_method"]
-    if let id = method.string ?? method["id"].string {
+    if let id = billed["default_payment_method"].reference {
       form.append(("default_settings[default_payment_method]", id))
     }
     form += phase.form("phases[0]")

@@ -31,7 +31,7 @@ struct SchedulePhase {
   }
 
   func bills(_ price: String) -> Bool {
-    (json["items"].array ?? []).contains { Self.id($0["price"]) == price }
+    (json["items"].array ?? []).contains { $0["price"].reference == price }
   }
 
   /// What the phase bills and how, but not when. `price` replaces the item price `old`.
@@ -44,7 +44,7 @@ struct SchedulePhase {
     var form: StripeAPI.Form = []
     for (index, item) in (json["items"].array ?? []).enumerated() {
       let place = "\(name)[items][\(index)]"
-      let own = Self.id(item["price"]) ?? ""
+      let own = item["price"].reference ?? ""
       form.append(("\(place)[price]", own == old ? price : own))
       // A price that counts usage has none.
       if let quantity = item["quantity"].integer {
@@ -71,7 +71,7 @@ struct SchedulePhase {
   private static func discounts(_ name: String, _ list: JSON) -> StripeAPI.Form {
     let found = (list.array ?? []).compactMap { discount in
       ["discount", "promotion_code", "coupon"].lazy.compactMap { kind in
-        id(discount[kind]).map { (kind: kind, id: $0) }
+        discount[kind].reference.map { (kind: kind, id: $0) }
       }.first
     }
     return found.enumerated().map { index, one in
@@ -80,10 +80,13 @@ struct SchedulePhase {
   }
 
   private static func ids(_ name: String, _ list: JSON) -> StripeAPI.Form {
-    (list.array ?? []).compactMap { id($0) }.enumerated().map { index, id in
+    (list.array ?? []).compactMap(\.reference).enumerated().map { index, id in
       ("\(name)[\(index)]", id)
     }
   }
+}
 
-  private static func id(_ json: JSON) -> String? { json.string ?? json["id"].string }
+extension JSON {
+  /// The id in a field that has an id or, if it was expanded, the whole object.
+  var reference: String? { string ?? self["id"].string }
 }
