@@ -234,16 +234,11 @@ package struct Flows: Sendable {
         // Stripe counts in seconds. Rounded up, so that it does not begin before the end.
         String(min($0 + .milliseconds(999), now + Self.migrationSpanMax).seconds)
       }
-    case .pay:
-      guard let owing else {
+    case .change, .resume, .card, .uncancel, .pay:
+      guard let meant = intention.kind == .pay ? owing : current else {
         throw FlowProblem(stripe.isEmpty ? .noSubscription : .subscriptionEnded)
       }
-      state[.subscription] = owing.key.id
-    case .change, .resume, .card, .uncancel:
-      guard let current else {
-        throw FlowProblem(stripe.isEmpty ? .noSubscription : .subscriptionEnded)
-      }
-      state[.subscription] = current.key.id
+      state[.subscription] = meant.key.id
     case .cancel:
       guard let current else { throw FlowProblem(.nothingToCancel) }
       state[.subscription] = current.key.id
