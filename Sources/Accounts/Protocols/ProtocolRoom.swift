@@ -107,6 +107,17 @@ extension ProtocolRoom {
   ) throws -> Set<Identifier> { [] }
 }
 
+extension [any ProtocolRoom.Type] {
+  /// What an account is charged for by all of them, by the names of the kinds.
+  package func weights(
+    of account: Identifier, reading queryable: some Queryable
+  ) throws -> [String: UsageWeight] {
+    try reduce(into: [:]) { weights, room in
+      weights.merge(try room.weights(of: account, reading: queryable)) { $0 + $1 }
+    }
+  }
+}
+
 /// What an archive holds of one protocol.
 package struct ProtocolExport: Sendable {
   /// A content that is too large for the snapshot's time.

@@ -81,9 +81,7 @@ package struct UsageAudit {
       add(slice)
       rowsReadTo = slice.through
     }
-    for room in protocols {
-      weights.merge(try room.weights(of: account, reading: reader)) { $0 + $1 }
-    }
+    weights.merge(try protocols.weights(of: account, reading: reader)) { $0 + $1 }
     return UsageFinding(
       account: account, number: recorded.number, recordedByteCount: recorded.byteCount,
       recordedRecordCount: recorded.recordCount,

@@ -141,11 +141,8 @@ private struct ShownHoldings {
   let appPasswordCount: Int64
 
   init(_ reader: Reader, _ account: Identifier) throws {
-    var weights: [String: UsageWeight] = [:]
-    for room in KnownProtocols.all {
-      weights.merge(try room.weights(of: account, reading: reader)) { $0 + $1 }
-    }
-    kinds = weights.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    kinds = try KnownProtocols.all.weights(of: account, reading: reader)
+      .sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     linkCount = try PublicLink.weight(reader, of: account).recordCount
     appPasswordCount = Int64(try AppPassword.list(reader, of: account).count)
   }
