@@ -8,24 +8,6 @@ import Testing
 
 /// Neither versions nor trash of one account are in the way of another's, if they cannot be deleted.
 @Suite struct FailingHistoryTests {
-  /// A wrong total, which what is to be deleted would make negative.
-  private func corrupt(_ device: TestDevice, _ server: TestServer, _ byteCount: Int64) throws {
-    let account = try device.account
-    try server.database.write(for: nil) { transaction in
-      try transaction.execute(
-        "UPDATE sync.accounts SET usage_bytes = $2 WHERE id = $1", .id(account),
-        .integer(byteCount))
-    }
-  }
-
-  private func failing(_ server: TestServer) throws -> [String] {
-    try server.database.read { reader in
-      try reader.rows("SELECT queue, item, failure_count FROM sync.failing_items") { row in
-        "\(try row.text(0)) \(try row.id(1)) \(try row.integer(2))"
-      }
-    }
-  }
-
   @Test(arguments: TestEngine.available)
   func `versions that cannot be deleted wait, and others' go`(engine: TestEngine) throws {
     let server = try TestServer(engine, keepingFor: 2)
@@ -36,17 +18,17 @@ import Testing
       server.clock.advance(.seconds(1))
     }
     let usage = try ada.usage()
-    try corrupt(ada, server, 0)
+    try server.setUsage(of: ada.account, 0)
     server.clock.advance(.days(3))
     try server.sweepDeletions()
     #expect(try server.count("versions") == 2)
     #expect(try bob.usage() == 22_000)
-    #expect(try failing(server) == ["versions \(try ada.account) 1"])
-    try corrupt(ada, server, usage)
+    #expect(try server.failingItems() == ["versions \(try ada.account): 1"])
+    try server.setUsage(of: ada.account, usage)
     server.clock.advance(.hours(1))
     try server.sweepDeletions()
     #expect(try server.count("versions") == 0)
-    #expect(try failing(server) == [])
+    #expect(try server.failingItems() == [])
     try server.requireRight([ada, bob])
   }
 
@@ -64,16 +46,16 @@ import Testing
     }
     let usage = try ada.usage()
     for (device, root) in zip([ada, bob], roots) { #expect(try device.purge(root).status == 204) }
-    try corrupt(ada, server, 0)
+    try server.setUsage(of: ada.account, 0)
     try server.sweepDeletions()
     #expect(try server.count("trash") == 1)
     #expect(try bob.usage() == 1000)
-    #expect(try failing(server) == ["trash \(roots[0]) 1"])
-    try corrupt(ada, server, usage)
+    #expect(try server.failingItems() == ["trash \(roots[0]): 1"])
+    try server.setUsage(of: ada.account, usage)
     server.clock.advance(.hours(1))
     try server.sweepDeletions()
     #expect(try server.count("trash") == 0)
-    #expect(try failing(server) == [])
+    #expect(try server.failingItems() == [])
     try server.requireRight([ada, bob])
   }
 }

@@ -14,22 +14,6 @@ import Testing
 /// No queue of coffer-sync stops at an item that fails. The item waits, is reported, and is done once that is
 /// possible.
 @Suite struct FailingItemTests {
-  private struct Failing: Equatable {
-    let queue: String
-    let item: Identifier
-    let count: Int64
-  }
-
-  private func failing(_ server: TestServer) throws -> [Failing] {
-    try server.database.read { reader in
-      try reader.rows(
-        "SELECT queue, item, failure_count FROM sync.failing_items ORDER BY queue, item"
-      ) { row in
-        Failing(queue: try row.text(0), item: try row.id(1), count: try row.integer(2))
-      }
-    }
-  }
-
   private func count(_ server: TestServer, _ condition: String, _ id: Identifier) throws -> Int64 {
     try server.database.read { reader in
       try reader.first("SELECT count(*) FROM sync.\(condition)", .id(id)) { try $0.integer(0) }
@@ -56,13 +40,6 @@ import Testing
     try server.database.write(for: nil) { try $0.execute("DELETE FROM sync.held_rows") }
   }
 
-  private func setUsage(_ server: TestServer, _ account: Identifier, _ count: Int64) throws {
-    try server.database.write(for: nil) { transaction in
-      try transaction.execute(
-        "UPDATE sync.accounts SET usage_bytes = $2 WHERE id = $1", .id(account), .integer(count))
-    }
-  }
-
   // MARK: deletions
 
   @Test(arguments: TestEngine.available)
@@ -80,21 +57,21 @@ import Testing
       server.clock.advance(.seconds(1))
     }
     let usage = try ada.usage()
-    try setUsage(server, ada.account, 0)
+    try server.setUsage(of: ada.account, 0)
     try server.sweepDeletions()
     #expect(try count(server, "deletions WHERE owner_id = $1", bob.account) == 0)
-    #expect(try failing(server) == [Failing(queue: "deletions", item: folders[0], count: 1)])
+    #expect(try server.failingItems() == ["deletions \(folders[0]): 1"])
     server.clock.advance(.seconds(2))
     try server.sweepDeletions()
-    #expect(try failing(server).map(\.count) == [2])
-    try setUsage(server, ada.account, usage)
+    #expect(try server.failingItems() == ["deletions \(folders[0]): 2"])
+    try server.setUsage(of: ada.account, usage)
     // The item now waits longer.
     server.clock.advance(.seconds(1))
     try server.sweepDeletions()
-    #expect(try failing(server).map(\.count) == [2])
+    #expect(try server.failingItems() == ["deletions \(folders[0]): 2"])
     server.clock.advance(.seconds(1))
     try server.sweepDeletions()
-    #expect(try failing(server) == [])
+    #expect(try server.failingItems() == [])
     #expect(try count(server, "deletions WHERE owner_id = $1", ada.account) == 0)
   }
 
@@ -115,7 +92,7 @@ import Testing
     }
     for folder in folders { try device.delete(folder).requireSuccess() }
     try server.sweepDeletions()
-    #expect(try failing(server) == [Failing(queue: "deletions", item: folders[1], count: 1)])
+    #expect(try server.failingItems() == ["deletions \(folders[1]): 1"])
     let left = try documents.map { try count(server, "files WHERE id = $1 AND deleted = 0", $0) }
     #expect(left == [0, 1, 0])
   }
@@ -135,13 +112,13 @@ import Testing
     try server.sweeper().sweep()
     #expect(try count(server, "chains WHERE id = $1", first) == 1)
     #expect(try count(server, "chains WHERE id = $1", second) == 0)
-    #expect(try failing(server) == [Failing(queue: "chains", item: first, count: 1)])
-    #expect(try count(server, "failing_items WHERE account_id = $1", ada.account) == 1)
+    #expect(try server.failingItems() == ["chains \(first): 1"])
+    #expect(try server.failingItems(of: ada.account).count == 1)
     try letGo(server)
     server.clock.advance(.hours(1))
     try server.sweeper().sweep()
     #expect(try count(server, "chains WHERE id = $1", first) == 0)
-    #expect(try failing(server) == [])
+    #expect(try server.failingItems() == [])
   }
 
   // MARK: folders
@@ -167,14 +144,14 @@ import Testing
     }
     let upkeep = TreeUpkeep(server.api.host)
     while try upkeep.countFolder() {}
-    #expect(try failing(server) == [Failing(queue: "folders", item: folders[0], count: 1)])
+    #expect(try server.failingItems() == ["folders \(folders[0]): 1"])
     let uncounted = "folder_caps WHERE folder_id = $1 AND counted_number < count_number"
     #expect(try folders.map { try count(server, uncounted, $0) } == [1, 0, 0])
     try server.database.write(for: nil) { try $0.execute("DROP INDEX sync.one_number") }
     server.clock.advance(.seconds(2))
     while try upkeep.countFolder() {}
     #expect(try folders.map { try count(server, uncounted, $0) } == [0, 0, 0])
-    #expect(try failing(server) == [])
+    #expect(try server.failingItems() == [])
   }
 
   // MARK: accounts
@@ -194,12 +171,12 @@ import Testing
     let isErased = "account_deletions WHERE account_id = $1 AND erased_ms IS NOT NULL"
     #expect(try count(server, isErased, first) == 0)
     #expect(try count(server, isErased, second) == 1)
-    #expect(try failing(server) == [Failing(queue: "erasures", item: first, count: 1)])
+    #expect(try server.failingItems() == ["erasures \(first): 1"])
     try letGo(server)
     server.clock.advance(.hours(1))
     try server.sweeper().sweepErasures()
     #expect(try count(server, isErased, first) == 1)
-    #expect(try failing(server) == [])
+    #expect(try server.failingItems() == [])
   }
 
   @Test(arguments: TestEngine.available)
@@ -218,12 +195,12 @@ import Testing
     try server.sweeper().sweepErasures()
     #expect(try count(server, "accounts WHERE id = $1", first) == 1)
     #expect(try count(server, "accounts WHERE id = $1", second) == 0)
-    #expect(try failing(server) == [Failing(queue: "forgetting", item: first, count: 1)])
+    #expect(try server.failingItems() == ["forgetting \(first): 1"])
     try letGo(server)
     server.clock.advance(.hours(1))
     try server.sweeper().sweepErasures()
     #expect(try count(server, "accounts WHERE id = $1", first) == 0)
-    #expect(try failing(server) == [])
+    #expect(try server.failingItems() == [])
   }
 
   // MARK: the sweep
@@ -253,13 +230,13 @@ import Testing
     #expect(unsafe unlink(path) == 0 && mkdir(path, 0o700) == 0)
     server.clock.advance(.minutes(11))
     try server.sweeper().sweep()
-    #expect(try failing(server) == [Failing(queue: "garbage", item: objects[0], count: 1)])
+    #expect(try server.failingItems() == ["garbage \(objects[0]): 1"])
     #expect(try count(server, "garbage WHERE object_id = $1", objects[1]) == 0)
     #expect(unsafe rmdir(path) == 0)
     server.clock.advance(.hours(2))
     try server.sweeper().sweep()
     #expect(try count(server, "garbage WHERE object_id = $1", objects[0]) == 0)
-    #expect(try failing(server) == [])
+    #expect(try server.failingItems() == [])
   }
 
   @Test(arguments: TestEngine.available)
@@ -272,7 +249,7 @@ import Testing
     #expect(unsafe rename(path, away) == 0)
     server.clock.advance(.minutes(11))
     #expect(throws: ObjectStoreError.self) { try server.sweeper().sweep() }
-    #expect(try failing(server) == [])
+    #expect(try server.failingItems() == [])
     #expect(unsafe rename(away, path) == 0)
     try server.sweeper().sweep()
     for object in objects {
@@ -287,12 +264,12 @@ import Testing
     try hold(server, engine, "garbage", "object_id", [objects[0].bytes])
     server.clock.advance(.minutes(11))
     try server.sweeper().sweep()
-    #expect(try failing(server) == [Failing(queue: "garbage", item: objects[0], count: 1)])
+    #expect(try server.failingItems() == ["garbage \(objects[0]): 1"])
     #expect(try count(server, "garbage WHERE object_id = $1", objects[1]) == 0)
     try letGo(server)
     server.clock.advance(.hours(2))
     try server.sweeper().sweep()
-    #expect(try failing(server) == [])
+    #expect(try server.failingItems() == [])
   }
 
   @Test(arguments: TestEngine.available)
@@ -317,14 +294,14 @@ import Testing
     let objects = try objects(server, device)
     server.clock.advance(.minutes(11))
     try server.sweeper().sweep()
-    #expect(try failing(server) == [Failing(queue: "reservations", item: held, count: 1)])
+    #expect(try server.failingItems() == ["reservations \(held): 1"])
     #expect(try count(server, "reservations WHERE object_id = $1", free) == 0)
     #expect(try count(server, "garbage WHERE object_id = $1", objects[0]) == 0)
     try letGo(server)
     server.clock.advance(.hours(1))
     try server.sweeper().sweep()
     #expect(try count(server, "reservations WHERE object_id = $1", held) == 0)
-    #expect(try failing(server) == [])
+    #expect(try server.failingItems() == [])
   }
 
   @Test(arguments: TestEngine.available)
@@ -349,13 +326,13 @@ import Testing
       // The second sweep is too early to try again.
       for _ in 0..<2 { try server.sweeper().sweep() }
       #expect(try left() == [first])
-      #expect(try failing(server) == [Failing(queue: "leftovers", item: first, count: count)])
+      #expect(try server.failingItems() == ["leftovers \(first): \(count)"])
       server.clock.advance(.seconds(count))
     }
     store.beforeDeleting { _ in }
     try server.sweeper().sweep()
     #expect(try left() == [])
-    #expect(try failing(server) == [])
+    #expect(try server.failingItems() == [])
     withExtendedLifetime(scratch) {}
   }
 
@@ -382,7 +359,7 @@ import Testing
     let sweeper = server.sweeper()
     for _ in 0..<256 { try sweeper.sweepOrphans() }
     #expect(try store.list(beginningWith: 7).map(\.key) == [orphans[0]])
-    #expect(try failing(server) == [Failing(queue: "orphans", item: orphans[0], count: 1)])
+    #expect(try server.failingItems() == ["orphans \(orphans[0]): 1"])
     store.beforeDeleting { _ in }
     for _ in 0..<256 { try sweeper.sweepOrphans() }
     #expect(try store.list(beginningWith: 7).isEmpty)
@@ -402,10 +379,10 @@ import Testing
     }
     server.clock.advance(.days(7))
     try server.sweeper().sweep()
-    #expect(try failing(server) == [Failing(queue: "links", item: gone, count: 1)])
+    #expect(try server.failingItems() == ["links \(gone): 1"])
     server.clock.advance(.seconds(1))
     try server.sweeper().sweep()
-    #expect(try failing(server) == [])
+    #expect(try server.failingItems() == [])
   }
 
   @Test(arguments: TestEngine.available)
@@ -418,12 +395,12 @@ import Testing
     server.clock.advance(server.limits.deletionHorizon)
     server.clock.advance(.days(2))
     try server.sweeper().sweep()
-    #expect(try failing(server) == [Failing(queue: "pruning", item: files[0], count: 1)])
+    #expect(try server.failingItems() == ["pruning \(files[0]): 1"])
     #expect(try count(server, "files WHERE id = $1", files[1]) == 0)
     try letGo(server)
     server.clock.advance(.hours(1))
     try server.sweeper().sweep()
     #expect(try count(server, "files WHERE id = $1", files[0]) == 0)
-    #expect(try failing(server) == [])
+    #expect(try server.failingItems() == [])
   }
 }

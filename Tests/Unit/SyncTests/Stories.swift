@@ -116,4 +116,23 @@ extension TestServer {
   func sweepDeletions() throws {
     for work in api.upkeep where work.isUrgent { while try work.slice() {} }
   }
+
+  /// The items that failed, or those of one account, each with its queue and how often it failed.
+  func failingItems(of account: Identifier? = nil) throws -> [String] {
+    let items = try database.read { reader in
+      try reader.rows(
+        "SELECT queue, item, failure_count, account_id FROM sync.failing_items ORDER BY queue, item"
+      ) { row in
+        let text = "\(try row.text(0)) \(try row.id(1)): \(try row.integer(2))"
+        return (text: text, account: try row.optionalID(3))
+      }
+    }
+    return items.filter { account == nil || $0.account == account }.map(\.text)
+  }
+
+  /// Writes a wrong usage. If it is too small, deletions would make it negative, and fail.
+  func setUsage(of account: Identifier, _ byteCount: Int64) throws {
+    try change(
+      "UPDATE sync.accounts SET usage_bytes = $2 WHERE id = $1", .id(account), .integer(byteCount))
+  }
 }
