@@ -337,6 +337,7 @@ let package = Package(
     support("Support/RawClient", []),
     support("Support/PushGateway", ["Base", "Crypto", "JSON"]),
     support("Support/TestEngines", ["Base", "Objects", "Postgres", "Storage", "TestFiles"]),
+    support("Support/DescribedAPI", ["JSON", "TestEngines", "TestFiles"]),
     support(
       "Support/StoreFacts", ["Apple", "Base", "Google", "SeededRandom", "Subscriptions", "Tiers"]),
     support("Support/StripeSamples", ["Base", "JSON"]),
@@ -537,14 +538,14 @@ let package = Package(
         "Apple", "Google", "ProviderAPI", "ProviderFakes", "Jobs", "Billing", "ClaimingDevice",
         "RecordedAPI", "RecordedStories", "StripeSamples", "TestCertificates", "TestEngines",
         "SeededRandom", "Answers", "Ledger", "Repair", "Stores", "KnownStores", "BTCPay",
-        "Compression", "Flows", "Goldens", "Orders", "Report", "Sync", "TestFiles",
+        "Compression", "DescribedAPI", "Flows", "Goldens", "Orders", "Report", "Sync", "TestFiles",
       ], exclude: ["Goldens"]),
     tests(
       "Unit/SyncTests",
       [
         "Objects",
         "Accounts", "Archive", "Backup", "Base", "Crypto", "JSON", "HTTPMessages", "HTTPSignatures",
-        "Chains", "Commits",
+        "Chains", "Commits", "DescribedAPI",
         "Documents", "HTTPServer", "HTTPClient", "Endpoints", "KeyBackup", "Ledger", "Logs",
         "Mailboxes",
         "Storage", "Streams", "Tiers", "Configuration",

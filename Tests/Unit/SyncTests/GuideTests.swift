@@ -1,5 +1,6 @@
 import Base
 import Crypto
+import DescribedAPI
 import HTTPMessages
 import HTTPSignatures
 import JSON
@@ -142,8 +143,7 @@ import Testing
           status: example.status, headers: Headers(usual + [("content-type", type)] + fields),
           body: shown))
     }
-    let complaints = try exchanges.complaints(
-      about: server.fetchDescription().body, python: #require(Shell.python))
+    let complaints = try exchanges.complaints(about: server.fetchDescription().body)
     #expect(complaints == [])
   }
 }

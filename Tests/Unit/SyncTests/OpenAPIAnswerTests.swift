@@ -37,9 +37,8 @@ import Testing
     ]
     #expect(Self.successes(document).subtracting(Self.seen(exchanges, document)) == unseen)
 
-    guard let python = Shell.python else { return }
-    let complaints = try stories.exchanges.complaints(
-      about: description.answer.body, python: python)
+    guard Shell.python != nil else { return }
+    let complaints = try stories.exchanges.complaints(about: description.answer.body)
     for complaint in complaints.prefix(20) { Issue.record("\(complaint)") }
   }
 
@@ -52,8 +51,7 @@ import Testing
     let exchanges = Exchanges()
     exchanges.record(request, Answer(status: 299, headers: account.headers, body: account.body))
     exchanges.record(request, Answer(status: 200, headers: account.headers, body: Array("{}".utf8)))
-    let complaints = try exchanges.complaints(
-      about: server.fetchDescription().body, python: #require(Shell.python))
+    let complaints = try exchanges.complaints(about: server.fetchDescription().body)
     #expect(complaints.count == 2, "\(complaints)")
   }
 

@@ -19,8 +19,7 @@ struct OpenAPIStrictnessTests {
 
   /// The validator's complaints about everything that was sent.
   private func complaints(_ server: TestServer) throws -> [Substring] {
-    try exchanges.complaints(
-      about: server.fetchDescription().body, python: #require(Shell.python))
+    try exchanges.complaints(about: server.fetchDescription().body)
   }
 
   @Test func `a batch is taken as the description has it, and refused as it has it`() throws {

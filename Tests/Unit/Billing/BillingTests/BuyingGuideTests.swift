@@ -1,11 +1,11 @@
+import DescribedAPI
 import JSON
-import TestEngines
 import TestFiles
 import Testing
 
 /// The examples of docs/buying.md and docs/refunds.md, as the description of the API promises them.
 struct BuyingGuideTests {
-  /// The requests in the order of their examples. That of a body comes before that of the answer.
+  /// The requests in the order of their examples.
   private static let order = """
     GET /v1/plans 200
     POST /v1/stripe/checkout body 202
@@ -27,48 +27,34 @@ struct BuyingGuideTests {
     PUT /v1/refund-consent body 200
     """
 
-  /// The JSON examples of a page, in their order.
-  private static func examples(of page: String) throws -> [JSONValue] {
-    let text = try #require(Files.text("\(Files.repository)/docs/\(page).md"))
-    return try text.matches(of: #/\n```json\n([^`]+)\n```/#).map { match in
-      let example = try JSON.parse(Array(match.1.utf8))
-      return try #require(JSONValue(example))
-    }
-  }
-
   /// The fields of an answer.
-  private static func fields(_ target: String, _ status: Int64) -> [JSONValue] {
+  private static func fields(_ target: String, _ status: Int) -> [(String, String)] {
     let type = status < 400 ? "application/json" : "application/problem+json"
-    var fields: [JSONValue] = [["Content-Type", .string(type)]]
+    var fields = [("Content-Type", type)]
     if target == "/v1/plans" {
-      fields += [["ETag", "\"1\""], ["Cache-Control", "public, no-cache"]]
+      fields += [("ETag", "\"1\""), ("Cache-Control", "public, no-cache")]
     }
-    if target.hasPrefix("/v1/stripe/"), status < 400 { fields += [["Location", "/v1/flows/id"]] }
+    if target.hasPrefix("/v1/stripe/"), status < 400 { fields += [("Location", "/v1/flows/id")] }
     return fields
   }
 
   @Test(.enabled(if: Shell.python != nil, "COFFER_PYTHON is not set"))
   func `what the pages show is described as it is shown`() throws {
-    var examples = try (Self.examples(of: "buying") + Self.examples(of: "refunds"))[...]
     var exchanges: [JSONValue] = []
     // The last body that was shown of a request.
-    var bodies: [String: JSONValue] = [:]
-    for line in Self.order.split(separator: "\n") {
-      let words = line.split(separator: " ").map { String($0) }
-      let (method, target) = (words[0], words[1])
-      let status = Int64(words[words.count - 1]) ?? 0
-      if words.contains("body") { bodies[target] = examples.popFirst() }
-      let sent: JSONValue = method == "GET" ? .null : bodies[target] ?? .null
-      let shown = examples.popFirst()
-      let answer = try #require(shown, "\(line)")
-      exchanges.append([
-        "method": .string(method), "target": .string(target), "request_headers": [],
-        "request_byte_count": .integer(sent == .null ? 0 : 1), "request_body": sent,
-        "status": .integer(status), "headers": .array(Self.fields(target, status)),
-        "byte_count": .integer(Int64(answer.encoded().count)), "body": answer,
-      ])
+    var bodies: [String: [UInt8]] = [:]
+    for example in try GuideExample.all(of: "buying", "refunds", in: Self.order) {
+      if let body = example.body {
+        bodies[example.request] = try #require(JSONValue(body)).encoded()
+      }
+      let shown = try #require(example.answer)
+      let answer = try #require(JSONValue(shown)).encoded()
+      exchanges.append(
+        OpenAPIValidator.exchange(
+          example.method, example.target, requestBody: bodies[example.request] ?? [],
+          status: example.status, headers: Self.fields(example.target, example.status),
+          body: answer))
     }
-    #expect(examples.isEmpty)
     try expectDescribed(exchanges)
   }
 }

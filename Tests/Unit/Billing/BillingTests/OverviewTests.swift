@@ -1,6 +1,7 @@
 import Base
 import ClaimingDevice
 import Crypto
+import DescribedAPI
 import HTTPServer
 import JSON
 import KnownStores
@@ -117,13 +118,11 @@ struct OverviewTests {
     for story in RecordedStory.all.enumerated().filter({ $0.offset % 10 == 3 }).map(\.element) {
       for (_, overview, paid) in try Self.told(story.name) {
         for (target, json) in [("/v1/subscription", overview), ("/v1/payments", paid)] {
-          let body = try #require(JSONValue(json))
-          exchanges.append([
-            "method": "GET", "target": .string(target), "request_headers": [],
-            "request_byte_count": 0, "request_body": .null, "status": 200,
-            "headers": [["Content-Type", "application/json"]],
-            "byte_count": .integer(Int64(body.encoded().count)), "body": body,
-          ])
+          let body = try #require(JSONValue(json)).encoded()
+          exchanges.append(
+            OpenAPIValidator.exchange(
+              "GET", target, status: 200, headers: [("Content-Type", "application/json")],
+              body: body))
         }
       }
     }

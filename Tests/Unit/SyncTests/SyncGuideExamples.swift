@@ -1,23 +1,9 @@
-import JSON
-import TestFiles
+import DescribedAPI
 import Testing
 
-/// A request of docs/sync-api.md, with the JSON examples of its body and of its answer.
-struct GuideExample {
-  /// The method and the target, such as `GET /v1/account`.
-  let request: String
-  let status: Int
-  /// The names of the fields that the answer has besides those of every answer.
-  let fields: [String]
-  /// Nil if the guide shows no body of the request.
-  let body: JSON?
-  /// Nil if the answer has no body.
-  let answer: JSON?
-
-  var method: String { String(request.prefix { $0 != " " }) }
-  var target: String { String(request.drop { $0 != " " }.dropFirst()) }
-
-  /// The requests in the order of their examples. That of a body comes before that of the answer, and 204 has none.
+/// The examples of docs/sync-api.md.
+extension GuideExample {
+  /// The requests in the order of their examples.
   private static let order = """
     POST /v1/accounts location 201
     PUT /v1/files/id/content etag 200
@@ -77,28 +63,7 @@ struct GuideExample {
     PUT /v1/files/id/cap body 200
     """
 
-  /// All examples of the guide, in their order.
-  static func all() throws -> [GuideExample] {
-    let guide = try #require(Files.text("\(Files.repository)/docs/sync-api.md"))
-    let blocks = try guide.matches(of: #/\n```json\n([^`]+)\n```/#).map {
-      try JSON.parse(Array($0.1.utf8))
-    }
-    var rest = blocks[...]
-    var all: [GuideExample] = []
-    for line in order.split(separator: "\n") {
-      let words = line.split(separator: " ").map { String($0) }
-      let status = Int(words[words.count - 1]) ?? 0
-      let body = words.contains("body") ? rest.popFirst() : nil
-      let answer = status == 204 ? nil : rest.popFirst()
-      all.append(
-        GuideExample(
-          request: "\(words[0]) \(words[1])", status: status,
-          fields: words.filter { $0 == "etag" || $0 == "location" }, body: body, answer: answer))
-    }
-    let isComplete = rest.isEmpty && all.allSatisfy { $0.status == 204 || $0.answer != nil }
-    try #require(isComplete, "the guide has other examples than this order")
-    return all
-  }
+  static func all() throws -> [GuideExample] { try all(of: "sync-api", in: order) }
 
   /// The first example of a request.
   static func first(_ request: String) throws -> GuideExample {
