@@ -11,6 +11,29 @@ import Testing
 @Suite struct TrashPlacementTests {
   private let large = Random.bytes(20_000)
 
+  /// A folder with a chain of folders in it, which is deleted and comes back, and a chain to which it can move.
+  private struct Scene {
+    let server: TestServer
+    let device: TestDevice
+    let folder: Identifier
+    /// The chain in the folder. The outermost comes first.
+    let below: [Identifier]
+    let above: [Identifier]
+
+    init(_ engine: TestEngine, below belowCount: Int = 100, above aboveCount: Int) throws {
+      server = try TestServer(engine, trashFor: 30)
+      device = try server.register()
+      folder = try device.add("folder")
+      below = try device.addChain(belowCount, in: folder)
+      above = try device.addChain(aboveCount)
+    }
+
+    func delete() throws {
+      try device.delete(below[0]).requireSuccess()
+      try server.sweepDeletions()
+    }
+  }
+
   @Test(arguments: TestEngine.available)
   func `a deleted folder comes back elsewhere, with everything in it, for all who see that place`(
     engine: TestEngine
@@ -98,13 +121,10 @@ import Testing
   func `what would be too deep in its old folder comes back only elsewhere`(
     engine: TestEngine
   ) throws {
-    let server = try TestServer(engine, trashFor: 30)
-    let device = try server.register()
-    let folder = try device.add("folder")
-    let below = try device.addChain(100, in: folder)
-    let above = try device.addChain(29)
-    try device.delete(below[0]).requireSuccess()
-    try server.sweepDeletions()
+    let scene = try Scene(engine, above: 29)
+    let (server, device) = (scene.server, scene.device)
+    let (folder, below, above) = (scene.folder, scene.below, scene.above)
+    try scene.delete()
     // The deleted levels count for nothing.
     try device.move(folder, to: above[28]).requireSuccess()
     let refused = try device.restoreDeleted(below[0])
@@ -121,13 +141,10 @@ import Testing
   func `what came back into its old folder counts as levels of it again`(
     engine: TestEngine
   ) throws {
-    let server = try TestServer(engine, trashFor: 30)
-    let device = try server.register()
-    let folder = try device.add("folder")
-    let below = try device.addChain(100, in: folder)
-    let above = try device.addChain(28)
-    try device.delete(below[0]).requireSuccess()
-    try server.sweepDeletions()
+    let scene = try Scene(engine, above: 28)
+    let (server, device) = (scene.server, scene.device)
+    let (folder, below, above) = (scene.folder, scene.below, scene.above)
+    try scene.delete()
     // The first move counts the levels that are left: none.
     try device.move(folder, to: above[27]).requireSuccess()
     try device.move(folder, to: device.root).requireSuccess()
@@ -143,16 +160,13 @@ import Testing
   func `levels that moved out of a folder do not keep it from coming back`(
     engine: TestEngine
   ) throws {
-    let server = try TestServer(engine, trashFor: 30)
-    let device = try server.register()
-    let folder = try device.add("folder")
-    let below = try device.addChain(100, in: folder)
-    let above = try device.addChain(100)
+    let scene = try Scene(engine, above: 100)
+    let (server, device) = (scene.server, scene.device)
+    let (folder, below, above) = (scene.folder, scene.below, scene.above)
     try device.move(below[1], to: device.root).requireSuccess()
     // Only the height of the folder that moves is counted anew, not that of the folder in it.
     try device.move(folder, to: above[99]).requireSuccess()
-    try device.delete(below[0]).requireSuccess()
-    try server.sweepDeletions()
+    try scene.delete()
     try device.restoreDeleted(below[0]).requireDone()
     try server.requireSound([device])
   }
@@ -161,11 +175,10 @@ import Testing
   func `what became too deep while it came back stays in the trash until there is room`(
     engine: TestEngine
   ) throws {
-    let server = try TestServer(engine, trashFor: 30)
-    let device = try server.register()
-    let (above, below) = (try device.addChain(100), try device.addChain(64))
-    try device.delete(below[0]).requireSuccess()
-    try server.sweepDeletions()
+    let scene = try Scene(engine, below: 64, above: 100)
+    let (server, device) = (scene.server, scene.device)
+    let (below, above) = (scene.below, scene.above)
+    try scene.delete()
     try device.restoreDeleted(below[0]).requireDone()
     // What is in it is still deleted.
     try device.move(below[0], to: above[99]).requireSuccess()
