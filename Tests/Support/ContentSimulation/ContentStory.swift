@@ -132,17 +132,14 @@ package final class ContentStory {
   // MARK: Steps
 
   package func tell(stepCount: Int) throws {
-    for step in 1...stepCount {
-      do {
-        log.write(server.now, "step \(step)")
-        try self.step()
-        try check()
-        if step % 60 == 0 { try quiet() }
-      } catch {
-        throw Mismatch("step \(step): \(error)")
-      }
+    try takeSteps(stepCount) { step in
+      log.write(server.now, "step \(step)")
+      try self.step()
+      try check()
+      if step % 60 == 0 { try quiet() }
+    } end: {
+      try quiet()
     }
-    do { try quiet() } catch { throw Mismatch("at the end: \(error)") }
   }
 
   private func step() throws {

@@ -73,19 +73,16 @@ package final class MailboxStory {
   // MARK: Steps
 
   package func tell(stepCount: Int) throws {
-    for step in 1...stepCount {
-      do {
-        note("step \(step)")
-        try self.step()
-        try checkUsage()
-        if step % 100 == 50 { try beAway() }
-        if step.isMultiple(of: 15) { try checkRows() }
-        if step.isMultiple(of: 100) { try quiet() }
-      } catch {
-        throw Mismatch("step \(step): \(error)")
-      }
+    try takeSteps(stepCount) { step in
+      note("step \(step)")
+      try self.step()
+      try checkUsage()
+      if step % 100 == 50 { try beAway() }
+      if step.isMultiple(of: 15) { try checkRows() }
+      if step.isMultiple(of: 100) { try quiet() }
+    } end: {
+      try quiet()
     }
-    do { try quiet() } catch { throw Mismatch("at the end: \(error)") }
   }
 
   private func step() throws {

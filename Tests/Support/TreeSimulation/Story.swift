@@ -75,17 +75,14 @@ package final class Story {
   }
 
   package func tell(stepCount: Int) throws {
-    for step in 1...stepCount {
-      do {
-        weather?.log.write(server.now, "step \(step)")
-        try weather?.crash(server)
-        try self.step()
-        if step % 60 == 0 { try settleBooks() }
-      } catch {
-        throw Mismatch("step \(step): \(error)")
-      }
+    try takeSteps(stepCount) { step in
+      weather?.log.write(server.now, "step \(step)")
+      try weather?.crash(server)
+      try self.step()
+      if step % 60 == 0 { try settleBooks() }
+    } end: {
+      try end()
     }
-    do { try end() } catch { throw Mismatch("at the end: \(error)") }
   }
 
   private func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
