@@ -55,13 +55,13 @@ package enum Files {
     guard unsafe mkdir(path, 0o700) == 0 else { throw FileError(path: path, code: errno) }
   }
 
-  /// Returns false if the file cannot be removed.
   /// Gives a file or folder times of 2023. Returns false if it cannot.
   package static func age(_ path: String) -> Bool {
     let times = [timespec](repeating: timespec(tv_sec: 1_700_000_000, tv_nsec: 0), count: 2)
     return unsafe utimensat(AT_FDCWD, path, times, 0) == 0
   }
 
+  /// Returns false if the file cannot be removed.
   package static func remove(_ path: String) -> Bool { unsafe unlink(path) == 0 }
 
   /// Removes a file, or a folder with everything in it.
