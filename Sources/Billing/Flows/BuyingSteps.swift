@@ -288,7 +288,7 @@ extension FlowSteps {
       return StepResult(.failed(reason))
     }
     switch invoice["status"].string {
-    case "paid": return .go(.record)
+    case "paid": return .go(afterUpdate)
     case "open", "draft": throw .transient("the invoice is still open", retryAfter: nil)
     default: return StepResult(.failed(reason))
     }

@@ -74,7 +74,7 @@ extension FlowSteps {
     let isLarger =
       plan.byteCount > item.plan.byteCount
       || plan.id == item.plan.id && intention.interval == .year
-    if isLarger { return .go(found[.schedule] == nil ? .update : .release) }
+    if isLarger { return .go(.update) }
     return .go(found[.schedule] == nil ? .schedule : .phases)
   }
 
@@ -113,10 +113,8 @@ extension FlowSteps {
     // Stripe refuses this if the schedule is already released.
     _ = try api.post(
       path("subscription_schedules", .schedule, "/release"), [], key: flow.key())
-    switch intention.kind {
-    case .cancel: return .go(.cancel)
-    default: return .go(flow.state[.oldPrice] == flow.state[.price] ? .record : .update)
-    }
+    if intention.kind == .cancel { return .go(.cancel) }
+    return .go(flow.state[.released] == nil ? .record : .update)
   }
 
   // MARK: at once
@@ -128,20 +126,37 @@ extension FlowSteps {
     ]
   }
 
+  /// What follows once the larger plan is paid. Only then is a smaller one taken off that waits for the period's end:
+  /// if the payment fails, the customer is billed as chosen before.
+  var afterUpdate: Flow.Step { isScheduled ? .release : .record }
+
+  private var isScheduled: Bool {
+    intention.kind == .change && flow.state[.schedule] != nil && flow.state[.released] == nil
+  }
+
   /// Changes the plan at once. If the card is declined, Stripe refuses at once and changes nothing.
   func update() throws(APIFailure) -> StepResult {
-    switch try api.post(subscription, updateForm("error_if_incomplete"), key: flow.key()) {
-    case .answered: return .go(.record)
+    let key = flow.key(flow.state[.released] ?? "")
+    switch try api.post(subscription, updateForm("error_if_incomplete"), key: key) {
+    case .answered: return .go(afterUpdate)
     case .refused(let refusal) where refusal.asksCustomer: return .go(.updateLater)
-    case .refused(let refusal): return failure(refusal)
+    case .refused(let refusal): return heldBySchedule(refusal) ?? failure(refusal)
     }
   }
 
   func updateLater() throws(APIFailure) -> StepResult {
-    switch try api.post(subscription, updateForm("pending_if_incomplete"), key: flow.key()) {
+    let key = flow.key(flow.state[.released] ?? "")
+    switch try api.post(subscription, updateForm("pending_if_incomplete"), key: key) {
     case .answered: return .go(.awaitUpdate)
-    case .refused(let refusal): return failure(refusal)
+    case .refused(let refusal): return heldBySchedule(refusal) ?? failure(refusal)
     }
+  }
+
+  /// Stripe's documents do not say whether a plan can be changed under a schedule. If it cannot, the schedule goes
+  /// first, and the change is tried again. A refusal with a code has another reason, for example a missing card.
+  private func heldBySchedule(_ refusal: StripeRefusal) -> StepResult? {
+    guard isScheduled, refusal.code == nil, !refusal.isOfCard else { return nil }
+    return .go(.release, [.released: "yes"])
   }
 
   func awaitedUpdate() throws(APIFailure) -> StepResult {
@@ -159,7 +174,7 @@ extension FlowSteps {
     let isChanged = (json["items"]["data"].array ?? []).contains {
       $0["price"]["id"].string == flow.state[.price]
     }
-    return isChanged ? .go(.record) : .failed(.notCompleted)
+    return isChanged ? .go(afterUpdate) : .failed(.notCompleted)
   }
 
   // MARK: when the period ends

@@ -10,8 +10,8 @@ extension FlowSteps {
   /// did at Stripe. What is paid is recorded, so that the account's deletion ends its renewal.
   func leave(_ departure: Departure) throws(APIFailure) -> StepResult {
     switch flow.step {
-    case .customer, .setup, .confirm, .look, .release, .schedule, .phases, .uncancel, .attach,
-      .assign, .portal:
+    case .customer, .setup, .confirm, .look, .schedule, .phases, .uncancel, .attach, .assign,
+      .portal:
       return StepResult(.failed(.leaving(departure)))
     case .subscribe, .authenticate:
       return takingBack(try existing() ?? StepResult(.failed(.leaving(departure))), departure)
@@ -26,7 +26,7 @@ extension FlowSteps {
       else { return StepResult(.failed(.leaving(departure))) }
       return .go(.record)
     case .pay, .awaitInvoice: return takingBack(try awaitedPayment(), departure)
-    case .cancel, .end, .undo, .record, .stopStore: return try performed()
+    case .cancel, .end, .undo, .release, .record, .stopStore: return try performed()
     }
   }
 

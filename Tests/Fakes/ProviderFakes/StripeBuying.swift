@@ -125,6 +125,11 @@ extension StripeOrders {
         parameter: "items[0][id]")
     }
     guard price != subscription.price else { return }
+    guard subscription.schedule == nil || world.changesScheduled else {
+      throw .init(
+        status: 400, code: nil,
+        message: "The subscription is managed by the subscription schedule.")
+    }
     guard subscription.status == .active, subscription.pendingUpdate == nil else {
       throw .init(status: 400, code: nil, message: "The subscription cannot be changed now.")
     }

@@ -24,6 +24,8 @@ struct StripeWorld: Sendable {
   var sales: [StripeSale] = []
   /// When an addition was removed from its subscription, or its plan paused, by its item.
   var removals: [String: Instant] = [:]
+  /// Whether a plan can be changed while a schedule manages the subscription.
+  var changesScheduled = true
 
   init(_ settings: StripeSettings, now: Instant) {
     self.settings = settings

@@ -259,6 +259,9 @@ extension FakeStripe {
     }
   }
 
+  /// From now on a plan cannot be changed while a schedule manages the subscription.
+  package func refuseScheduledChanges() { operate { $0.changesScheduled = false } }
+
   /// The plan's price after the present period, if it is planned.
   package func scheduledPrice(of subscription: String) -> StripePrice? {
     operate { $0.nextPhase(of: $0.subscriptions[subscription])?.price }

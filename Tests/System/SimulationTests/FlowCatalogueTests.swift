@@ -8,7 +8,7 @@ import Tiers
 
 /// Purchases after another catalogue was applied while the server that sells is running.
 struct FlowCatalogueTests {
-  private static func plan(_ id: String, _ byteCount: Int64, _ price: StripePrice) -> Plan {
+  static func plan(_ id: String, _ byteCount: Int64, _ price: StripePrice) -> Plan {
     Plan(
       id: id, title: id, byteCount: byteCount,
       products: [

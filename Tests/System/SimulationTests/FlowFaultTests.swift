@@ -17,6 +17,8 @@ struct FlowFaultTests {
     let intention: Intention
     let plan: String
     let chargeCount: Int
+    /// The plan's price after the present period, if it is planned.
+    var scheduled: StripePrice?
 
     var testDescription: String { name }
   }
@@ -43,7 +45,14 @@ struct FlowFaultTests {
       plan: "plus", chargeCount: 2),
     Case(
       name: "smaller plan", prepare: subscribed("plus"), intention: .change(to: "premium"),
-      plan: "plus", chargeCount: 1),
+      plan: "plus", chargeCount: 1, scheduled: .premiumMonthly),
+    Case(
+      name: "larger plan while a smaller one waits",
+      opens: { try BuyingShop.withThreePlans() },
+      prepare: { shop in
+        try subscribed("middle")(shop)
+        _ = try shop.finish(try shop.ask(.change(to: "small")).id)
+      }, intention: .change(to: "large"), plan: "large", chargeCount: 2),
     Case(
       name: "cancel", prepare: subscribed("premium"), intention: Intention(.cancel),
       plan: "premium", chargeCount: 1),
@@ -127,6 +136,7 @@ struct FlowFaultTests {
         #expect(shop.current == 1, "\(place)")
         #expect(shop.chargeCount == story.chargeCount, "\(place)")
         #expect(shop.customerCount == 1, "\(place)")
+        #expect(shop.scheduled == story.scheduled, "\(place)")
       }
     }
   }
@@ -148,6 +158,7 @@ struct FlowFaultTests {
     let current: Int
     let chargeCount: Int
     let customerCount: Int
+    let scheduled: StripePrice?
   }
 
   private func lived(_ story: Case, _ mishap: (RoughWay.Mishap, Int)?) throws -> End {
@@ -159,6 +170,7 @@ struct FlowFaultTests {
     return End(
       way: shop.way, callsBefore: before, status: flow.status, problem: flow.problem,
       plan: try shop.plan, current: shop.current.count, chargeCount: shop.stripe.chargeCount,
-      customerCount: shop.stripe.customerCount)
+      customerCount: shop.stripe.customerCount,
+      scheduled: shop.current.first.flatMap { shop.stripe.scheduledPrice(of: $0) })
   }
 }

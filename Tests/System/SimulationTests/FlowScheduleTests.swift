@@ -17,6 +17,15 @@ struct FlowScheduleTests {
     return (shop, try #require(shop.current.first))
   }
 
+  /// A payer of the middle one of three plans, whose change to the smallest waits.
+  private func waiting() throws -> (shop: BuyingShop, subscription: String) {
+    let shop = try BuyingShop.withThreePlans()
+    for wish in [Intention.subscribe("pm_card_visa", plan: "middle"), .change(to: "small")] {
+      try #require(try done(wish, shop).status == .done)
+    }
+    return (shop, try #require(shop.current.first))
+  }
+
   private func done(_ intention: Intention, _ shop: BuyingShop) throws -> Flow {
     try shop.finish(try shop.ask(intention).id)
   }
@@ -86,6 +95,63 @@ struct FlowScheduleTests {
     #expect(shop.stripe.scheduledPrice(of: subscription) == .premiumMonthly)
   }
 
+  @Test func `a larger plan takes the place of the smaller one that waits`() throws {
+    let (shop, subscription) = try waiting()
+    #expect(try done(.change(to: "large"), shop).status == .done)
+    #expect(shop.stripe.price(of: subscription) == .plusMonthly)
+    #expect(shop.stripe.scheduledPrice(of: subscription) == nil)
+  }
+
+  @Test(arguments: [true, false])
+  func `a larger plan takes that place even if Stripe changes no plan under a schedule`(
+    asks: Bool
+  ) throws {
+    let (shop, subscription) = try waiting()
+    shop.stripe.refuseScheduledChanges()
+    if asks { shop.stripe.setCard(of: subscription, .needsConfirmation) }
+    #expect(try done(.change(to: "large"), shop).status == .done)
+    #expect(shop.stripe.price(of: subscription) == .plusMonthly)
+    #expect(shop.stripe.scheduledPrice(of: subscription) == nil)
+  }
+
+  @Test func `a larger plan whose payment is declined leaves the smaller one that waits`() throws {
+    let (shop, subscription) = try waiting()
+    shop.stripe.setCard(of: subscription, .declines)
+    #expect(try done(.change(to: "large"), shop).problem?.code == .cardDeclined)
+    #expect(shop.stripe.scheduledPrice(of: subscription) == .premiumMonthly)
+  }
+
+  @Test func `a larger plan without a card leaves the smaller one that waits`() throws {
+    let (shop, subscription) = try waiting()
+    shop.stripe.setCard(of: subscription, .missing)
+    #expect(try done(.change(to: "large"), shop).problem?.code == .stripeRefused)
+    #expect(shop.stripe.scheduledPrice(of: subscription) == .premiumMonthly)
+  }
+
+  @Test func `a larger plan that is given up leaves the smaller one that waits`() throws {
+    let (shop, subscription) = try waiting()
+    shop.stripe.setCard(of: subscription, .needsConfirmation)
+    let begun = try shop.ask(.change(to: "large"))
+    try shop.settle()
+    _ = try shop.giveUp(begun)
+    #expect(try shop.finish(begun.id).problem?.code == .givenUp)
+    #expect(shop.stripe.scheduledPrice(of: subscription) == .premiumMonthly)
+  }
+
+  @Test func `a larger plan that the bank asks about takes the smaller one off once it is paid`()
+    throws
+  {
+    let (shop, subscription) = try waiting()
+    shop.stripe.setCard(of: subscription, .needsConfirmation)
+    let begun = try shop.ask(.change(to: "large"))
+    try shop.settle()
+    #expect(try shop.flow(begun.id).status == .requiresAction)
+    #expect(shop.stripe.scheduledPrice(of: subscription) == .premiumMonthly)
+    #expect(try shop.finish(begun.id).status == .done)
+    #expect(shop.stripe.price(of: subscription) == .plusMonthly)
+    #expect(shop.stripe.scheduledPrice(of: subscription) == nil)
+  }
+
   @Test(arguments: ["premium", "plus"])
   func `what the operator planned at Stripe is not overwritten`(plan: String) throws {
     let (shop, subscription) = try subscribed()
@@ -102,5 +168,21 @@ struct FlowScheduleTests {
     shop.stripe.schedulePrice(of: subscription, .premiumYearly)
     #expect(try done(Intention(.cancel), shop).status == .done)
     #expect(shop.stripe.isCancelling(subscription))
+  }
+}
+
+extension BuyingShop {
+  /// A shop with three plans: the middle one has a smaller and a larger one beside it.
+  static func withThreePlans() throws -> BuyingShop {
+    let shop = try BuyingShop(.sqlite)
+    try shop.installation.apply(
+      Catalogue(
+        version: "applied", free: Plan(id: "free", title: "Free", byteCount: 10),
+        paid: [
+          FlowCatalogueTests.plan("small", 500, .premiumMonthly),
+          FlowCatalogueTests.plan("middle", 1000, .supportMonthly),
+          FlowCatalogueTests.plan("large", 2000, .plusMonthly),
+        ]))
+    return shop
   }
 }

@@ -106,6 +106,24 @@ struct LeavingBuyerTests {
     #expect(shop.stripe.chargeCount == 1)
   }
 
+  @Test func `a larger plan that was paid holds, at whatever call the account begins to leave`()
+    throws
+  {
+    for call in 0..<6 {
+      let shop = try BuyingShop.withThreePlans()
+      for wish in [Intention.subscribe("pm_card_visa", plan: "middle"), .change(to: "small")] {
+        try #require(try shop.finish(try shop.ask(wish).id).status == .done)
+      }
+      let id = try shop.ask(.change(to: "large")).id
+      shop.way.plan(.unreachable, atCall: shop.way.callCount + call)
+      try shop.step()
+      let end: Flow.Status = shop.stripe.chargeCount == 2 ? .done : .failed
+      try shop.askForEnd()
+      for _ in 0..<60 where try shop.flow(id).isOpen { try shop.step() }
+      #expect(try shop.flow(id).status == end, "at call \(call)")
+    }
+  }
+
   @Test func `an open page is closed within a minute of the deletion`() throws {
     let shop = try BuyingShop(.sqlite)
     try shop.installation.beginRounds()
