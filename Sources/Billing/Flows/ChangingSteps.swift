@@ -34,7 +34,11 @@ extension FlowSteps {
       guard StripeEnding(status: status) == .withPeriod else { return .go(.end) }
       if isCancelling { return .go(.record) }
       return .go(found[.schedule] == nil ? .cancel : .release)
-    case .uncancel: return .go(isCancelling ? .uncancel : .record)
+    case .uncancel:
+      guard isCancelling else { return .go(.record) }
+      // Nothing waited, or its time went by: the price stays.
+      if try !waitsAgain(json) { found[.price] = flow.state[.oldPrice] }
+      return .go(.uncancel)
     case .resume:
       guard status == "paused" else { return .go(.record) }
       return .go(.resume)
@@ -46,6 +50,18 @@ extension FlowSteps {
     case .change: return try change(json, status, &found)
     case .subscribe, .checkout, .migrate, .portal: return .failed(FlowProblem(.stripeRefused))
     }
+  }
+
+  /// Whether the account's last change waited for the end of this period when the subscription was cancelled. Stripe
+  /// keeps the phases of the schedule that was released for it.
+  private func waitsAgain(_ json: JSON) throws(APIFailure) -> Bool {
+    guard json["schedule"].reference == nil, let price = flow.state[.price],
+      flow.state[.schedule] != nil, planItem(of: json)?.price == flow.state[.oldPrice],
+      case .answered(let schedule) = try api.get(path("subscription_schedules", .schedule)),
+      let last = schedule["phases"].array?.last
+    else { return false }
+    let phase = SchedulePhase(last)
+    return phase.bills(price) && (phase.start ?? 0) > now.seconds
   }
 
   /// Changes to a larger plan, or to a longer interval of the same plan, at once; to anything else
@@ -232,7 +248,8 @@ extension FlowSteps {
   func setCancel(_ cancels: Bool) throws(APIFailure) -> StepResult {
     let form: StripeAPI.Form = [("cancel_at_period_end", cancels ? "true" : "false")]
     switch try api.post(subscription, form, key: flow.key()) {
-    case .answered: return .go(.record)
+    // Two prices: what waited before the cancellation waits again.
+    case .answered: return .go(flow.state[.oldPrice] == flow.state[.price] ? .record : .schedule)
     case .refused(let refusal) where refusal.status == 404:
       return .failed(cancels ? .nothingToCancel : .subscriptionEnded)
     case .refused(let refusal): return failure(refusal)

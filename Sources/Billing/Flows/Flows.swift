@@ -239,6 +239,9 @@ package struct Flows: Sendable {
         throw FlowProblem(stripe.isEmpty ? .noSubscription : .subscriptionEnded)
       }
       state[.subscription] = meant.key.id
+      if intention.kind == .uncancel {
+        try state.merge(lastChange(of: account, to: meant.key.id, transaction)) { $1 }
+      }
     case .cancel:
       guard let current else { throw FlowProblem(.nothingToCancel) }
       state[.subscription] = current.key.id
@@ -249,6 +252,18 @@ package struct Flows: Sendable {
       state[.customer] = customer
     }
     return state
+  }
+
+  /// The prices and the schedule of the account's last change. Undoing a cancellation makes it wait again if it waited.
+  private func lastChange(
+    of account: Identifier, to subscription: String, _ transaction: Transaction
+  ) throws -> Flow.State {
+    let flows = try FlowRows.newest(of: account, limit: Self.keptCount, reading: transaction)
+    let change = flows.first {
+      $0.intention.kind == .change && $0.status == .done
+        && $0.state[.subscription] == subscription
+    }
+    return change?.state.filter { [Flow.Key.schedule, .price, .oldPrice].contains($0.key) } ?? [:]
   }
 
   private func product(

@@ -11,6 +11,8 @@ extension StripeWorld {
     /// The metadata of the buyer's server.
     var account: Identifier?
     var flow: String?
+    /// When the next phase would have begun, once it is released.
+    var nextStart: Instant?
   }
 
   struct Phase: Sendable {
@@ -147,6 +149,7 @@ extension StripeOrders {
 
   func release(_ id: String, _ world: inout StripeWorld) throws(Refusal) -> JSONValue {
     let schedule = try require(schedule: id, world)
+    world.schedules[id].nextStart = world.subscriptions[schedule.subscription].period.upperBound
     world.update(schedule.subscription, isAsked: true) { $0.schedule = nil }
     return rendering(world).schedule(schedule)
   }
@@ -197,7 +200,7 @@ extension StripeRendering {
     let customer = world.customers[sub.customer]
     if customer.card != .missing { present.paymentMethod = customer.paymentMethod }
     var phases = [phase(present, sub.period, trialEnd: trialEnd)]
-    var start = sub.period.upperBound
+    var start = schedule.nextStart ?? sub.period.upperBound
     for next in schedule.next {
       let end = start.adding(months: next.price.interval.monthCount)
       phases.append(phase(next, start..<end))

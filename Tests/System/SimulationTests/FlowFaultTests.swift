@@ -63,6 +63,15 @@ struct FlowFaultTests {
         _ = try shop.finish(try shop.ask(Intention(.cancel)).id)
       }, intention: Intention(.uncancel), plan: "premium", chargeCount: 1),
     Case(
+      name: "uncancel with a smaller plan that waited",
+      prepare: { shop in
+        try subscribed("plus")(shop)
+        for wish in [Intention.change(to: "premium"), Intention(.cancel)] {
+          _ = try shop.finish(try shop.ask(wish).id)
+        }
+      }, intention: Intention(.uncancel), plan: "plus", chargeCount: 1,
+      scheduled: .premiumMonthly),
+    Case(
       name: "card",
       prepare: { shop in
         try subscribed("premium")(shop)

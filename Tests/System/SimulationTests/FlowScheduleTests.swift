@@ -163,6 +163,39 @@ struct FlowScheduleTests {
     #expect(shop.stripe.scheduledPrice(of: subscription) == .premiumYearly)
   }
 
+  @Test func `who undoes a cancellation has the smaller plan that waited before it`() throws {
+    let (shop, subscription) = try subscribed()
+    #expect(try done(.change(to: "premium"), shop).status == .done)
+    #expect(try done(Intention(.cancel), shop).status == .done)
+    #expect(shop.stripe.scheduledPrice(of: subscription) == nil)
+    #expect(try done(Intention(.uncancel), shop).status == .done)
+    #expect(!shop.stripe.isCancelling(subscription))
+    #expect(shop.stripe.scheduledPrice(of: subscription) == .premiumMonthly)
+  }
+
+  @Test func `who takes a smaller plan back before a cancellation does not get it by undoing that`()
+    throws
+  {
+    let (shop, subscription) = try subscribed()
+    for wish in [Intention.change(to: "premium"), .change(to: "plus"), Intention(.cancel)] {
+      #expect(try done(wish, shop).status == .done)
+    }
+    #expect(try done(Intention(.uncancel), shop).status == .done)
+    #expect(shop.stripe.scheduledPrice(of: subscription) == nil)
+  }
+
+  @Test func `a smaller plan whose time went by does not come back`() throws {
+    let (shop, subscription) = try subscribed()
+    #expect(try done(.change(to: "premium"), shop).status == .done)
+    #expect(try done(Intention(.cancel), shop).status == .done)
+    shop.stripe.uncancel(subscription)
+    try turn(subscription, shop)
+    shop.stripe.cancel(subscription)
+    #expect(try done(Intention(.uncancel), shop).status == .done)
+    #expect(!shop.stripe.isCancelling(subscription))
+    #expect(shop.stripe.scheduledPrice(of: subscription) == nil)
+  }
+
   @Test func `who cancels takes off what the operator planned`() throws {
     let (shop, subscription) = try subscribed()
     shop.stripe.schedulePrice(of: subscription, .premiumYearly)
