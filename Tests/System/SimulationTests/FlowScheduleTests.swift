@@ -45,6 +45,16 @@ struct FlowScheduleTests {
     #expect(shop.stripe.prices(of: subscription) == [.premiumMonthly, .extraMonthly])
   }
 
+  @Test func `what is added while a smaller plan waits stays, if that is asked for again`() throws {
+    let (shop, subscription) = try subscribed()
+    #expect(try done(.change(to: "premium"), shop).status == .done)
+    shop.stripe.add(.extraMonthly, to: subscription)
+    try shop.pass(.minutes(20))
+    #expect(try done(.change(to: "premium"), shop).status == .done)
+    try turn(subscription, shop)
+    #expect(shop.stripe.prices(of: subscription) == [.premiumMonthly, .extraMonthly])
+  }
+
   @Test func `a trial goes on to its end, and the smaller plan is what is paid then`() throws {
     let shop = try BuyingShop(.sqlite)
     shop.delivers = true
