@@ -81,10 +81,12 @@ extension OrderPlan {
     }
     // An order with another amount, or other days, would be carried out in addition to it.
     if let other = try OrderRows.open(intent.kind, about: key, reading: transaction) {
+      let answer = other.answer.map { ": \($0)" } ?? ""
+      let doubt =
+        other.state == .doubted
+        ? "; whether it was done is unknown until \(key) is read: coffer subscription read" : ""
       throw OrderRefusal(
-        .refused,
-        "\(other.name) of \(other.asked) is under way"
-          + (other.answer.map { ": \($0)" } ?? ""))
+        .refused, "\(other.name) of \(other.asked) is under way\(answer)\(doubt)")
     }
     let found = try ledger.reading(transaction).subscription(key)
     let (record, owner) = (found.record, found.ownership.account)

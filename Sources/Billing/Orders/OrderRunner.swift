@@ -101,17 +101,15 @@ package struct OrderRunner: Sendable {
       }
     }
     let isUnread = job.map { $0.committed < number } ?? false
-    // Only an operator revives a dead read, or drops one, which then counts as settled.
-    let isDropped = job?.state == .settled
-    if isUnread, job?.state != .dead, !isDropped {
-      throw .transient("\(key) is not read yet", retryAfter: nil)
-    }
+    // Only an operator drops a read, which then counts as settled.
+    let isDropped = isUnread && job?.state == .settled
+    // Also if its store refuses the read: nothing else shows that money did not go back.
+    if isUnread, !isDropped { throw .transient("\(key) is not read yet", retryAfter: nil) }
     if order.isShown(by: record) { return closed(order, .done, "done: a read shows it") }
     let answer = order.answer ?? "its store did not answer"
-    guard !isUnread else {
-      let why = isDropped ? "an operator dropped" : "its store refuses"
+    if isDropped {
       return closed(
-        order, .failed, "\(answer); \(why) the read that would show what was done",
+        order, .failed, "\(answer); an operator dropped the read that would show what was done",
         readsAgain: false)
     }
     return closed(order, .failed, "\(answer); a read shows that it was not done")
@@ -121,7 +119,9 @@ package struct OrderRunner: Sendable {
   private func reading(_ order: Order) -> JobResult {
     let now = access.clock.now()
     return JobResult { transaction in
-      try read(order, at: now, in: transaction)
+      guard try read(order, at: now, in: transaction) == .asked else {
+        throw JobFailure.transient("\(order.subscription) cannot be read", retryAfter: nil)
+      }
       let job = try Jobs.find(Ledger.readJob, order.subscription.description, reading: transaction)
       try OrderRows.doubt(
         order, because: order.answer, read: job?.requested ?? 0, in: transaction)
@@ -129,9 +129,11 @@ package struct OrderRunner: Sendable {
     }
   }
 
-  private func read(_ order: Order, at now: Instant, in transaction: Transaction) throws {
+  private func read(
+    _ order: Order, at now: Instant, in transaction: Transaction
+  ) throws -> Ledger.Asked {
     let store = try access.stores.store(of: order.subscription)
-    _ = try access.ledger.read(
+    return try access.ledger.read(
       order.subscription, because: store.readReason(after: order.request), at: now, in: transaction)
   }
 
@@ -143,7 +145,7 @@ package struct OrderRunner: Sendable {
     let now = access.clock.now()
     return JobResult(
       writes: { transaction in
-        if readsAgain { try read(order, at: now, in: transaction) }
+        if readsAgain { _ = try read(order, at: now, in: transaction) }
         let asking = try AuditEntry.find(order.name, reading: transaction)
         let act = asking?.act.split(separator: ":").first.map(String.init) ?? "subscription order"
         let entry = try AuditLog.append(

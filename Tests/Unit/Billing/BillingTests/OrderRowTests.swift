@@ -88,9 +88,18 @@ struct OrderRowTests {
     #expect(newest.map(\.number) == [2, 1])
   }
 
-  /// The store answered the read with 404 until it was dead. Another order must not wait for an operator.
+  private static func runner(of database: Database, at now: Instant) -> OrderRunner {
+    OrderRunner(
+      StoreAccess(
+        database: database,
+        ledger: Ledger(stores: .known, rules: LedgerRules(catalogue: AppleSample.catalogue)),
+        stores: .known, sealing: Harness.sealing, clock: Clock { now }))
+  }
+
+  /// The store answered the read with 404 until it was dead, so no one knows whether it refunded. An operator who knows
+  /// drops the read.
   @Test(arguments: TestEngine.available, [false, true])
-  func `a doubted order is closed when its store refuses the read`(
+  func `a doubted order has not failed before a read shows it, or an operator drops the read`(
     _ engine: TestEngine, isDropped: Bool
   ) throws {
     let shop = try Shop(engine)
@@ -130,24 +139,55 @@ struct OrderRowTests {
       #expect(dropped)
     }
     let now = Self.now + .hours(JobRules.refusalCountMax)
-    let runner = OrderRunner(
-      StoreAccess(
-        database: database,
-        ledger: Ledger(stores: .known, rules: LedgerRules(catalogue: AppleSample.catalogue)),
-        stores: .known, sealing: Harness.sealing, clock: Clock { now }))
+    let runner = Self.runner(of: database, at: now)
     let lease = try leased(Order.job, at: now)
+    if !isDropped {
+      #expect(throws: JobFailure.transient("\(Self.key) is not read yet", retryAfter: nil)) {
+        _ = try runner.handler.run(lease)
+      }
+      #expect(try order(1).state == .doubted)
+      let isRevived = try database.write(for: nil) { transaction in
+        try Jobs.revive(Ledger.readJob, Self.key.description, now: now, in: transaction)
+      }
+      #expect(isRevived)
+      let read = try leased(Ledger.readJob, at: now)
+      try database.write(for: nil) { transaction in
+        _ = try read.commit(readBegan: nil, now: now, in: transaction)
+      }
+    }
     let result = try runner.handler.run(lease)
     try database.write(for: nil) { transaction in
       _ = try result.commit(lease, now: now, in: transaction)
     }
     let closed = try order(1)
     #expect(closed.state == .failed)
-    let why = isDropped ? "an operator dropped" : "its store refuses"
-    #expect(closed.answer == "status 503; \(why) the read that would show what was done")
-    let read = try database.read {
-      try Jobs.find(Ledger.readJob, Self.key.description, reading: $0)
+    let why =
+      isDropped
+      ? "an operator dropped the read that would show what was done"
+      : "a read shows that it was not done"
+    #expect(closed.answer == "status 503; \(why)")
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a doubted order is not decided without a key to read its subscription`(
+    _ engine: TestEngine
+  ) throws {
+    let shop = try Shop(engine)
+    let database = shop.database
+    let leases = try database.write(for: nil) { transaction in
+      try Self.place(1, .refund, payment: "in_1", in: transaction)
+      if let order = try OrderRows.find(1, reading: transaction) {
+        try OrderRows.doubt(order, because: "status 503", read: nil, in: transaction)
+      }
+      try Jobs.request(Order.job, "1", due: Self.now, in: transaction)
+      return try Jobs.lease(Order.job, limit: 1, now: Self.now, in: transaction)
     }
-    let state: JobSummary.State = isDropped ? .settled : .dead
-    #expect(read?.state == state)
+    let lease = try #require(leases.first)
+    let result = try Self.runner(of: database, at: Self.now).handler.run(lease)
+    #expect(throws: JobFailure.transient("\(Self.key) cannot be read", retryAfter: nil)) {
+      try database.write(for: nil) { transaction in
+        _ = try result.commit(lease, now: Self.now, in: transaction)
+      }
+    }
   }
 }
