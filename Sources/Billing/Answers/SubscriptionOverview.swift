@@ -62,7 +62,7 @@ package struct SubscriptionOverview: Sendable {
     package let since: Instant
     /// Nil if the store does not report it.
     package let amount: Money?
-    /// The invoice to pay, by its store's id; nil if it cannot be paid separately.
+    /// The invoice to pay, by its store's id; nil if none can be paid at once.
     package let invoice: ObjectKey?
   }
 
@@ -170,7 +170,7 @@ extension SubscriptionOverview.Subscription {
       ? SubscriptionOverview.Failure(
         since: failing?.at ?? grace.map { $0.from }.min() ?? validUntil ?? now,
         amount: failing?.amount,
-        invoice: failing.map { key.sibling($0.object.kind, $0.object.id) }) : nil
+        invoice: bill.retryable.map { key.sibling($0.object.kind, $0.object.id) }) : nil
     items = bill.items
   }
 

@@ -92,7 +92,8 @@ extension SubscriptionOverview.Subscription {
 
   /// The actions in order; those that fix a failed payment come first.
   private var offered: [CustomerAction.Name] {
-    let remedies: [CustomerAction.Name] = failure == nil ? [] : [.card, .pay]
+    var remedies: [CustomerAction.Name] = failure == nil ? [] : [.card]
+    if failure?.invoice != nil { remedies.append(.pay) }
     switch label {
     case .trialing, .active, .grace, .renewalPending:
       let ending: CustomerAction.Name = willRenew ? .cancel : .uncancel

@@ -171,18 +171,14 @@ package struct Flows: Sendable {
     _ flow: Flow, _ now: Instant, _ transaction: Transaction
   ) throws -> Bool {
     let current = try ledger.purchases(of: flow.account, at: now, reading: transaction)
-      .first {
-        $0.key.provider.rawValue == "stripe" && $0.key.id == flow.state[.subscription]
-          && $0.isCurrent
-      }
+      .filter { $0.key.provider.rawValue == "stripe" && $0.isCurrent }
+    let own = current.first { $0.key.id == flow.state[.subscription] }
     switch flow.intention.kind {
-    case .cancel: return current?.willRenew != true
-    case .uncancel: return current?.willRenew == true
-    case .resume: return current?.label != .paused
-    case .pay:
-      guard let key = current?.key else { return true }
-      let bill = try ledger.reading(transaction).subscription(key).record.bill
-      return bill.payments.first?.state != .failing
+    case .cancel: return own?.willRenew != true
+    case .uncancel: return own?.willRenew == true
+    case .resume: return own?.label != .paused
+    // The next request pays what else is owed.
+    case .pay: return try owing(current, transaction) == nil
     // A repeat never buys again, and the ledger shows neither the card nor what is scheduled.
     case .subscribe, .checkout, .migrate, .change, .card, .portal: return true
     }
@@ -196,9 +192,6 @@ package struct Flows: Sendable {
     let stripe = purchases.filter { $0.key.provider.rawValue == "stripe" }
     let base = stripe.first { $0.preventsPurchase }
     let current = base ?? stripe.first { $0.isCurrent }
-    // No request names a subscription. What is paid is what is owed, also for an addition.
-    let failing = stripe.filter { $0.willRenew && [.grace, .onHold].contains($0.label) }
-    let owing = failing.first { $0.preventsPurchase } ?? failing.first ?? current
     let elsewhere = purchases.first {
       $0.key.provider.rawValue != "stripe" && $0.preventsPurchase
     }
@@ -235,7 +228,8 @@ package struct Flows: Sendable {
         String(min($0 + .milliseconds(999), now + Self.migrationSpanMax).seconds)
       }
     case .change, .resume, .card, .uncancel, .pay:
-      guard let meant = intention.kind == .pay ? owing : current else {
+      let owing = intention.kind == .pay ? try owing(stripe.filter(\.isCurrent), transaction) : nil
+      guard let meant = owing ?? current else {
         throw FlowProblem(stripe.isEmpty ? .noSubscription : .subscriptionEnded)
       }
       state[.subscription] = meant.key.id
@@ -264,6 +258,17 @@ package struct Flows: Sendable {
         && $0.state[.subscription] == subscription
     }
     return change?.state.filter { [Flow.Key.schedule, .price, .oldPrice].contains($0.key) } ?? [:]
+  }
+
+  /// The first whose newest payment fails, a plan before an addition. No request to pay names a subscription.
+  private func owing(
+    _ purchases: [OwnedPurchase], _ transaction: Transaction
+  ) throws -> OwnedPurchase? {
+    let reading = ledger.reading(transaction)
+    let owing = try purchases.filter {
+      try reading.subscription($0.key).record.bill.retryable != nil
+    }
+    return owing.first { $0.preventsPurchase } ?? owing.first
   }
 
   private func product(

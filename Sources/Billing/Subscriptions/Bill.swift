@@ -15,6 +15,9 @@ package struct Bill: Hashable, Sendable {
   /// Money that was returned, or may be, newest first.
   package let reversals: [Reversal]
 
+  /// The newest payment, if it fails: it can be tried again at once. An older one can not.
+  package var retryable: Payment? { payments.prefix(1).first { $0.state == .failing } }
+
   package init(
     items: [Item], next: Item? = nil, isScheduled: Bool = false, payments: [Payment],
     reversals: [Reversal] = []

@@ -248,6 +248,53 @@ struct FlowChangeTests {
     #expect(shop.stripe.status(of: extra) == "active")
   }
 
+  @Test func `an add-on that ends with its period is paid, though the plan is not due`() throws {
+    let (shop, _) = try subscribed()
+    shop.delivers = true
+    let extra = shop.stripe.buy(account: shop.account, .extraMonthly)
+    shop.stripe.setCard(of: extra, .declines)
+    try shop.pass(shop.stripe.periodEnd(of: extra) + .hours(3) - shop.installation.now)
+    shop.stripe.cancel(extra)
+    try shop.pass(.minutes(5))
+    try #require(shop.stripe.status(of: extra) == "past_due")
+    #expect(try shop.actions.contains("pay"))
+    shop.stripe.setCard(of: extra, .works)
+    #expect(try done(Intention(.pay), shop).status == .done)
+    #expect(shop.stripe.status(of: extra) == "active")
+  }
+
+  @Test func `who has paid the plan and asks again pays the add-on beside it`() throws {
+    let (shop, subscription) = try subscribed()
+    shop.delivers = true
+    let extra = shop.stripe.buy(account: shop.account, .extraMonthly)
+    for id in [subscription, extra] { shop.stripe.setCard(of: id, .declines) }
+    try shop.pass(shop.stripe.periodEnd(of: extra) + .hours(3) - shop.installation.now)
+    for id in [subscription, extra] {
+      try #require(shop.stripe.status(of: id) == "past_due")
+      shop.stripe.setCard(of: id, .works)
+    }
+    #expect(try done(Intention(.pay), shop).status == .done)
+    #expect([subscription, extra].map { shop.stripe.status(of: $0) } == ["active", "past_due"])
+    #expect(try done(Intention(.pay), shop).status == .done)
+    #expect(shop.stripe.status(of: extra) == "active")
+  }
+
+  /// Stripe names only its newest bill.
+  @Test func `a bill that a newer one has followed is not offered to be paid`() throws {
+    let (shop, subscription) = try subscribed()
+    shop.delivers = true
+    shop.stripe.setCard(of: subscription, .declines)
+    try shop.pass(shop.stripe.periodEnd(of: subscription) + .hours(3) - shop.installation.now)
+    try #require(try shop.actions.contains("pay"))
+    shop.stripe.pause(subscription, .requested)
+    try shop.pass(.minutes(5))
+    shop.stripe.setCard(of: subscription, .works)
+    shop.stripe.resume(subscription)
+    try shop.pass(.minutes(5))
+    try #require(shop.stripe.status(of: subscription) == "active")
+    #expect(try shop.actions == ["card", "cancel", "portal"])
+  }
+
   @Test func `nothing is paid where nothing is open`() throws {
     let (shop, _) = try subscribed()
     #expect(try done(Intention(.pay), shop).problem?.code == .nothingToPay)
