@@ -177,10 +177,15 @@ package struct Flows: Sendable {
     case .cancel: return own?.willRenew != true
     case .uncancel: return own?.willRenew == true
     case .resume: return own?.label != .paused
+    case .change:
+      guard let own else { return false }
+      let bill = try ledger.reading(transaction).subscription(own.key).record.bill
+      // The ledger does not show what is scheduled.
+      return bill.isScheduled || bill.items.contains { $0.price == flow.state[.price] }
     // The next request pays what else is owed.
     case .pay: return try owing(current, transaction) == nil
-    // A repeat never buys again, and the ledger shows neither the card nor what is scheduled.
-    case .subscribe, .checkout, .migrate, .change, .card, .portal: return true
+    // A repeat never buys again, and the ledger does not show the card.
+    case .subscribe, .checkout, .migrate, .card, .portal: return true
     }
   }
 

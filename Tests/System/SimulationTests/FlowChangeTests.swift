@@ -133,6 +133,18 @@ struct FlowChangeTests {
     #expect(!shop.stripe.isCancelling(subscription))
   }
 
+  @Test func `who changes, takes that back on Stripe's page and changes again has it`() throws {
+    let (shop, subscription) = try subscribed()
+    shop.delivers = true
+    let first = try done(.change(to: "plus"), shop)
+    #expect(try shop.ask(.change(to: "plus")).id == first.id)
+    try shop.pass(.minutes(1))
+    shop.stripe.changePrice(of: subscription, to: .premiumMonthly)
+    try shop.pass(.minutes(2))
+    #expect(try done(.change(to: "plus"), shop).id != first.id)
+    #expect(shop.stripe.price(of: subscription) == .plusMonthly)
+  }
+
   /// Stripe would otherwise try the card again until the end of the period.
   @Test func `what is cancelled while a renewal is not paid is charged no more`() throws {
     let (shop, subscription) = try subscribed()
