@@ -18,7 +18,7 @@ package struct PaidTwice: Sendable {
     /// The store's name for people.
     package let store: String
     package let planID: String
-    /// The payment for the current period, otherwise the newest one; nil if the store reports none.
+    /// The payment of the plan's current period, otherwise the newest one; nil if the store reports none.
     package let payment: Bill.Payment?
     /// Whether its store refunds when Coffer orders it; otherwise the customer must ask the store.
     package let isRefundedHere: Bool
@@ -74,13 +74,17 @@ package struct PaidTwice: Sendable {
     }
     guard let current = paid.last(where: { $0.from <= now && now < $0.to }) else { return nil }
     let payments = subscription.bill.payments.filter { $0.state == .paid }
+    // A newer one may be of an addition in the same subscription.
+    let proof = payments.first { payment in
+      subscription.key.sibling(payment.object.kind, payment.object.id) == current.evidence
+    }
     let running = payments.first { payment in
       payment.from.map { $0 <= now } ?? false && payment.to.map { now < $0 } ?? false
     }
     let store = try stores.store(of: subscription.key)
     let part = Part(
       key: subscription.key, store: subscription.store, planID: current.planID,
-      payment: running ?? payments.first,
+      payment: proof ?? running ?? payments.first,
       isRefundedHere: store.traits.orders.contains(.refund))
     return (
       part, catalogue.plan(current.planID)?.byteCount ?? 0,
