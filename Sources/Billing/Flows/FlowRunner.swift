@@ -120,7 +120,9 @@ package struct FlowRunner: Sendable {
     flow.state.merge(transition.state) { $1 }
     switch transition.effect {
     case .keepCustomer(let id):
-      flow.state[.customer] = try StripeCustomers.keep(id, of: flow.account, in: transaction)
+      let kept = try StripeCustomers.keep(id, of: flow.account, in: transaction)
+      // A subscription is paid by its own customer, also if the account buys as another one.
+      if flow.intention.kind.isPurchase { flow.state[.customer] = kept }
     case .forgetCustomer(let id):
       try StripeCustomers.forget(id, of: flow.account, in: transaction)
       flow.state[.customer] = nil

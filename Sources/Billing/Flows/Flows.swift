@@ -245,10 +245,10 @@ package struct Flows: Sendable {
       guard let current else { throw FlowProblem(.nothingToCancel) }
       state[.subscription] = current.key.id
     case .portal:
-      guard let customer = try customer(of: account, stripe, transaction) else {
-        throw FlowProblem(.noCustomer)
-      }
-      state[.customer] = customer
+      state[.customer] = try customer(of: account, stripe, transaction)
+      // The page shows the subscriptions of one customer.
+      if let current, let own = try customer(of: current, transaction) { state[.customer] = own }
+      guard state[.customer] != nil else { throw FlowProblem(.noCustomer) }
     }
     return state
   }
@@ -298,10 +298,16 @@ package struct Flows: Sendable {
   ) throws -> String? {
     if let id = try StripeCustomers(of: account, reading: transaction).id { return id }
     for purchase in purchases {
-      let subscription = try ledger.reading(transaction).subscription(purchase.key)
-      if let customer = subscription.companions.first { return customer.id }
+      if let id = try customer(of: purchase, transaction) { return id }
     }
     return nil
+  }
+
+  /// The customer that made the purchase.
+  private func customer(
+    of purchase: OwnedPurchase, _ transaction: Transaction
+  ) throws -> String? {
+    try ledger.reading(transaction).subscription(purchase.key).companions.first?.id
   }
 
   private func already(_ purchase: OwnedPurchase) -> FlowProblem {

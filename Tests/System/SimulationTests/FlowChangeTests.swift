@@ -307,6 +307,21 @@ struct FlowChangeTests {
     #expect(try shop.actions == ["card", "cancel", "portal"])
   }
 
+  @Test func `who bought as another customer sets that one's card, and sees its page`() throws {
+    let (shop, first) = try subscribed()
+    shop.delivers = true
+    shop.stripe.delete(first)
+    try shop.pass(.minutes(1))
+    let second = shop.stripe.buy(account: shop.account)
+    try shop.pass(.minutes(1))
+    let customer = shop.stripe.customer(of: second)
+    try #require(customer != shop.stripe.customer(of: first))
+    #expect(try done(.card("pm_card_mastercard"), shop).status == .done)
+    var page = Intention(.portal)
+    page.returnURL = "https://app.example/back"
+    #expect(try done(page, shop).state[.customer] == customer)
+  }
+
   @Test func `nothing is paid where nothing is open`() throws {
     let (shop, _) = try subscribed()
     #expect(try done(Intention(.pay), shop).problem?.code == .nothingToPay)
