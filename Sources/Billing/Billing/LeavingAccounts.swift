@@ -98,9 +98,13 @@ struct LeavingAccounts: Sendable {
     switch leaving.state {
     case .stopping:
       // Done here, so that what cannot be read of one account does not keep others from leaving.
-      try stopFlows(of: account, at: now)
+      let isBuying = try stopFlows(of: account, at: now)
       let isLate = leaving.begun + Self.patience <= now
       if !isLate, let result = try stop(leaving, lease) { return result }
+      // What a flow has open at its store can still be paid, and only the flow, which is erased later, undoes it.
+      if !isLate, isBuying {
+        return become(.stopping, leaving, again: now + Self.findingSpan)
+      }
       return become(.waiting, leaving, again: now)
     case .waiting:
       let due = min(erasure.moment ?? .distantFuture, now + Self.waitingSpan)
@@ -162,9 +166,10 @@ struct LeavingAccounts: Sendable {
 
   // MARK: stores
 
-  private func stopFlows(of account: Identifier, at now: Instant) throws(JobFailure) {
+  /// Returns whether a purchase or change is still open.
+  private func stopFlows(of account: Identifier, at now: Instant) throws(JobFailure) -> Bool {
     do {
-      try database.write(for: nil) { try Flows.leave(account, at: now, in: $0) }
+      return try database.write(for: nil) { try Flows.leave(account, at: now, in: $0) }
     } catch {
       throw error.isOfDatabase
         ? .transient("\(error)", retryAfter: nil) : .refused("its flow: \(error)")

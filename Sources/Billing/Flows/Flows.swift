@@ -121,11 +121,13 @@ package struct Flows: Sendable {
   }
 
   /// Makes the open purchase or change of an account that is being deleted run at once, so that it is undone.
+  /// Returns false if none is open.
   package static func leave(
     _ account: Identifier, at now: Instant, in transaction: Transaction
-  ) throws {
-    guard let flow = try FlowRows.open(of: account, reading: transaction) else { return }
+  ) throws -> Bool {
+    guard let flow = try FlowRows.open(of: account, reading: transaction) else { return false }
     try Jobs.request(FlowRunner.job, flow.object, due: now, in: transaction)
+    return true
   }
 
   /// Ends a flow at any step, for an operator. What was begun at Stripe stays as it is. Returns

@@ -121,6 +121,25 @@ struct LeavingFaultTests {
     #expect(try shop.leavingStates == ["erased", "erased"])
   }
 
+  @Test func `a page that cannot be closed at once is closed before its purchase is forgotten`()
+    throws
+  {
+    let shop = try BuyingShop(.sqlite)
+    try shop.installation.beginRounds()
+    shop.client = .isAway
+    let flow = try shop.ask(.checkout())
+    try shop.pass(.minutes(5))
+    try #require(try shop.flow(flow.id).status == .requiresAction)
+    for call in shop.way.callCount..<(shop.way.callCount + 30) {
+      shop.way.plan(.unreachable, atCall: call)
+    }
+    try shop.eraseAtOnce()
+    // Half as long as the page would stay open.
+    try shop.pass(.hours(12))
+    #expect(shop.stripe.openSessionCount == 0)
+    #expect(try shop.isErased)
+  }
+
   @Test func `a store that refuses for ever holds the erasure up for three days, and kills no job`()
     throws
   {
