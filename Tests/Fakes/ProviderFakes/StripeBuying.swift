@@ -83,8 +83,8 @@ extension StripeOrders {
   ) throws(Refusal) -> JSONValue {
     let subscription = try living(id, world)
     let known = [
-      "cancel_at_period_end", "default_payment_method", "items[0][id]", "items[0][price]",
-      "proration_behavior", "payment_behavior", "expand[]",
+      "cancel_at", "cancel_at_period_end", "default_payment_method", "items[0][id]",
+      "items[0][price]", "proration_behavior", "payment_behavior", "expand[]",
     ]
     if let name = form.map(\.name).first(where: { !known.contains($0) }) {
       throw .init(
@@ -106,6 +106,7 @@ extension StripeOrders {
       default: break
       }
     }
+    if form.value(of: "cancel_at") == "", subscription.cancelAt != nil { world.uncancel(id) }
     if let name = form.value(of: "default_payment_method") {
       world.use(try attached(name, to: subscription.customer, &world), for: subscription.customer)
     }

@@ -145,6 +145,14 @@ struct FlowChangeTests {
     #expect(shop.stripe.price(of: subscription) == .plusMonthly)
   }
 
+  @Test func `a date on which the subscription would end is taken back, too`() throws {
+    let (shop, subscription) = try subscribed()
+    shop.stripe.cancel(subscription, on: shop.installation.now + .days(10))
+    #expect(try done(Intention(.uncancel), shop).status == .done)
+    shop.stripe.run(until: shop.installation.now + .days(11))
+    #expect(shop.stripe.status(of: subscription) == "active")
+  }
+
   /// Stripe would otherwise try the card again until the end of the period.
   @Test func `what is cancelled while a renewal is not paid is charged no more`() throws {
     let (shop, subscription) = try subscribed()
