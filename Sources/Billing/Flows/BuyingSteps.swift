@@ -280,15 +280,18 @@ extension FlowSteps {
       }
       return transition
     }
-    guard flow.state[.invoice] != nil, intention.kind != .pay, intention.kind != .card else {
+    guard let id = flow.state[.invoice], intention.kind != .pay, intention.kind != .card else {
       return StepResult(.failed(reason))
     }
-    _ = try api.post(path("invoices", .invoice, "/void"), [], key: flow.key())
+    // What was not paid before a pause is still owed.
+    let isOwed = id == flow.state[.owed]
+    if !isOwed { _ = try api.post(path("invoices", .invoice, "/void"), [], key: flow.key()) }
     guard case .answered(let invoice) = try api.get(path("invoices", .invoice)) else {
       return StepResult(.failed(reason))
     }
     switch invoice["status"].string {
     case "paid": return .go(afterUpdate)
+    case "open" where isOwed: return StepResult(.failed(reason))
     case "open", "draft": throw .transient("the invoice is still open", retryAfter: nil)
     default: return StepResult(.failed(reason))
     }

@@ -41,6 +41,7 @@ extension FlowSteps {
       return .go(.uncancel)
     case .resume:
       guard status == "paused" else { return .go(.record) }
+      found[.owed] = openInvoice(of: json)
       return .go(.resume)
     case .card: return .go(.setup)
     case .pay:

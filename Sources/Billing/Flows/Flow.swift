@@ -100,6 +100,8 @@ package struct Flow: Sendable, Equatable {
     case reason
     /// Set if the flow also ends a pause.
     case endsPause = "ends_pause"
+    /// The invoice that was open before the flow ends a pause.
+    case owed
     /// Set if the schedule was released before the plan was changed.
     case released
   }

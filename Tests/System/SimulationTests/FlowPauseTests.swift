@@ -59,6 +59,31 @@ struct FlowPauseTests {
     #expect(shop.stripe.status(of: subscription) == "active")
   }
 
+  @Test(arguments: [false, true])
+  func `who gives a resumption up still owes what was not paid before the pause`(
+    isAddition: Bool
+  ) throws {
+    let shop = try BuyingShop(.sqlite)
+    try #require(try done(.subscribe("pm_card_visa"), shop).status == .done)
+    shop.delivers = true
+    let subscription = try #require(shop.current.first)
+    shop.stripe.setCard(of: subscription, .needsConfirmation)
+    if isAddition {
+      shop.stripe.add(.extraMonthly, to: subscription)
+    } else {
+      try shop.pass(shop.stripe.periodEnd(of: subscription) + .hours(3) - shop.installation.now)
+    }
+    shop.stripe.pause(subscription, .firstPaymentFailure)
+    try shop.pass(.minutes(2))
+    let begun = try shop.ask(Intention(.resume))
+    try shop.settle()
+    try #require(try shop.flow(begun.id).status == .requiresAction)
+    _ = try shop.giveUp(begun)
+    #expect(try shop.finish(begun.id).problem?.code == .givenUp)
+    let invoice = shop.stripe.latestInvoice(of: subscription)
+    #expect(shop.stripe.status(ofInvoice: invoice) == "open")
+  }
+
   @Test func `the card that a trial lacked ends its pause`() throws {
     let (shop, subscription) = try paused(.trialEnd, .declines)
     #expect(try done(.card("pm_card_visa"), shop).status == .done)
