@@ -203,6 +203,8 @@ package struct Flows: Sendable {
       $0.key.provider.rawValue != "stripe" && $0.preventsPurchase
     }
     var state: Flow.State = [:]
+    // Only an addition is left, which is no plan that could be changed.
+    if intention.kind == .change, base == nil, current != nil { throw FlowProblem(.noSubscription) }
     // A customer who bought before there were flows does not become a second one.
     if intention.kind.isPurchase, let known = try customer(of: account, stripe, transaction) {
       _ = try StripeCustomers.keep(known, of: account, in: transaction)

@@ -120,6 +120,17 @@ struct FlowTests {
     }
   }
 
+  @Test func `an add-on without a plan is offered no change, and is not changed`() throws {
+    let shop = try BuyingShop(.sqlite)
+    shop.delivers = true
+    _ = shop.stripe.buy(account: shop.account, .extraMonthly)
+    try shop.pass(.hours(1))
+    let actions = try shop.actions
+    #expect(actions.contains("cancel") && !actions.contains("change"), "\(actions)")
+    let refusal = #expect(throws: FlowProblem.self) { try shop.ask(.change(to: "plus")) }
+    #expect(refusal?.code == .noSubscription)
+  }
+
   @Test func `who has a subscription is refused a second one, with what can be done`() throws {
     let shop = try BuyingShop(.sqlite)
     _ = try shop.finish(try shop.ask(.subscribe("pm_card_visa")).id)
