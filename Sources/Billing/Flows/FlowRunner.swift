@@ -1,3 +1,4 @@
+import Answers
 import Base
 package import Jobs
 package import Ledger
@@ -133,6 +134,7 @@ package struct FlowRunner: Sendable {
       flow.step = step
       (flow.status, flow.sealedAction) = (.running, nil)
       if step == .record { try askLedger(&flow, at: now, in: transaction) }
+      if step == .subscribe { try lookElsewhere(&flow, at: now, in: transaction) }
     case .wait(let step, let action):
       flow.step = step
       flow.status = action == nil ? .running : .requiresAction
@@ -179,6 +181,16 @@ package struct FlowRunner: Sendable {
   }
 
   // MARK: the other store
+
+  /// Finds out until when it is paid. It may have renewed while the bank asked the customer.
+  private func lookElsewhere(
+    _ flow: inout Flow, at now: Instant, in transaction: Transaction
+  ) throws {
+    guard let key = flow.state[.purchase].flatMap({ ObjectKey($0) }) else { return }
+    let purchases = try access.ledger.purchases(of: flow.account, at: now, reading: transaction)
+    flow.state[.paidUntil] = purchases.first { $0.key == key }
+      .flatMap { Flows.paidUntil($0, at: now) }
+  }
 
   /// Stops the renewal at the other store, because Stripe begins when that store's paid time is
   /// over. If only the customer can stop it, the flow ends with an action that says so.

@@ -232,10 +232,6 @@ package struct Flows: Sendable {
         throw FlowProblem(.migrationNotOffered, [.init("store", .string(store))])
       }
       state[.purchase] = elsewhere.key.description
-      state[.paidUntil] = elsewhere.paidUntil.map {
-        // Stripe counts in seconds. Rounded up, so that it does not begin before the end.
-        String(min($0 + .milliseconds(999), now + Self.migrationSpanMax).seconds)
-      }
     case .change, .resume, .card, .uncancel, .pay:
       let owing = intention.kind == .pay ? try owing(stripe.filter(\.isCurrent), transaction) : nil
       guard let meant = owing ?? current else {
@@ -278,6 +274,14 @@ package struct Flows: Sendable {
       try reading.subscription($0.key).record.bill.retryable != nil
     }
     return owing.first { $0.preventsPurchase } ?? owing.first
+  }
+
+  /// The second in which the time ends that another store was paid for; nil if nothing was paid there.
+  static func paidUntil(_ purchase: OwnedPurchase, at now: Instant) -> String? {
+    purchase.paidUntil.map {
+      // Stripe counts in seconds. Rounded up, so that it does not begin before the end.
+      String(min($0 + .milliseconds(999), now + migrationSpanMax).seconds)
+    }
   }
 
   private func product(

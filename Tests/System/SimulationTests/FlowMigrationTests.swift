@@ -35,19 +35,41 @@ struct FlowMigrationTests {
     return (shop, store, clock)
   }
 
+  /// Lets all notifications of the App Store after the first `count` come.
+  private func deliver(
+    _ count: inout Int, of store: FakeAppStore, _ clock: FakeClock, to shop: BuyingShop
+  ) throws {
+    clock.set(max(clock.now, shop.installation.now))
+    store.catchUp()
+    for delivery in store.deliveries.dropFirst(count) {
+      _ = try shop.installation.deliver(store.request(for: delivery, at: shop.installation.now))
+    }
+    count = store.deliveries.count
+  }
+
+  @Test func `a month that the App Store renews while the bank asks is paid once`() throws {
+    let (shop, store, clock) = try appStore(["apple"])
+    let id = store.buy(.premiumMonthly, for: shop.account)
+    var count = 0
+    func deliver() throws { try self.deliver(&count, of: store, clock, to: shop) }
+    try deliver()
+    let end = store.expiry(of: id)
+    try pass(shop, until: end - .hours(6), deliver)
+    let begun = try shop.ask(.migrate("pm_card_authenticationRequiredOnSetup"))
+    try shop.settle()
+    try #require(try shop.flow(begun.id).status == .requiresAction)
+    try pass(shop, until: end + .hours(6), deliver)
+    #expect(try shop.finish(begun.id).status == .done)
+    #expect(shop.stripe.chargeCount == 0)
+    let gap = shop.stripe.periodEnd(of: try #require(shop.current.first)) - store.expiry(of: id)
+    #expect(gap >= .seconds(0) && gap < .seconds(1))
+  }
+
   @Test func `the App Store's customer goes on at Stripe when the paid month ends`() throws {
     let (shop, store, clock) = try appStore(["apple"])
     let id = store.buy(.premiumMonthly, for: shop.account)
     var count = 0
-    func deliver() throws {
-      clock.set(max(clock.now, shop.installation.now))
-      store.catchUp()
-      for delivery in store.deliveries.dropFirst(count) {
-        _ = try shop.installation.deliver(
-          store.request(for: delivery, at: shop.installation.now))
-      }
-      count = store.deliveries.count
-    }
+    func deliver() throws { try self.deliver(&count, of: store, clock, to: shop) }
     try deliver()
     #expect(try shop.plan == "premium")
     let end = store.expiry(of: id)
