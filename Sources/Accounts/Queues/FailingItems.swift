@@ -64,6 +64,18 @@ package enum FailingItems {
     ) { row in try row.instant(0) }
   }
 
+  /// The items of a queue whose ids begin with `byte`.
+  package static func items(
+    of queue: Queue, beginningWith byte: UInt8, reading database: some Queryable
+  ) throws -> [Identifier] {
+    let high = UInt64(byte) << 56
+    return try database.rows(
+      "SELECT item FROM sync.failing_items WHERE queue = $1 AND item BETWEEN $2 AND $3",
+      .text(queue.name), .id(Identifier(high: high, low: 0)),
+      .id(Identifier(high: high | UInt64.max >> 8, low: UInt64.max))
+    ) { row in try row.id(0) }
+  }
+
   /// Removes items that are done.
   package static func settle(
     _ queue: Queue, _ items: some Sequence<Identifier>, in transaction: Transaction

@@ -254,10 +254,23 @@ package final class Sweeper: Sendable {
       .orphans(beginningWith: byte, at: now, deletes: true) { object, error in
         try queues.fail(.orphans, object, of: nil, error)
       }.deleted
+    try settleOrphans(beginningWith: byte)
     guard deleted.count > 0 else { return }
     Log.warning(
       "objects.orphans",
       ["deleted": "\(deleted.count)", "bytes": "\(deleted.byteCount)"])
+  }
+
+  /// Forgets the objects of one part that could not be deleted and are gone now, whoever deleted them.
+  private func settleOrphans(beginningWith byte: UInt8) throws {
+    let noted = try database.read {
+      try FailingItems.items(of: .orphans, beginningWith: byte, reading: $0)
+    }
+    guard !noted.isEmpty else { return }
+    let there = Set(try objects.list(beginningWith: byte).map(\.key))
+    let gone = noted.filter { !there.contains($0) }
+    guard !gone.isEmpty else { return }
+    try database.write(for: nil) { try FailingItems.settle(.orphans, gone, in: $0) }
   }
 
   /// Deletes objects first and their rows after, so that a crash in between repeats the deletion.
@@ -332,6 +345,6 @@ extension FailingItems.Queue {
   fileprivate static let reservations = Self("reservations")
   /// Files of uploads that a crash interrupted, by object.
   fileprivate static let leftovers = Self("leftovers")
-  /// Objects without any row. Each is found once a day, and its item is forgotten a week after it was deleted.
+  /// Objects without any row. Each is looked for once a day.
   fileprivate static let orphans = Self("orphans")
 }

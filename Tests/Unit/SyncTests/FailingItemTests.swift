@@ -363,6 +363,7 @@ import Testing
     store.beforeDeleting { _ in }
     for _ in 0..<256 { try sweeper.sweepOrphans() }
     #expect(try store.list(beginningWith: 7).isEmpty)
+    #expect(try server.failingItems() == [])
     withExtendedLifetime(scratch) {}
   }
 

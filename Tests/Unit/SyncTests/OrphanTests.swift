@@ -93,6 +93,28 @@ import Testing
     #expect(try garbage.allSatisfy { try scene.isThere($0) })
   }
 
+  @Test(arguments: TestEngine.available)
+  func `that an object could not be deleted is noted until it is gone, whoever deletes it`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    let server = scene.server
+    let objects = [try scene.store(isOld: false), Random.identifier()]
+    let now = server.clock.now
+    try server.database.write(for: nil) { transaction in
+      for object in objects {
+        try FailingItems.note(
+          FailingItems.Queue("orphans"), object, of: nil, because: "the disk says no", now: now,
+          in: transaction)
+      }
+    }
+    try scene.sweep()
+    let noted = try server.database.read { reader in
+      try reader.rows("SELECT item FROM sync.failing_items") { row in try row.id(0) }
+    }
+    #expect(noted == [objects[0]])
+  }
+
   @Test func `a young object stays, because an import writes it before its rows`() throws {
     let scene = try Scene(.sqlite)
     let young = try scene.store(isOld: false)
