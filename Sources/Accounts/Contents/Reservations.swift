@@ -118,10 +118,16 @@ package enum Reservations {
 
   /// Ends a reservation of an upload that will not continue. Whatever it wrote is garbage that no
   /// download can hold. Returns false if there is none: the upload was committed after all, was replaced, or expired.
+  /// One that expires after `moment` stays, because its upload has made progress.
   @discardableResult
-  package static func release(_ transaction: Transaction, _ id: Identifier) throws -> Bool {
+  package static func release(
+    _ transaction: Transaction, _ id: Identifier, expiredAt moment: Instant = .distantFuture
+  ) throws -> Bool {
     let ended = try transaction.first(
-      "DELETE FROM sync.reservations WHERE object_id = $1 RETURNING owner_id, bytes", .id(id)
+      """
+      DELETE FROM sync.reservations WHERE object_id = $1 AND expires_ms <= $2
+      RETURNING owner_id, bytes
+      """, .id(id), .instant(moment)
     ) { row in (owner: try row.id(0), byteCount: try row.integer(1)) }
     guard let ended else { return false }
     try Garbage.add(transaction, id, of: ended.owner, byteCount: ended.byteCount, since: nil)

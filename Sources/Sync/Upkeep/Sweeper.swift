@@ -193,13 +193,13 @@ package final class Sweeper: Sendable {
     var count = Self.sliceCountMax
     while count == Self.sliceCountMax, !isStopping.withLock({ $0 }) {
       count = Int64(
-        try releaseReservations("expires_ms <= $3", .instant(now)).count)
+        try releaseReservations("expires_ms <= $3", .instant(now), expiredAt: now).count)
     }
   }
 
-  /// Releases a slice of reservations. Returns those that it released.
+  /// Releases a slice of reservations. Returns those that it found. One that expires after `moment` by then stays.
   private func releaseReservations(
-    _ condition: String, _ value: SQLValue
+    _ condition: String, _ value: SQLValue, expiredAt moment: Instant = .distantFuture
   ) throws -> [Identifier] {
     let now = clock.now()
     let taken = try database.read { reader in
@@ -216,7 +216,9 @@ package final class Sweeper: Sendable {
     } named: { upload in
       (upload.object, upload.owner)
     } work: { transaction, uploads in
-      for upload in uploads { try Reservations.release(transaction, upload.object) }
+      for upload in uploads {
+        try Reservations.release(transaction, upload.object, expiredAt: moment)
+      }
     }
     return taken.map(\.object)
   }
