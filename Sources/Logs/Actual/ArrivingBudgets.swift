@@ -55,6 +55,12 @@ package struct ArrivingBudgets: Sendable {
     guard logs.ids.isSuperset(of: budgets.map(\.log)) else {
       throw JSONError(code: .wrongType, path: Self.list, message: "has a budget without its log")
     }
+    for log in budgets.map(\.log) {
+      guard let timestamp = logs.unreadable[log] else { continue }
+      throw JSONError(
+        code: .wrongType, path: Self.list,
+        message: "has a budget whose message \(timestamp) is no Actual envelope, in the log \(log)")
+    }
   }
 
   /// Writes the budgets, whose logs are there by now. Clients download them anew, because the epochs of logs differ from

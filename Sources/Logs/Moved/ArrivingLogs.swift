@@ -55,6 +55,8 @@ package struct ArrivingLogs: Sendable {
   }
 
   private let logs: [Log]
+  /// The first message of each log that has one which clients of Actual could not read.
+  let unreadable: [Identifier: LogTimestamp]
 
   package static let list = LogExport.list
   package static let folder = LogExport.folder
@@ -84,6 +86,7 @@ package struct ArrivingLogs: Sendable {
     let versions = logs.compactMap(\.snapshot?.version)
     guard Set(versions).count == versions.count, versions.allSatisfy({ 1...max(1, sequence) ~= $0 })
     else { throw Self.error("has a version that the account did not reach, or one twice") }
+    var unreadable: [Identifier: LogTimestamp] = [:]
     for log in logs {
       var stamps: Set<LogTimestamp> = []
       var byteCount: Int64 = 0
@@ -93,12 +96,16 @@ package struct ArrivingLogs: Sendable {
             throw Self.error("has a timestamp twice in the log \(log.id)")
           }
           byteCount += message.chargedByteCount
+          if unreadable[log.id] == nil, !ActualEnvelope.isKept(message.content) {
+            unreadable[log.id] = message.timestamp
+          }
         }
       }
       guard Int64(stamps.count) == log.messageCount, byteCount == log.byteCount else {
         throw Self.error("has other messages of the log \(log.id) than its list says")
       }
     }
+    self.unreadable = unreadable
   }
 
   private static func error(_ message: String) -> JSONError {

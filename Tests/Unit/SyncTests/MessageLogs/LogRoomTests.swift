@@ -242,4 +242,39 @@ import Testing
     #expect(try owner.page(of: log, "cursor=\(covers)").messages.count == 2)
     #expect(try MessageLogs.faults(of: account, in: target.database) == [])
   }
+
+  @Test func `a budget in an archive has only messages that its clients can read`() throws {
+    let log = Identifier(high: 1, low: 2)
+    let timestamp = "2026-05-28T20:26:40.000Z-0000-0123456789abcdef"
+    func json(_ name: String, _ value: JSONValue) throws -> JSON {
+      try JSON.parse(JSONValue.object([.init(name, .array([value]))]).encoded())
+    }
+    func arrive(_ content: [UInt8]) throws {
+      let listed: JSONValue = [
+        "id": .string(log.description), "name": "AQ==", "key": .null, "created_ms": 0,
+        "messages": 1, "bytes": .integer(Int64(content.count) + 64), "horizon": .null,
+        "snapshot": .null,
+      ]
+      let message: JSONValue = [
+        "t": .string(timestamp), "c": .string(Base64.standard.encode(content)),
+      ]
+      let budget: JSONValue = [
+        "file": "b", "log": .string(log.description), "name": "Budget", "reset": false, "format": 2,
+        "key": .null, "meta": .null,
+      ]
+      let logs = try ArrivingLogs(
+        json("logs", listed), pages: { _, each in try each(json("messages", message)) },
+        snapshots: [:], sequence: 1)
+      _ = try ArrivingBudgets(json("budgets", budget), of: logs)
+    }
+    try arrive([])
+    try arrive([0x1A, 1, 7])
+    // The second has a timestamp of its own.
+    for content: [UInt8] in [[1, 2, 3], [0x0A, 1, 65]] {
+      let error = #expect(throws: JSONError.self) { try arrive(content) }
+      #expect(
+        error?.message
+          == "has a budget whose message \(timestamp) is no Actual envelope, in the log \(log)")
+    }
+  }
 }
