@@ -120,7 +120,10 @@ package struct MovedTree: Sendable {
     known.formUnion(way)
   }
 
-  /// Throws if a folder that the archive's server had forgotten is a file here: a deleted file would come into it.
+  /// Throws if a deleted file would come into a folder of another account, whose sharees would see it: one of the
+  /// archive into a folder that its server had forgotten, or one that is here into a folder that this server has
+  /// forgotten. It also throws if an erased account's shares of a file that arrives are left here. Links of others may
+  /// be left, because an account may come back.
   package func requireForgotten(in queryable: some Queryable) throws {
     let lost = nodes.filter { nodes[$0.value.parent] == nil }
     let parents = Dictionary(lost.map { ($0.value.parent, $0.key) }) { first, _ in first }
@@ -129,6 +132,17 @@ package struct MovedTree: Sendable {
         "SELECT id FROM sync.files WHERE id IN (\(list.parameters))", values: list.values
       ) { row in try row.id(0) }
       if let file = here.first.flatMap({ parents[$0] }) { throw MovingError(.parent, file) }
+    }
+    for list in SQLList.slices(of: nodes.keys.map { .id($0) }, after: 0) {
+      let named = try queryable.rows(
+        """
+        SELECT parent_id FROM sync.files WHERE deleted = 1 AND parent_id IN (\(list.parameters))
+        UNION SELECT file_id FROM sync.shares WHERE file_id IN (\(list.parameters))
+        """, values: list.values
+      ) { row in try row.id(0) }
+      if let file = named.first {
+        throw MovingError("the file \(file) is one that rows of another account here still name")
+      }
     }
   }
 

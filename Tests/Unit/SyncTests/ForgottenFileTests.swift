@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Storage
 import Sync
@@ -51,9 +52,8 @@ import Testing
     #expect(try scene.bob.share(of: scene.file)?.state == "pending")
   }
 
-  /// Throws unless the account's tree breaks no rule, here and in an archive.
-  private func requireMovable(_ device: TestDevice, on server: TestServer) throws {
-    try server.requireSound([device])
+  /// The account's tree as an archive brings it. Throws unless it breaks no rule.
+  private func moved(_ device: TestDevice, on server: TestServer) throws -> MovedTree {
     let id = try device.account
     let (account, files) = try server.database.read { reader in
       (
@@ -64,6 +64,13 @@ import Testing
     var tree = MovedTree(of: account)
     for file in files { try tree.add(file) }
     try tree.requireWhole()
+    return tree
+  }
+
+  /// Throws unless the account's tree breaks no rule, here and in an archive.
+  private func requireMovable(_ device: TestDevice, on server: TestServer) throws {
+    try server.requireSound([device])
+    _ = try moved(device, on: server)
   }
 
   @Test(arguments: TestEngine.available)
@@ -126,5 +133,56 @@ import Testing
     server.clock.advance(.days(1))
     try server.sweeper().sweep()
     #expect(try mallory.create("folder", id: folder).answer.status == 200)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an archive brings no deleted file into another account's folder, and no folder above one`(
+    engine: TestEngine
+  ) throws {
+    let (here, there) = (try TestServer(engine), try TestServer(engine))
+    let (alice, mallory) = (try here.register(), try there.register())
+    let folder = try alice.add("folder")
+    _ = try alice.add(in: folder)
+    try alice.delete(folder).requireSuccess()
+    // The sweep is late, so that the folder is forgotten a day before what was in it.
+    here.clock.advance(.days(1))
+    try here.sweepDeletions()
+    here.clock.advance(.days(90))
+    try here.sweeper().sweep()
+    try mallory.create("folder", id: folder).answer.requireSuccess()
+    let (hers, forged) = (try moved(alice, on: here), try moved(mallory, on: there))
+    #expect(throws: MovingError.self) {
+      try there.database.read { reader in try hers.requireForgotten(in: reader) }
+    }
+    #expect(throws: MovingError.self) {
+      try here.database.read { reader in try forged.requireForgotten(in: reader) }
+    }
+    here.clock.advance(.days(1))
+    try here.sweeper().sweep()
+    try here.database.read { reader in try forged.requireForgotten(in: reader) }
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an archive brings no file of which an erased account's shares are left, but links may be`(
+    engine: TestEngine
+  ) throws {
+    let (here, there) = (try TestServer(engine), try TestServer(engine))
+    let (alice, bob) = (try here.register(), try here.register())
+    let file = try alice.add()
+    let link = try alice.share(file, with: bob)
+    let mallory = try there.register()
+    try mallory.create(id: file).answer.requireSuccess()
+    let forged = try moved(mallory, on: there)
+    #expect(try alice.remove("/v1/account").status == 202)
+    here.clock.advance(.days(8))
+    try here.sweeper().sweepErasures()
+    #expect(throws: MovingError.self) {
+      try here.database.read { reader in try forged.requireForgotten(in: reader) }
+    }
+    here.clock.advance(here.limits.deletionHorizon)
+    here.clock.advance(.days(2))
+    try here.sweeper().sweepErasures()
+    try here.database.read { reader in try forged.requireForgotten(in: reader) }
+    #expect(try bob.record(link).deleted == false)
   }
 }
