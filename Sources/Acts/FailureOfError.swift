@@ -48,7 +48,7 @@ extension CommandFailure {
   private static func databaseFailure(_ error: DatabaseError) -> CommandFailure {
     switch error {
     case .busy: CommandFailure(.unavailable, "the database is busy; try again")
-    case .unavailable(let reason):
+    case .unavailable(let reason), .uncertain(let reason):
       CommandFailure(.unavailable, "the database cannot be used: \(reason)")
     case .migration, .forbidden: CommandFailure(.configuration, error.description)
     case .constraint(let text), .statement(let text):

@@ -56,7 +56,7 @@ package struct Examination {
     case .migration(let problem, let remedy): Check("database", .failed, problem, remedy)
     case .forbidden(let problem):
       Check("database", .failed, problem, "run it as the servers' user or role")
-    case .unavailable:
+    case .unavailable, .uncertain:
       Check(
         "database", .failed, error.description,
         "check the disk or the database server; coffer restore recovers damaged data"

@@ -27,7 +27,7 @@ package func problem(for error: any Error, _ head: RequestHead) -> Problem {
       503, "busy", "The server is busy",
       "Too many writes are waiting. Nothing was changed; try again shortly.",
       retryAfterSeconds: seconds)
-  case .unavailable(let reason), .forbidden(let reason):
+  case .unavailable(let reason), .uncertain(let reason), .forbidden(let reason):
     return storageUnavailable(reason, head)
   default:
     Log.error("request.failed", ["request": head.requestID, "error": String(reflecting: error)])

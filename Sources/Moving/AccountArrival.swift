@@ -131,9 +131,9 @@ package struct AccountArrival: Sendable {
     do {
       return try insert(act, objects.keys, reads)
     } catch {
-      // The answer of the commit may be lost. Then the account is here, or still comes, with rows that name the objects.
-      // The sweep for orphans deletes those that no row names.
-      if case DatabaseError.unavailable = error { throw error }
+      // Then the account may be here, or still come, with rows that name the objects. The sweep for orphans deletes
+      // those that no row names.
+      if case DatabaseError.uncertain = error { throw error }
       for key in objects.keys.values { try? objects.store?.delete(key) }
       throw error
     }

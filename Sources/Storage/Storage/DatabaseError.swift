@@ -7,8 +7,10 @@ import Base
 package enum DatabaseError: Error, Equatable, Sendable {
   /// Too much work is waiting. Nothing was done; the same request may succeed later.
   case busy(retryAfterSeconds: Int)
-  /// The disk is full, the file is locked, the connection is lost. Trying later makes sense.
+  /// The disk is full, the file is locked, the connection is lost. Nothing was done; trying later makes sense.
   case unavailable(reason: String)
+  /// The connection was lost, or the disk failed, during the commit. It may have happened, or still happen.
+  case uncertain(reason: String)
   /// The Unix user, or the role at the database's server, lacks the permission. An operator must change that.
   case forbidden(String)
   /// A CHECK, UNIQUE, NOT NULL or foreign key of the schema was violated.
@@ -41,7 +43,8 @@ extension DatabaseError: CustomStringConvertible {
   package var description: String {
     switch self {
     case .busy(let seconds): "the database has too much to do; try again in \(seconds) s"
-    case .unavailable(let reason): "the database is not available: \(reason)"
+    case .unavailable(let reason), .uncertain(let reason):
+      "the database is not available: \(reason)"
     case .forbidden(let problem): "the database cannot be used: \(problem)"
     case .constraint(let rule): "the database refused the change: \(rule)"
     case .statement(let problem): "a statement is wrong: \(problem)"
@@ -56,7 +59,7 @@ extension Error {
   /// caused by what it was given, and other requests may succeed.
   package var isOfDatabase: Bool {
     switch self as? DatabaseError {
-    case .busy, .unavailable, .forbidden, .migration: true
+    case .busy, .unavailable, .uncertain, .forbidden, .migration: true
     case .constraint, .statement, nil: false
     }
   }

@@ -108,7 +108,7 @@ final class PostgresWriter: Sendable {
     } catch {
       guard error.isConnectionLost else { throw error }
       // Repeating the write could apply it twice.
-      throw DatabaseError.unavailable(
+      throw DatabaseError.uncertain(
         reason: "the connection was lost during a commit, which may have happened")
     }
     StorageMetrics.batchSize.observe(1)

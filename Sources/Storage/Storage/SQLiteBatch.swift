@@ -63,7 +63,7 @@ package struct SQLiteBatch {
       try connection.run("COMMIT")
     } catch {
       StorageMetrics.brokenBatches.add()
-      return runAlone()
+      return runAlone(after: error.failureOfCommit)
     }
     StorageMetrics.batchSize.observe(Double(results.count))
     for result in results { report(result.request, result.outcome) }
@@ -130,12 +130,22 @@ package struct SQLiteBatch {
     return isOpen
   }
 
-  /// Runs the batch's writes again, each in its own transaction.
-  private mutating func runAlone() {
+  /// Runs the batch's writes again, each in its own transaction. `failure` is that of their common commit. If it left
+  /// open whether that happened, it stays open for a write that the database does not take again.
+  private mutating func runAlone(after failure: DatabaseError? = nil) {
     abandonTransaction()
     let requests = results.map(\.request)
     results.removeAll()
-    for request in requests { report(request, runAlone(request)) }
+    for request in requests {
+      let outcome = runAlone(request)
+      if let failure, case .uncertain = failure, case .failure(let error, _) = outcome,
+        error.isOfDatabase
+      {
+        report(request, .failure(failure, afterChanges: true))
+      } else {
+        report(request, outcome)
+      }
+    }
   }
 
   private func runAlone(_ request: WriteRequest) -> Outcome {
@@ -146,7 +156,10 @@ package struct SQLiteBatch {
         abandonTransaction()
         return outcome
       }
-      try connection.run("COMMIT")
+      do { try connection.run("COMMIT") } catch {
+        abandonTransaction()
+        return .failure(error.failureOfCommit, afterChanges: true)
+      }
       StorageMetrics.batchSize.observe(1)
       return outcome
     } catch {

@@ -13,6 +13,16 @@ extension SQLiteError: EngineError {
     case .misuse: .statement(message)
     }
   }
+
+  /// What it means as the failure of a COMMIT. If the disk failed, the log may hold the whole transaction, and whoever
+  /// opens the file after a crash finds it committed.
+  package var failureOfCommit: DatabaseError {
+    switch (kind, databaseError) {
+    case (.outside, .unavailable(let reason)), (.damaged, .unavailable(let reason)):
+      .uncertain(reason: reason)
+    case (_, let error): error
+    }
+  }
 }
 
 extension SQLiteConnection: EngineConnection {

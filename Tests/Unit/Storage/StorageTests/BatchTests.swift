@@ -111,6 +111,13 @@ import Testing
     }
   }
 
+  @Test func `a commit that the disk failed may have happened, and one without room has not`() {
+    let failed = SQLiteError(code: 10, message: "disk I/O error")
+    #expect(failed.failureOfCommit == .uncertain(reason: "disk I/O error"))
+    let full = SQLiteError(code: 13, message: "database or disk is full")
+    #expect(full.failureOfCommit == .unavailable(reason: "the disk is full"))
+  }
+
   @Test(arguments: [
     "SELECT id FROM sync.items",
     "INSERT INTO sync.items (id) VALUES (0) ON CONFLICT (id) DO NOTHING",
