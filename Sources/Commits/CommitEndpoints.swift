@@ -174,7 +174,7 @@ struct PostChainMessages: SyncWrite {
       } else {
         guard chain.head.epoch == body.epoch else { throw CommitRefusal.epochPassed(chain.head) }
         if !message.receivers.isEmpty {
-          delivered = [try delivery.store(message, &locked.owners)]
+          delivered = [try delivery.store(message, isNew: true, &locked.owners)]
           try locked.owners.save(transaction, now: now)
         }
       }

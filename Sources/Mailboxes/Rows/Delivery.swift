@@ -44,15 +44,15 @@ package struct Delivery {
 
   /// Stores a message in the mailbox of each receiver that takes it, and charges it to the sender's account. Those that
   /// do not take it are named in what is returned. If none does, nothing is stored but that they were full. The caller
-  /// saves the owners.
+  /// saves the owners. `isNew`: it found no `repeated` one in this transaction.
   ///
   /// - Throws: `MailboxRefusal.messageDiffers` if the device sent another message under the id. An `AccountRefusal` if
   ///   the account is suspended or has no room.
   package func store(
-    _ message: SealedMessage, _ owners: inout LockedOwners
+    _ message: SealedMessage, isNew: Bool = false, _ owners: inout LockedOwners
   ) throws -> Delivered {
     try owners.requireWritable([], by: sender, transaction)
-    if let repeated = try repeated(message) { return repeated }
+    if !isNew, let repeated = try repeated(message) { return repeated }
     let found = try Receiver.find(
       message.receivers, from: sender.account, inGroup: group != nil, transaction)
     let byKey = Dictionary(found.map { ($0.publicKey, $0) }) { first, _ in first }
