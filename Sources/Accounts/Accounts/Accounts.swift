@@ -200,6 +200,8 @@ package struct NewAccount: Sendable {
       throw AccountRefusal.usernameTaken
     }
     if try Account.find(transaction, id) != nil { throw AccountRefusal.accountExists }
+    // The record of its deletion stays, and would count for a new account of the same id.
+    if try Departure.find(id, reading: transaction) != nil { throw AccountRefusal.accountExists }
     let fee = catalogue.metadataFeeByteCount
     // On PostgreSQL two transactions can pass the checks above together. Here one of them waits.
     let inserted = try transaction.execute(

@@ -59,7 +59,8 @@ package enum AccountRefusal: AnswerableError, Equatable {
     case .usernameTaken:
       Problem(409, "username_taken", "Username taken", "Another account has this username.")
     case .accountExists:
-      Problem(409, "account_exists", "Account exists", "An account with this id exists.")
+      Problem(
+        409, "account_exists", "Account exists", "An account with this id exists, or was erased.")
     case .rootExists:
       Problem(409, "file_exists", "File exists", "A file with the id of the root exists.")
     case .keyRegistered:

@@ -92,6 +92,10 @@ package struct MovedAccount: Sendable {
   /// The reason why the account cannot be imported; nil if it can.
   package func obstacle(reading database: some Queryable) throws -> String? {
     if try Account.find(database, id) != nil { return "there is an account \(id) already" }
+    // The record of its deletion stays, and would count for the account that arrives.
+    if try Departure.find(id, reading: database) != nil {
+      return "the account \(id) was erased here"
+    }
     if let username, try Account.find(database, username) != nil {
       return "there is an account with the username \(username.shown) already"
     }

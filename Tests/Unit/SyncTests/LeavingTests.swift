@@ -186,6 +186,27 @@ import Testing
     _ = try bob.add()
   }
 
+  @Test(arguments: TestEngine.available)
+  func `an account that was erased is neither opened again nor imported, however long ago`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let account = try device.account
+    let archived = try server.database.read { reader in
+      try #require(try MovedAccount(reader, account))
+    }
+    _ = try ask(device)
+    for span in [Self.week, .days(100)] {
+      try erase(server, after: span)
+      let answer = try device.post("/v1/accounts", ["root": .string(device.root.description)])
+      #expect(try answer.problem == "account_exists", "\(span)")
+      let obstacle = try server.database.read { reader in try archived.obstacle(reading: reader) }
+      #expect(obstacle != nil, "\(span)")
+    }
+    #expect(try server.tables(about: account) == ["account_deletions"])
+  }
+
   @Test func `no byte of a person who is gone is left in the files`() throws {
     let server = try TestServer(.sqlite)
     let (ada, bob) = (try server.register(username: "ada.marker"), try server.register())
