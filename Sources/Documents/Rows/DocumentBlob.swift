@@ -193,7 +193,10 @@ package struct DocumentBlob: Sendable {
       """, .id(account), .instant(now), .integer(DocumentTexts.sliceCountMax)
     ) { row in try row.id(0) }
     guard let first = due.first else { return }
+    // Versions may name one already: those that lost a blob of the same id with its account.
+    try markNamed(Set(due), of: account, transaction)
     let byteCount = try delete(unnamed: Set(due), of: account, transaction, now: now)
+    guard byteCount > 0 else { return }
     var totals = try DocumentTotals(transaction, of: account)
     totals.byteCount -= byteCount
     totals.number = try owners.change(account) { owner in

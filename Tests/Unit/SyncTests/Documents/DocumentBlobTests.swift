@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import JSON
@@ -156,6 +157,16 @@ import Testing
     engine: TestEngine
   ) throws {
     let server = try TestServer(engine)
+    let (bob, blob) = try erasedBlob(server)
+    try sweep(server)
+    #expect(try bob.bodies(of: document) == [[5]])
+    #expect(try bob.getBlob(blob).problem == "blob_not_found")
+    #expect(try server.objectCount() == 0)
+    try server.requireDocuments(bob)
+  }
+
+  /// A blob of an account that is erased, and a device of another account with a version that names it.
+  private func erasedBlob(_ server: TestServer) throws -> (holder: TestDevice, blob: Identifier) {
     let (ada, bob) = (try server.register(), try server.register())
     try ada.shareLog(ada.createLog(), with: bob)
     let (blob, _) = try ada.putBlob(content)
@@ -166,10 +177,22 @@ import Testing
     #expect(try ada.remove("/v1/account").status == 202)
     server.clock.advance(.days(8))
     try server.sweeper().sweepErasures()
-    try sweep(server)
-    #expect(try bob.bodies(of: document) == [[5]])
-    #expect(try bob.getBlob(blob).problem == "blob_not_found")
-    #expect(try server.objectCount() == 0)
+    return (bob, blob)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a blob under the id of an erased one stays for the versions that name it`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (bob, blob) = try erasedBlob(server)
+    try bob.putBlob(content, blob).answer.requireSuccess()
+    server.clock.advance(.days(1))
+    for work in server.api.upkeep where work.name == "documents.blobs" {
+      #expect(try work.slice())
+      #expect(try !work.slice())
+    }
+    #expect(try bob.getBlob(blob).holds(content))
     try server.requireDocuments(bob)
   }
 
