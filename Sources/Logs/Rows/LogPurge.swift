@@ -64,10 +64,18 @@ enum LogPurge {
   /// Deletes one slice of an epoch that is due; the last slice takes the epoch's own row. One that was kept is let go
   /// first, so that nothing takes back a part of it.
   static func sweep(_ transaction: Transaction, _ epoch: Identifier, now: Instant) throws {
+    let owner = try transaction.first(
+      "SELECT owner_id FROM sync.log_epochs WHERE id = $1", .id(epoch)
+    ) { row in try row.id(0) }
+    guard let owner else { return }
+    // Whoever takes the epoch back holds this row, and so does another program's sweep.
+    _ = try LockedOwners(transaction, [owner])
     let isKept = try transaction.first(
-      "SELECT kept FROM sync.log_epochs WHERE id = $1", .id(epoch)
+      "SELECT kept FROM sync.log_epochs WHERE id = $1 AND purge_ms <= $2", .id(epoch),
+      .instant(now)
     ) { row in try row.integer(0) == 1 }
-    guard isKept == false else { return try release(transaction, epoch, now: now) }
+    guard let isKept else { return }
+    guard !isKept else { return try release(transaction, epoch, now: now) }
     guard try !deletedSlice(transaction, epoch) else { return }
     let ended = try transaction.first(
       "DELETE FROM sync.log_epochs WHERE id = $1 RETURNING owner_id, bytes", .id(epoch)

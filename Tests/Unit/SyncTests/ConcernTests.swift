@@ -149,6 +149,42 @@ struct ConcernTests {
     #expect(try server.count("garbage") == 0)
   }
 
+  @Test func `an epoch that two instances let go at once counts once among what is kept`() throws {
+    let server = try TestServer(.postgres)
+    let device = try server.register()
+    let account = try device.account
+    let log = try device.createLog()
+    try device.append([SentMessage(server.stamp())], to: log).requireSuccess()
+    let cursor = try #require(try device.page(of: log, "").json["cursor"].string)
+    #expect(try device.beginEpoch(of: log, covering: cursor).status == 201)
+    server.clock.advance(server.limits.deletionHorizon)
+    let twin = try TestServer(.postgres, beside: server)
+    let other = try server.anotherInstance()
+    defer { other.close() }
+    let isHeld = Locked(false)
+    let threads = [server, twin].map { instance in
+      Thread {
+        _ = isHeld.wait { $0 ? true : nil }
+        // Whichever comes second may fail. The sweep below does what is left.
+        for work in instance.api.upkeep where work.name == "logs" { _ = try? work.slice() }
+      }
+    }
+    try other.write(for: nil) { transaction in
+      try transaction.execute("UPDATE sync.log_epochs SET kept = kept")
+      isHeld.signal { $0 = true }
+      try server.wait(forLocks: 2)
+    }
+    for thread in threads { thread.join() }
+    try server.sweepDeletions()
+    #expect(try server.count("log_epochs") == 1)
+    let kept = try server.database.read { reader in
+      try reader.first("SELECT kept_bytes FROM sync.accounts WHERE id = $1", .id(account)) { row in
+        try row.integer(0)
+      }
+    }
+    #expect(kept == 0)
+  }
+
   @Test(arguments: [1, 5])
   func `a request for an account that two instances get at once opens one, and is answered alike`(
     useCountMax: Int64
