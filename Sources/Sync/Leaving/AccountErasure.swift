@@ -73,12 +73,15 @@ enum AccountErasure {
     ) { row in try row.id(0) }
   }
 
-  /// Deletes one slice of what was kept so that other accounts see its end.
+  /// Deletes one slice of what was kept so that other accounts see its end, and of blocks that came since.
   static func forget(
     _ transaction: Transaction, _ account: Identifier, of protocols: [any ProtocolRoom],
     before horizon: Instant
   ) throws {
-    if try protocols.contains(where: { try type(of: $0).forget(account, in: transaction) }) {
+    if try protocols.contains(where: { try type(of: $0).forget(account, in: transaction) })
+      || transaction.eraseSlice(
+        of: "blocks", by: "account_id, blocked_id", where: "blocked_id", is: account)
+    {
       return
     }
     try transaction.execute("DELETE FROM sync.accounts WHERE id = $1", .id(account))

@@ -187,6 +187,20 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `an account that another one blocks after its end is forgotten all the same`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = (try server.register(), try server.register())
+    let account = try ada.account
+    _ = try ask(ada)
+    try erase(server)
+    #expect(try bob.send(bob.sign("PUT", "/v1/blocks/\(account)")).status == 204)
+    try erase(server, after: .days(100))
+    #expect(try server.tables(about: account) == ["account_deletions"])
+  }
+
+  @Test(arguments: TestEngine.available)
   func `an account that was erased is neither opened again nor imported, however long ago`(
     engine: TestEngine
   ) throws {
