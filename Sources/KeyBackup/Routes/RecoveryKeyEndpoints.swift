@@ -46,9 +46,13 @@ struct PutRecoveryKey: SyncWrite {
       let key = RecoveryKey(
         account: account, publicKey: body.stated.key, delayDays: body.stated.delayDays ?? 0,
         named: now, author: body.author, proof: body.proof)
+      let former = try RecoveryKey.find(transaction, of: account)
       try key.name(transaction)
       let write = RecoveryWrite(transaction, of: account, now: now)
-      if try !write.end(.ended, &locked.owners) { try write.tell(&locked.owners) }
+      // An app may name the key again that it has, which must not end what the owner waits for.
+      let isSame = former?.publicKey == key.publicKey && former?.delayDays == key.delayDays
+      let hasEnded = try isSame ? false : write.end(.ended, &locked.owners)
+      if !hasEnded { try write.tell(&locked.owners) }
       return Outcome(200, key.json)
     }
   }

@@ -295,6 +295,23 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a recovery key that is named again as it was ends nothing, and with another delay it does`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    let phone = scene.server.device()
+    try scene.recovery.recover(scene.account, letting: phone).requireMade()
+    try scene.device.name(scene.recovery.key, delayDays: 3).requireSuccess()
+    #expect(try scene.device.recoveryStates() == ["waiting"])
+    try scene.wait(.days(3))
+    #expect(try phone.account == scene.account)
+    #expect(try scene.recovery.get("/v1/key-backup").holds([1, 2, 3]))
+    try scene.device.name(scene.recovery.key, delayDays: 1).requireSuccess()
+    #expect(try scene.device.recoveryStates() == ["ended"])
+    #expect(try KeyRecovery.faults(of: scene.account, in: scene.server.database) == [])
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a key is a device's or a recovery key, never both`(engine: TestEngine) throws {
     let scene = try Scene(engine)
     #expect(try scene.device.admit(scene.recovery).problem == "key_registered")
