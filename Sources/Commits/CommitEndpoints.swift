@@ -83,6 +83,12 @@ struct PostCommits: SyncWrite {
       guard repeated.commit == commit.commit.id else {
         throw CommitRefusal.commitDiffers(repeated.commit)
       }
+      // Throws if another message is stored under an id: the members would not be where the author is.
+      let delivery = Delivery(transaction, by: caller, inGroup: body.chain, host: host, now: now)
+      _ = try delivery.repeated(commit.commit.message(.commit, to: []))
+      if let welcome = commit.welcome {
+        _ = try delivery.repeated(welcome.message(.welcome, to: []))
+      }
       return Committed(
         outcome: Outcome(200, Self.json(appended.chain, repeated: true, refused: [])))
     }

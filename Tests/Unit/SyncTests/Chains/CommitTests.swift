@@ -83,6 +83,25 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a commit or a welcome with another body under the id of one that waits is no repeat`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let devices = try server.devices(3)
+    let (a, b, c) = (devices[0], devices[1], devices[2])
+    let head = try a.chain(with: [b])
+    let made = MadeCommit(a.block(after: head, adding: [c]), welcome: [7])
+    #expect(try a.commit(made).status == 200)
+    var other = made
+    other.body = [9]
+    #expect(try a.commit(other).problem == "message_differs")
+    other = made
+    other.welcome = [9]
+    #expect(try a.commit(other).problem == "message_differs")
+    #expect(try a.commit(made).json["repeated"].bool == true)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `the commit of the older member takes the place of another's`(engine: TestEngine) throws {
     let server = try TestServer(engine)
     let devices = try server.devices(4)
@@ -201,7 +220,7 @@ struct MadeCommit {
   let id = Random.identifier()
   var body: [UInt8]
   var welcomeID = Random.identifier()
-  let welcome: [UInt8]?
+  var welcome: [UInt8]?
 
   init(_ block: MadeBlock, body: [UInt8] = [1, 2, 3], welcome: [UInt8]? = nil) {
     (self.block, self.body, self.welcome) = (block, body, welcome)
