@@ -13,11 +13,16 @@ struct Committed: Sendable {
   let outcome: Outcome
   var delivered: [Delivered] = []
   var blockCount = 0
+  /// The account whose device sent the messages; nil if none was sent now.
+  var sender: Identifier?
+  /// The content of those that were stored.
+  var receivedByteCount: Int64 = 0
 
   /// Call it once the write is durable, because a transaction may run more than once.
-  func count() {
+  func count(_ transfers: TransferCounter) {
     for one in delivered { one.count() }
     ChainMetrics.appended(blockCount)
+    if let sender { transfers.received(receivedByteCount, of: sender) }
   }
 }
 
@@ -66,7 +71,7 @@ struct PostCommits: SyncWrite {
   }
 
   func respond(_ committed: Committed, to input: AccountInput<Body>) -> Response {
-    committed.count()
+    committed.count(host.transfers)
     return committed.outcome.response
   }
 
@@ -98,17 +103,19 @@ struct PostCommits: SyncWrite {
     if let welcome = commit.welcome {
       messages.append(welcome.message(.welcome, to: block.additions))
     }
-    var delivered: [Delivered] = []
+    var (delivered, receivedByteCount) = ([Delivered](), Int64(0))
     for message in messages where !message.receivers.isEmpty {
-      delivered.append(
-        try Delivery(transaction, by: caller, inGroup: body.chain, host: host, now: now)
-          .store(message, &owners))
+      let one = try Delivery(transaction, by: caller, inGroup: body.chain, host: host, now: now)
+        .store(message, &owners)
+      delivered.append(one)
+      receivedByteCount += one.storedByteCount(of: message)
     }
     try owners.save(transaction, now: now)
     let refused = delivered.flatMap(\.refused)
     return Committed(
       outcome: Outcome(200, Self.json(appended.chain, repeated: false, refused: refused)),
-      delivered: delivered, blockCount: 1)
+      delivered: delivered, blockCount: 1, sender: caller.account,
+      receivedByteCount: receivedByteCount)
   }
 
   private static func json(
@@ -149,6 +156,7 @@ struct PostChainMessages: SyncWrite {
     _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Committed {
     var delivered: [Delivered] = []
+    var (sender, receivedByteCount) = (Identifier?.none, Int64(0))
     let outcome = try LockedCaller.once(
       transaction, request.credentials, now: now,
       with: { caller in
@@ -184,13 +192,16 @@ struct PostChainMessages: SyncWrite {
           try locked.owners.save(transaction, now: now)
         }
       }
+      sender = caller.account
+      receivedByteCount = delivered.reduce(0) { $0 + $1.storedByteCount(of: message) }
       return Outcome(200, ["refused": .array(delivered.flatMap(\.refused).map(\.json))])
     }
-    return Committed(outcome: outcome, delivered: delivered)
+    return Committed(
+      outcome: outcome, delivered: delivered, sender: sender, receivedByteCount: receivedByteCount)
   }
 
   func respond(_ committed: Committed, to input: AccountInput<Body>) -> Response {
-    committed.count()
+    committed.count(host.transfers)
     return committed.outcome.response
   }
 }

@@ -25,4 +25,9 @@ extension Delivered {
     MailboxMetrics.stored.add(Int64(receiverCount))
     MailboxMetrics.full.add(Int64(refused.count { $0.reason == .full }))
   }
+
+  /// The bytes of the message's content if it was stored now, else 0.
+  package func storedByteCount(of message: SealedMessage) -> Int64 {
+    isRepeated || receiverCount == 0 ? 0 : Int64(message.body.count)
+  }
 }

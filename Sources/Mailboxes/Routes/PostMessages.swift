@@ -51,11 +51,9 @@ struct PostMessages: SyncWrite {
 
   /// Counted once the write is durable, because a transaction may run more than once.
   func respond(_ sent: Sent, to input: AccountInput<SealedMessage>) throws -> Response {
-    if let delivered = sent.delivered, !delivered.isRepeated {
+    if let delivered = sent.delivered {
       delivered.count()
-      if sent.outcome != nil {
-        host.transfers.received(Int64(input.body.body.count), of: sent.account)
-      }
+      host.transfers.received(delivered.storedByteCount(of: input.body), of: sent.account)
     }
     guard let outcome = sent.outcome else {
       throw MailboxRefusal.messageNotDelivered(sent.delivered?.refused ?? [])

@@ -83,6 +83,18 @@ import Testing
     #expect(try told(sharee, server).first == "2026-05 0 0")
   }
 
+  @Test func `a commit and a message of a chain count for who sent them, and once`() throws {
+    let server = try TestServer()
+    let devices = try server.devices(2)
+    let device = devices[0]
+    let head = try device.chain(with: [devices[1]])
+    let made = MadeCommit(device.block(after: head), body: [1, 2, 3])
+    for _ in 0..<2 { try device.commit(made).requireSuccess() }
+    let id = Random.identifier()
+    for _ in 0..<2 { try device.tell(KnownHead(made.block), id).requireSuccess() }
+    #expect(try told(device, server).first == "2026-05 0 4")
+  }
+
   @Test func `another month begins at nothing and shows the one before it`() throws {
     let server = try TestServer()
     let device = try server.register()
