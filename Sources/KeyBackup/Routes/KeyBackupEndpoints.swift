@@ -84,9 +84,7 @@ struct GetKeyBackup: SyncRead {
     }
     try host.countRecovery(request.head)
     let live = try Recovery.live(reader, of: caller.key.account)
-    guard let live, live.key == caller.key.publicKey,
-      try live.isOpen(reader, now: now)
-    else {
+    guard let live, live.key == caller.key.publicKey, live.isOpen(at: now) else {
       throw RecoveryRefusal.recoveryNotOpen(opens: live?.opens)
     }
     return caller.key.account

@@ -1,4 +1,3 @@
-import Accounts
 package import Base
 import JSON
 import Requests
@@ -39,8 +38,6 @@ package struct Recovery: Sendable {
   package let state: State
   let asked: Instant
   package let opens: Instant
-  /// The history in which it was asked for.
-  private let history: Identifier
   let ended: Instant?
   let guest: Guest?
 
@@ -53,21 +50,18 @@ package struct Recovery: Sendable {
 
   var closes: Instant { opens + Self.openSpan }
 
-  /// Whether it was asked for before the database was restored. A device may have refused it since the backup, so it
-  /// never opens.
-  func isRestored(_ queryable: some Queryable) throws -> Bool {
-    try History.current(queryable).id != history
-  }
-
   /// Whether its key reads the backup. The state may be late by some seconds.
-  func isOpen(_ queryable: some Queryable, now: Instant) throws -> Bool {
-    guard state == .waiting || state == .open, opens <= now, now < closes else { return false }
-    return try !isRestored(queryable)
+  func isOpen(at now: Instant) -> Bool {
+    (state == .waiting || state == .open) && opens <= now && now < closes
   }
 
-  private static let columns =
-    "account_id, number, recovery_key, state, asked_ms, opens_ms, ended_ms, device_key, label, "
-    + "statement_created_s, statement_signature, statement_proof, history_id"
+  /// What was asked for before the database was restored has ended. A device may have refused it since the backup.
+  private static let columns = """
+    account_id, number, recovery_key, CASE WHEN look_ms IS NOT NULL AND history_id <> (
+      SELECT h.history_id FROM sync.history AS h WHERE h.id = 1) THEN 'ended' ELSE state END,
+    asked_ms, opens_ms, ended_ms, device_key, label, statement_created_s, statement_signature,
+    statement_proof
+    """
 
   private init(row: borrowing Row) throws {
     account = try row.id(0)
@@ -85,11 +79,17 @@ package struct Recovery: Sendable {
       } else {
         nil
       }
-    history = try row.id(12)
   }
 
   /// The account's recovery that waits or is open; nil if there is none.
   package static func live(
+    _ queryable: some Queryable, of account: Identifier
+  ) throws -> Recovery? {
+    try unfinished(queryable, of: account).flatMap { $0.state == .ended ? nil : $0 }
+  }
+
+  /// The same, or the one that did so in the backup from which the database was restored: its row is yet to say so.
+  static func unfinished(
     _ queryable: some Queryable, of account: Identifier
   ) throws -> Recovery? {
     try queryable.first(

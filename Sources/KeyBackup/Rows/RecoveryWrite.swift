@@ -19,9 +19,9 @@ package struct RecoveryWrite {
   func ask(
     _ key: RecoveryKey, for guest: Recovery.Guest?, _ owners: inout LockedOwners
   ) throws -> Recovery {
-    if let live = try Recovery.live(transaction, of: account) {
-      guard try live.isRestored(transaction) else {
-        throw RecoveryRefusal.recoveryUnderWay(opens: live.opens)
+    if let earlier = try Recovery.unfinished(transaction, of: account) {
+      guard earlier.state == .ended else {
+        throw RecoveryRefusal.recoveryUnderWay(opens: earlier.opens)
       }
       try end(.ended, &owners)
     }
@@ -59,9 +59,9 @@ package struct RecoveryWrite {
 
   /// Opens the account's recovery if it has waited for long enough, and ends it when its time is over.
   func advance(_ owners: inout LockedOwners) throws {
-    guard let live = try Recovery.live(transaction, of: account) else { return }
+    guard let live = try Recovery.unfinished(transaction, of: account) else { return }
     let isErased = try Departure.find(account, reading: transaction)?.hasBegun ?? false
-    let isOver = try isErased || live.closes <= now || live.isRestored(transaction)
+    let isOver = isErased || live.closes <= now || live.state == .ended
     guard !isOver else {
       try end(.ended, &owners)
       return
