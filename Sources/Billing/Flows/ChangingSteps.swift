@@ -136,11 +136,13 @@ extension FlowSteps {
 
   // MARK: at once
 
-  private func updateForm(_ behavior: String) -> StripeAPI.Form {
-    [
+  /// Asks for the new price. After the schedule was released this is another call.
+  private func putPrice(_ behavior: String) throws(APIFailure) -> StripeAPI.Outcome {
+    let form: StripeAPI.Form = [
       ("items[0][id]", flow.state[.item] ?? ""), ("items[0][price]", flow.state[.price] ?? ""),
       ("proration_behavior", "always_invoice"), ("payment_behavior", behavior),
     ]
+    return try api.post(subscription, form, key: flow.key(flow.state[.released] ?? ""))
   }
 
   /// What follows once the larger plan is paid. Only then is a smaller one taken off that waits for the period's end:
@@ -153,8 +155,7 @@ extension FlowSteps {
 
   /// Changes the plan at once. If the card is declined, Stripe refuses at once and changes nothing.
   func update() throws(APIFailure) -> StepResult {
-    let key = flow.key(flow.state[.released] ?? "")
-    switch try api.post(subscription, updateForm("error_if_incomplete"), key: key) {
+    switch try putPrice("error_if_incomplete") {
     case .answered: return .go(afterUpdate)
     case .refused(let refusal) where refusal.asksCustomer: return .go(.updateLater)
     case .refused(let refusal): return heldBySchedule(refusal) ?? failure(refusal)
@@ -162,8 +163,7 @@ extension FlowSteps {
   }
 
   func updateLater() throws(APIFailure) -> StepResult {
-    let key = flow.key(flow.state[.released] ?? "")
-    switch try api.post(subscription, updateForm("pending_if_incomplete"), key: key) {
+    switch try putPrice("pending_if_incomplete") {
     case .answered: return .go(.awaitUpdate)
     case .refused(let refusal): return heldBySchedule(refusal) ?? failure(refusal)
     }
