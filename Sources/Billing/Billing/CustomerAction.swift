@@ -57,14 +57,14 @@ extension SubscriptionOverview {
 
   func actions(of subscription: Subscription) -> [CustomerAction] {
     var all = subscription.actions + migrations(of: subscription)
-    // Only a plan is changed to another one.
-    if !subscription.preventsPurchase { all.removeAll { $0.name == .change } }
-    // Requests name no subscription: these would be about the plan beside an addition.
-    let provider = subscription.key.provider
-    if !subscription.preventsPurchase,
-      subscriptions.contains(where: { $0.key.provider == provider && $0.preventsPurchase })
-    {
-      all.removeAll { [.cancel, .uncancel, .resume, .card].contains($0.name) }
+    if !subscription.preventsPurchase {
+      // Only a plan is changed to another one.
+      all.removeAll { $0.name == .change }
+      // Requests name no subscription: these would be about the plan beside an addition.
+      let provider = subscription.key.provider
+      if subscriptions.contains(where: { $0.key.provider == provider && $0.preventsPurchase }) {
+        all.removeAll { [.cancel, .uncancel, .resume, .card].contains($0.name) }
+      }
     }
     return isLeaving ? all.filter { $0.name.isForLeaving } : all
   }
