@@ -13,16 +13,11 @@ struct Committed: Sendable {
   let outcome: Outcome
   var delivered: [Delivered] = []
   var blockCount = 0
-  /// The account whose device sent the messages; nil if none was sent now.
-  var sender: Identifier?
-  /// The content of those that were stored.
-  var receivedByteCount: Int64 = 0
 
   /// Call it once the write is durable, because a transaction may run more than once.
   func count(_ transfers: TransferCounter) {
-    for one in delivered { one.count() }
+    for one in delivered { one.count(transfers) }
     ChainMetrics.appended(blockCount)
-    if let sender { transfers.received(receivedByteCount, of: sender) }
   }
 }
 
@@ -84,12 +79,12 @@ struct PostCommits: SyncWrite {
     let (commit, block) = (body.commit, body.commit.batch.blocks[0])
     let appended = try ChainWrite(host, transaction, by: caller, now: now)
       .append(commit.batch, to: body.chain, commit: commit.commit.id, &owners)
+    let delivery = Delivery(transaction, by: caller, inGroup: body.chain, host: host, now: now)
     if let repeated = appended.repeated {
       guard repeated.commit == commit.commit.id else {
         throw CommitRefusal.commitDiffers(repeated.commit)
       }
       // Throws if another message is stored under an id: the members would not be where the author is.
-      let delivery = Delivery(transaction, by: caller, inGroup: body.chain, host: host, now: now)
       _ = try delivery.repeated(commit.commit.message(.commit, to: []))
       if let welcome = commit.welcome {
         _ = try delivery.repeated(welcome.message(.welcome, to: []))
@@ -103,19 +98,15 @@ struct PostCommits: SyncWrite {
     if let welcome = commit.welcome {
       messages.append(welcome.message(.welcome, to: block.additions))
     }
-    var (delivered, receivedByteCount) = ([Delivered](), Int64(0))
+    var delivered: [Delivered] = []
     for message in messages where !message.receivers.isEmpty {
-      let one = try Delivery(transaction, by: caller, inGroup: body.chain, host: host, now: now)
-        .store(message, &owners)
-      delivered.append(one)
-      receivedByteCount += one.storedByteCount(of: message)
+      delivered.append(try delivery.store(message, &owners))
     }
     try owners.save(transaction, now: now)
     let refused = delivered.flatMap(\.refused)
     return Committed(
       outcome: Outcome(200, Self.json(appended.chain, repeated: false, refused: refused)),
-      delivered: delivered, blockCount: 1, sender: caller.account,
-      receivedByteCount: receivedByteCount)
+      delivered: delivered, blockCount: 1)
   }
 
   private static func json(
@@ -156,7 +147,6 @@ struct PostChainMessages: SyncWrite {
     _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Committed {
     var delivered: [Delivered] = []
-    var (sender, receivedByteCount) = (Identifier?.none, Int64(0))
     let outcome = try LockedCaller.once(
       transaction, request.credentials, now: now,
       with: { caller in
@@ -192,12 +182,9 @@ struct PostChainMessages: SyncWrite {
           try locked.owners.save(transaction, now: now)
         }
       }
-      sender = caller.account
-      receivedByteCount = delivered.reduce(0) { $0 + $1.storedByteCount(of: message) }
       return Outcome(200, ["refused": .array(delivered.flatMap(\.refused).map(\.json))])
     }
-    return Committed(
-      outcome: outcome, delivered: delivered, sender: sender, receivedByteCount: receivedByteCount)
+    return Committed(outcome: outcome, delivered: delivered)
   }
 
   func respond(_ committed: Committed, to input: AccountInput<Body>) -> Response {

@@ -1,3 +1,4 @@
+package import Accounts
 import Base
 
 /// The instruments of mailboxes.
@@ -20,14 +21,10 @@ enum MailboxMetrics {
 
 extension Delivered {
   /// Counts it. Call it once the write is durable, because a transaction may run more than once.
-  package func count() {
+  package func count(_ transfers: TransferCounter) {
     guard !isRepeated else { return }
+    transfers.received(storedByteCount, of: sender)
     MailboxMetrics.stored.add(Int64(receiverCount))
     MailboxMetrics.full.add(Int64(refused.count { $0.reason == .full }))
-  }
-
-  /// The bytes of the message's content if it was stored now, else 0.
-  package func storedByteCount(of message: SealedMessage) -> Int64 {
-    isRepeated || receiverCount == 0 ? 0 : Int64(message.body.count)
   }
 }

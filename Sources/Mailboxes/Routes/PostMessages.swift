@@ -16,7 +16,6 @@ struct PostMessages: SyncWrite {
 
   /// What became of the request.
   struct Sent: Sendable {
-    let account: Identifier
     /// Nil if no device takes the message. That is refused after the commit, because full mailboxes were noted.
     let outcome: Outcome?
     /// Nil if the same request was carried out before.
@@ -35,26 +34,22 @@ struct PostMessages: SyncWrite {
     var locked = try LockedCaller(transaction, credentials, now: now) { caller in
       try Delivery.accounts(of: message.receivers, from: caller, transaction)
     }
-    let account = locked.caller.account
     if let recorded = try Nonces.recorded(transaction, credentials) {
-      return Sent(account: account, outcome: recorded, delivered: nil)
+      return Sent(outcome: recorded, delivered: nil)
     }
     let delivered = try Delivery(transaction, by: locked.caller, host: host, now: now)
       .store(message, &locked.owners)
     try locked.owners.save(transaction, now: now)
     guard delivered.receiverCount > 0 else {
-      return Sent(account: account, outcome: nil, delivered: delivered)
+      return Sent(outcome: nil, delivered: delivered)
     }
     let outcome = try Nonces.once(transaction, credentials) { Outcome(200, delivered.json) }
-    return Sent(account: account, outcome: outcome, delivered: delivered)
+    return Sent(outcome: outcome, delivered: delivered)
   }
 
   /// Counted once the write is durable, because a transaction may run more than once.
   func respond(_ sent: Sent, to input: AccountInput<SealedMessage>) throws -> Response {
-    if let delivered = sent.delivered {
-      delivered.count()
-      host.transfers.received(delivered.storedByteCount(of: input.body), of: sent.account)
-    }
+    sent.delivered?.count(host.transfers)
     guard let outcome = sent.outcome else {
       throw MailboxRefusal.messageNotDelivered(sent.delivered?.refused ?? [])
     }

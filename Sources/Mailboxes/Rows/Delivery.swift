@@ -6,9 +6,13 @@ import Tiers
 
 /// What became of a message.
 package struct Delivered: Equatable, Sendable {
+  /// The account whose device sent it.
+  let sender: Identifier
   /// In how many mailboxes it is, or was when it was stored first.
   package let receiverCount: Int
   package let refused: [RefusedReceiver]
+  /// The size of its content if it was stored now, else 0.
+  let storedByteCount: Int64
   /// Whether the same message was stored before.
   package let isRepeated: Bool
 }
@@ -78,7 +82,9 @@ package struct Delivery {
       try MailboxRows(transaction).note(full: full, now: now)
     }
     if !takers.isEmpty { try store(message, for: takers, refused, &owners) }
-    return Delivered(receiverCount: takers.count, refused: refused, isRepeated: false)
+    return Delivered(
+      sender: sender.account, receiverCount: takers.count, refused: refused,
+      storedByteCount: takers.isEmpty ? 0 : Int64(message.body.count), isRepeated: false)
   }
 
   /// What became of the message when it was stored before; nil if it was not.
@@ -96,7 +102,9 @@ package struct Delivery {
     guard let refused = RefusedReceiver.list(bytes) else {
       throw DatabaseError.statement("column 2 holds no receivers")
     }
-    return Delivered(receiverCount: Int(count), refused: refused, isRepeated: true)
+    return Delivered(
+      sender: sender.account, receiverCount: Int(count), refused: refused, storedByteCount: 0,
+      isRepeated: true)
   }
 
   private func store(
