@@ -256,11 +256,12 @@ package final class Sweeper: Sendable {
       .orphans(beginningWith: byte, at: now, deletes: true) { object, error in
         try queues.fail(.orphans, object, of: nil, error)
       }.deleted
+    if deleted.count > 0 {
+      Log.warning(
+        "objects.orphans",
+        ["deleted": "\(deleted.count)", "bytes": "\(deleted.byteCount)"])
+    }
     try settleOrphans(beginningWith: byte)
-    guard deleted.count > 0 else { return }
-    Log.warning(
-      "objects.orphans",
-      ["deleted": "\(deleted.count)", "bytes": "\(deleted.byteCount)"])
   }
 
   /// Forgets the objects of one part that could not be deleted and are gone now, whoever deleted them.
