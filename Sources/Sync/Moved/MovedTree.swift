@@ -123,7 +123,7 @@ package struct MovedTree: Sendable {
   /// Throws if a deleted file would come into a folder of another account, whose sharees would see it: one of the
   /// archive into a folder that its server had forgotten, or one that is here into a folder that this server has
   /// forgotten. It also throws if an erased account's shares of a file that arrives are left here. Links of others may
-  /// be left, because an account may come back.
+  /// be left.
   package func requireForgotten(in queryable: some Queryable) throws {
     let lost = nodes.filter { nodes[$0.value.parent] == nil }
     let parents = Dictionary(lost.map { ($0.value.parent, $0.key) }) { first, _ in first }
