@@ -10,7 +10,7 @@ import Testing
   private static let tag = EntityTag(version: 7)
 
   /// An open file that no longer has a name.
-  private static func makeFile() throws -> OpenFile {
+  private static func makeFile(_ content: [UInt8] = content) throws -> OpenFile {
     var path = Array("/tmp/coffer-http-XXXXXX".utf8CString)
     let descriptor = unsafe mkstemp(&path)
     try #require(descriptor >= 0)
@@ -20,13 +20,16 @@ import Testing
     return OpenFile(owning: descriptor, byteCount: Int64(count))
   }
 
-  private static func start() throws -> HTTPServer {
-    let file = try makeFile()
-    return try startServer([
-      .plain("GET", "/file") { head, _ in
-        try .content(.file(file, range: 0..<file.byteCount), tag: tag, for: head)
-      }
-    ])
+  private static func start(
+    _ file: OpenFile? = nil, limits: ServerLimits = usualLimits
+  ) throws -> HTTPServer {
+    let file = try file ?? makeFile()
+    return try startServer(
+      [
+        .plain("GET", "/file") { head, _ in
+          try .content(.file(file, range: 0..<file.byteCount), tag: tag, for: head)
+        }
+      ], limits: limits)
   }
 
   private static func get(_ lines: String = "", method: String = "GET") -> String {
@@ -90,6 +93,40 @@ import Testing
     let response = RawClient(server).exchange(Self.get())
     #expect(response?.status == 200)
     #expect(response?.header("content-length") == "0")
+  }
+
+  @Test func `a large file waits until its client has room, again and again`() throws {
+    let large = (0..<50).flatMap { _ in Self.content }
+    let server = try Self.start(Self.makeFile(large))
+    let client = try #require(
+      RawClient(connectingTo: server.port, bufferByteCount: 8192))
+    for _ in 0..<2 {
+      let response = client.exchange(Self.get())
+      #expect(response?.head.lowercased().ranges(of: "content-length:").count == 1)
+      #expect(response?.body == large)
+    }
+    let range = client.exchange(Self.get("Range: bytes=100000-4999999\r\n"))
+    #expect(range?.body == Array(large[100_000...]))
+  }
+
+  @Test func `a client that does not read a file is closed`() throws {
+    let large = [UInt8](repeating: 0x61, count: 30_000_000)
+    var limits = quickLimits
+    limits.byteRateMin = 100_000_000
+    let server = try Self.start(Self.makeFile(large), limits: limits)
+    let client = RawClient(server)
+    client.send(Self.get())
+    pause(milliseconds: 1600)
+    #expect(try #require(client.receiveAll()).count < large.count)
+  }
+
+  @Test func `a file that has lost its end ends the connection`() throws {
+    let file = try Self.makeFile()
+    ftruncate(file.descriptor, 50_000)
+    let client = RawClient(try Self.start(file))
+    client.send(Self.get())
+    let received = try #require(client.receiveAll())
+    #expect(received.count < 51_000)
   }
 
   @Test func `no descriptor of the file is left open behind its answers`() throws {
