@@ -336,7 +336,8 @@ extension FlowSteps {
     // A flow that ends a pause can pay a second invoice.
     let key = flow.key(flow.state[.endsPause] == nil ? "" : flow.state[.invoice] ?? "")
     switch try api.post(path("invoices", .invoice, "/pay"), [], key: key) {
-    case .answered: return .go(afterPayment)
+    // A payment by bank debit takes days. Whatever it ends, Stripe reports when it succeeds.
+    case .answered(let paid): return .go(paid["status"].string == "open" ? .record : afterPayment)
     case .refused(let refusal) where refusal.asksCustomer: return .go(.awaitInvoice)
     case .refused(let refusal): return failure(refusal)
     }

@@ -125,11 +125,22 @@ extension StripeWorld {
 
   /// Tries to take the money. Nothing is due if a balance or a trial covers it.
   mutating func attempt(_ id: String) {
-    if invoices[id].amountDue == 0 || customers[invoices[id].customer].card == .works {
+    let card = customers[invoices[id].customer].card
+    if invoices[id].amountDue == 0 || card == .works {
       collect(id)
+    } else if card == .debits {
+      debit(id)
     } else {
       fail(id)
     }
+  }
+
+  /// Asks the bank for money that comes days later. The invoice stays open until then.
+  mutating func debit(_ id: String) {
+    if !isUnderWay(id) { invoices[id].attemptCount += 1 }
+    invoices[id].isAttempted = true
+    let payment = newPayment(id, .processing)
+    emit("payment_intent.processing", rendering.paymentIntent(payments[payment]))
   }
 
   /// The payment succeeds.

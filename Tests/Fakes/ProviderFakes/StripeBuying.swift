@@ -153,11 +153,11 @@ extension StripeOrders {
       throw .init(status: 400, code: nil, message: "Invoice is already \(invoice.status.rawValue).")
     }
     let card = world.customers[invoice.customer].card
-    if invoice.amountDue > 0, card != .works {
+    if invoice.amountDue > 0, card != .works, card != .debits {
       if card != .needsConfirmation { world.fail(id) }
       throw .declined(card)
     }
-    world.collect(id)
+    world.attempt(id)
     return rendering(world).invoice(world.invoices[id])
   }
 
@@ -239,7 +239,7 @@ extension StripeReads.Refusal {
       .init(
         status: 402, code: "card_declined", message: "Your card has insufficient funds.",
         type: "card_error", declineCode: "insufficient_funds")
-    case .declines, .works:
+    case .declines, .works, .debits:
       .init(
         status: 402, code: "card_declined", message: "Your card was declined.",
         type: "card_error", declineCode: "generic_decline")

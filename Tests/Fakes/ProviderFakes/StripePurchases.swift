@@ -72,10 +72,7 @@ extension StripeWorld {
     emit(invoice: invoice, "created")
     finalizeQuietly(invoice)
     emit(invoice: invoice, "finalized")
-    invoices[invoice].isAttempted = true
-    invoices[invoice].attemptCount = 1
-    let payment = newPayment(invoice, .processing)
-    emit("payment_intent.processing", rendering.paymentIntent(payments[payment]))
+    debit(invoice)
     update(sub) { $0.status = .active }
     sessions[id].isDelayed = true
     sessions[id].status = "complete"

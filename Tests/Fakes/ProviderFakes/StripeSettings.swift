@@ -55,6 +55,8 @@ package enum StripeCard: Sendable, Equatable {
   case needsConfirmation
   /// No card on file.
   case missing
+  /// A bank debit: the bank answers days later.
+  case debits
 }
 
 /// The effect of a trial's end without a card (`trial_settings.end_behavior`).

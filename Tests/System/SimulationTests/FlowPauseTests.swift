@@ -59,6 +59,19 @@ struct FlowPauseTests {
     #expect(shop.stripe.status(of: subscription) == "active")
   }
 
+  @Test func `a bank that takes days ends the pause once it has paid`() throws {
+    let (shop, subscription) = try paused(.requested, .debits)
+    #expect(try done(Intention(.resume), shop).status == .done)
+    #expect(shop.stripe.status(of: subscription) == "paused")
+    try shop.pass(.hours(5))
+    shop.stripe.setCard(of: subscription, .works)
+    shop.stripe.pay(invoice: shop.stripe.latestInvoice(of: subscription))
+    try shop.pass(.hours(1))
+    #expect(shop.stripe.status(of: subscription) == "active")
+    #expect(try shop.plan == "premium")
+    #expect(shop.stripe.chargeCount == 2)
+  }
+
   @Test(arguments: [false, true])
   func `who gives a resumption up still owes what was not paid before the pause`(
     isAddition: Bool
