@@ -32,7 +32,7 @@ extension FlowSteps {
     switch intention.kind {
     case .cancel:
       guard StripeEnding(status: status) == .withPeriod else { return .go(.end) }
-      if isCancelling { return .go(.record) }
+      if isCancelling && !renewsFirst(json) { return .go(.record) }
       return .go(found[.schedule] == nil ? .cancel : .release)
     case .uncancel:
       guard isCancelling else { return .go(.record) }
@@ -51,6 +51,17 @@ extension FlowSteps {
     case .change: return try change(json, status, &found)
     case .subscribe, .checkout, .migrate, .portal: return .failed(FlowProblem(.stripeRefused))
     }
+  }
+
+  /// Whether it renews before the date on which it was cancelled.
+  private func renewsFirst(_ json: JSON) -> Bool {
+    let ends = (json["items"]["data"].array ?? []).compactMap {
+      $0["current_period_end"].integer
+    }
+    guard json["cancel_at_period_end"].bool != true, let date = json["cancel_at"].integer,
+      let end = ends.max()
+    else { return false }
+    return end < date
   }
 
   /// Whether the account's last change waited for the end of this period when the subscription was cancelled. Stripe

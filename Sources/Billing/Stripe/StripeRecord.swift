@@ -92,12 +92,32 @@ package struct StripeRecord: StoreRecord {
 
   /// Whether the provider will bill again if no one does anything.
   package var willRenew: Bool {
-    subscriptionStates.contains { $0.willRenew }
+    customer.isEmpty && subscription.contents.contains { renews($0) }
   }
 
   /// When cancelling was requested.
   package var renewalSince: Instant? {
-    subscription.contents.first { !$0.willRenew }?.canceledAt
+    subscription.contents.first { !renews($0) }?.canceledAt
+  }
+
+  /// Whether another period begins. The date of a cancellation can lie months after the end of this period.
+  private func renews(_ content: StripeSubscription) -> Bool {
+    guard content.isBilled, !content.cancelAtPeriodEnd, let end = content.cancelAt else {
+      return content.willRenew
+    }
+    let newest = content.latestInvoice.flatMap { invoices[$0] }.map { [$0] }
+    let billed = (newest ?? Array(invoices.values)).flatMap { $0.contents }.flatMap { $0.lines }
+      .filter { !$0.isCredit }.map { $0.to }
+    // The end of a past trial stays in the object, and says nothing about the period.
+    let trialEnd = content.status == .trialing ? content.trialEnd : nil
+    guard let known = ([trialEnd].compactMap { $0 } + billed).max() else { return false }
+    return known < end
+  }
+
+  /// If siblings disagree, the latest date, or none.
+  package var endDate: Instant? {
+    let dates = subscription.contents.map { $0.cancelAt }
+    return dates.contains(nil) ? nil : dates.compactMap { $0 }.max()
   }
 
   /// The account in the subscription's own metadata, otherwise in that of the checkout session that
@@ -182,9 +202,12 @@ package struct StripeRecord: StoreRecord {
 }
 
 extension StripeSubscription {
-  var willRenew: Bool {
+  /// Whether nothing will end it. Access ends on the date of a cancellation without a further event.
+  var willRenew: Bool { isBilled && !cancelAtPeriodEnd && cancelAt == nil }
+
+  fileprivate var isBilled: Bool {
     switch status {
-    case .trialing, .active, .pastDue: !cancelAtPeriodEnd && cancelAt == nil
+    case .trialing, .active, .pastDue: true
     case .incomplete, .incompleteExpired, .unpaid, .canceled, .paused, .other: false
     }
   }

@@ -6,12 +6,15 @@ extension Coverage {
   /// The coverage with each leeway extended that was running when reads began to fail, or began since.
   ///
   /// A leeway is extended only after a period that was in force, not after grace or a purchase that was never
-  /// paid for. `longest` counts from the end of that period.
-  func carriedOn(unansweredSince start: Instant, longest: Instant.Span) -> Coverage {
+  /// paid for. `longest` counts from the end of that period. No leeway is extended beyond `date`.
+  func carriedOn(
+    unansweredSince start: Instant, longest: Instant.Span, upTo date: Instant?
+  ) -> Coverage {
     let leeways = intervals.filter { $0.why == .leeway && start < $0.to && followsEntitlement($0) }
+    let latest: Instant = date ?? .distantFuture
     let added = leeways.map {
       Interval(
-        planID: $0.planID, from: $0.to, to: $0.from + longest, why: .storeUnreachable,
+        planID: $0.planID, from: $0.to, to: min($0.from + longest, latest), why: .storeUnreachable,
         evidence: $0.evidence)
     }.filter { $0.from < $0.to }
     guard let end = added.map({ $0.to }).max() else { return self }

@@ -32,6 +32,9 @@ package protocol StoreRecord: Hashable, Sendable {
   /// Since when `willRenew` has its value, by the store's own time; nil if the store does not report it.
   var renewalSince: Instant? { get }
 
+  /// The date for which it is cancelled: access ends then without a further event. Nil if there is none.
+  var endDate: Instant? { get }
+
   /// The owner as the store itself names it.
   var token: OwnerToken { get }
 
@@ -65,6 +68,7 @@ extension StoreRecord {
   package func companions(of key: ObjectKey) -> [ObjectKey] { [] }
   package var customers: [String] { [] }
   package var renewalSince: Instant? { nil }
+  package var endDate: Instant? { nil }
   package var end: Instant? { bill.payments.compactMap(\.to).max() }
   package var unacknowledgedSince: Instant? { nil }
   package var pause: Pause? { nil }

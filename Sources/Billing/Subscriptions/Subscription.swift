@@ -44,7 +44,8 @@ package struct Subscription: Sendable {
   package func coverage(policy: Policy, catalogue: Catalogue) -> Coverage {
     let known = record.coverage(policy: policy, catalogue: catalogue)
     guard let unansweredSince, willRenew else { return known }
-    return known.carriedOn(unansweredSince: unansweredSince, longest: policy.outage)
+    return known.carriedOn(
+      unansweredSince: unansweredSince, longest: policy.outage, upTo: record.endDate)
   }
 
   /// The label while nothing is owed by `coverage`, which must be its own.

@@ -153,6 +153,13 @@ struct FlowChangeTests {
     #expect(shop.stripe.status(of: subscription) == "active")
   }
 
+  @Test func `what would end months later is cancelled for the end of this period`() throws {
+    let (shop, subscription) = try subscribed()
+    shop.stripe.cancel(subscription, on: shop.installation.now + .days(100))
+    #expect(try done(Intention(.cancel), shop).status == .done)
+    #expect(shop.stripe.isCancelling(subscription))
+  }
+
   /// Stripe would otherwise try the card again until the end of the period.
   @Test func `what is cancelled while a renewal is not paid is charged no more`() throws {
     let (shop, subscription) = try subscribed()

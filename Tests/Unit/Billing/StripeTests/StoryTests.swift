@@ -118,6 +118,29 @@ struct StoryTests {
     }
   }
 
+  @Test func `a cancel for a date after the next period renews until then`() {
+    let deliveries = [
+      invoice(0, "in_1", .paid, from: 0, to: 30), subscription(3, .active, cancelAt: 60),
+    ]
+    #expect(Story(deliveries).record.willRenew)
+    let last = Story(deliveries + [invoice(30, "in_2", .paid, from: 30, to: 60)])
+    #expect(!last.record.willRenew)
+  }
+
+  @Test func `a trial of the past does not show that a cancelled subscription renews`() {
+    #expect(!Story([subscription(20, .active, cancelAt: 44, trial: 0...14)]).record.willRenew)
+  }
+
+  @Test func `a store that does not answer extends nothing beyond the date of a cancel`() {
+    var record = Story([
+      invoice(0, "in_1", .paid, from: 0, to: 30), subscription(3, .active, cancelAt: 32),
+    ]).record
+    record.unansweredSince = at(29)
+    let coverage = record.coverage(policy: .standard, catalogue: catalogue)
+    let last = Schedule([coverage], catalogue: catalogue).boundaries.last
+    #expect(last?.from == at(32))
+  }
+
   @Test func `a cancel taken back renews again`() {
     let story = Story([
       invoice(0, "in_1", .paid, from: 0, to: 30), subscription(3, .active, cancelAtPeriodEnd: true),
