@@ -49,6 +49,10 @@ extension APIFailure: CustomStringConvertible {
   /// The token that a purchase is read by is sealed with a key that is none of the configured ones.
   package static let sealedToken = misconfigured("the purchase's token is sealed under another key")
 
+  /// The provider keeps its failure under the request's idempotency key. Under that key it never answers anything
+  /// else, and whether the request took effect is unknown.
+  package static let replayed = transient("the provider repeats an earlier 5xx", retryAfter: nil)
+
   private static let goneText = "the object is gone"
   private static let notFoundText = "there is no such object"
   private static let misconfiguredPrefix = "the configuration is wrong: "

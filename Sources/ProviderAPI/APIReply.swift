@@ -36,6 +36,7 @@ package struct APIReply: Sendable {
   /// The failure of a status that has nothing to do with the request: 408, 429, 5xx.
   package var transientFailure: APIFailure? {
     guard status == 408 || status == 429 || status >= 500 else { return nil }
+    if headers.text("idempotent-replayed") == "true" { return .replayed }
     return .transient("the provider answers \(status)", retryAfter: retryAfter)
   }
 

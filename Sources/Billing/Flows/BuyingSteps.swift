@@ -10,11 +10,13 @@ extension FlowSteps {
 
   func makeCustomer() throws(APIFailure) -> StepResult {
     if let id = customer.id { return .go(afterCustomer, [.customer: id]) }
-    if now - flow.stepSince > Self.keySpan, let id = try foundCustomer() {
+    let failures = flow.state[.failures]
+    if failures != nil || now - flow.stepSince > Self.keySpan, let id = try foundCustomer() {
       return StepResult(.go(afterCustomer), [.customer: id], effect: .keepCustomer(id))
     }
     // The key is the account's, not the flow's, so that another flow makes the same customer.
-    let key = "coffer-customer-\(flow.account)-\(customer.number)"
+    let key =
+      "coffer-customer-\(flow.account)-\(customer.number)" + (failures.map { "-\($0)" } ?? "")
     switch try api.post(
       "/v1/customers", [("metadata[coffer_account]", flow.account.description)], key: key)
     {

@@ -166,6 +166,7 @@ extension FlowSteps {
 
   /// Changes the plan at once. If the card is declined, Stripe refuses at once and changes nothing.
   func update() throws(APIFailure) -> StepResult {
+    if let done = try updated() { return done }
     switch try putPrice("error_if_incomplete") {
     case .answered: return .go(afterUpdate)
     case .refused(let refusal) where refusal.asksCustomer: return .go(.updateLater)
@@ -174,10 +175,19 @@ extension FlowSteps {
   }
 
   func updateLater() throws(APIFailure) -> StepResult {
+    if let done = try updated() { return done }
     switch try putPrice("pending_if_incomplete") {
     case .answered: return .go(.awaitUpdate)
     case .refused(let refusal): return heldBySchedule(refusal) ?? failure(refusal)
     }
+  }
+
+  /// What an earlier call did, if Stripe keeps a failure of it; nil if it did nothing.
+  private func updated() throws(APIFailure) -> StepResult? {
+    guard flow.state[.failures] != nil else { return nil }
+    let result = try awaitedUpdate()
+    if case .failed = result.next { return nil }
+    return result
   }
 
   /// Stripe's documents do not say whether a plan can be changed under a schedule. If it cannot, the schedule goes
@@ -208,6 +218,11 @@ extension FlowSteps {
   // MARK: when the period ends
 
   func schedule() throws(APIFailure) -> StepResult {
+    if flow.state[.failures] != nil, case .answered(let json) = try api.get(subscription),
+      let made = json["schedule"].reference
+    {
+      return .go(.phases, [.schedule: made])
+    }
     let form: StripeAPI.Form = [("from_subscription", flow.state[.subscription] ?? "")]
     switch try api.post("/v1/subscription_schedules", form, key: flow.key()) {
     case .answered(let json):

@@ -104,6 +104,8 @@ package struct Flow: Sendable, Equatable {
     case owed
     /// Set if the schedule was released before the plan was changed.
     case released
+    /// The number of failures that Stripe kept under the flow's idempotency keys.
+    case failures
   }
 
   package var isOpen: Bool { closed == nil }
@@ -111,9 +113,10 @@ package struct Flow: Sendable, Equatable {
   /// The name of the flow's job.
   package var object: String { id.description }
 
-  /// The idempotency key of a call. A step that calls twice passes different names.
+  /// The idempotency key of a call. A step that calls twice passes different names. After a failure that Stripe
+  /// keeps, it is another key.
   func key(_ call: String = "") -> String {
-    let text = "\(id)/\(step.rawValue)/\(call)"
+    let text = "\(id)/\(step.rawValue)/\(call)" + (state[.failures].map { "/\($0)" } ?? "")
     return "coffer-" + Hex.encode(Array(SHA256.hash(Array(text.utf8)).prefix(20)))
   }
 

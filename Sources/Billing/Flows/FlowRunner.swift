@@ -76,7 +76,12 @@ package struct FlowRunner: Sendable {
     let steps = FlowSteps(
       api: api, buying: stripe.buying, catalogue: catalogue, flow: flow, customer: customer,
       departure: departure, now: access.clock.now())
-    do throws(APIFailure) { return try steps.perform() } catch { throw failure(error) }
+    do throws(APIFailure) { return try steps.perform() } catch {
+      guard error == .replayed else { throw failure(error) }
+      // Repeated under other keys. With this number in its state, a step looks first what its call did.
+      let count = flow.state[.failures].flatMap { Int($0) } ?? 0
+      return .go(flow.step, [.failures: String(count + 1)])
+    }
   }
 
   /// An API failure never ends a flow: only Stripe's answer or the client does.

@@ -24,6 +24,9 @@ package final class RoughWay: ProviderTransport {
   private struct State {
     var callCount = 0
     var mishaps: [Int: Mishap] = [:]
+    /// The calls that fail with an answer that the store keeps, and whether they take effect.
+    var keptFailures: [Int: Bool] = [:]
+    var keptKeys: Set<String> = []
     var isCrashed = false
     var refuses = false
     var calls: [String] = []
@@ -52,6 +55,11 @@ package final class RoughWay: ProviderTransport {
     state.withLock { $0.mishaps[number] = mishap }
   }
 
+  /// Makes a call fail. The store repeats that answer whenever the call's idempotency key is used again.
+  package func keepFailure(atCall number: Int, takesEffect: Bool) {
+    state.withLock { $0.keptFailures[number] = takesEffect }
+  }
+
   package func clear() {
     state.withLock { state in
       state.mishaps = [:]
@@ -65,11 +73,22 @@ package final class RoughWay: ProviderTransport {
   package func comeBack() { state.withLock { $0.isCrashed = false } }
 
   package func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
-    let (isCrashed, mishap) = state.withLock { state in
-      if state.isCrashed { return (true, Mishap?.none) }
+    let (isCrashed, mishap, takesEffect) = state.withLock { state in
+      if state.isCrashed { return (true, Mishap?.none, Bool?.none) }
       defer { state.callCount += 1 }
       state.calls.append("\(request.method) \(request.url.split(separator: "?")[0])")
-      return (false, state.mishaps.removeValue(forKey: state.callCount))
+      return (
+        false, state.mishaps.removeValue(forKey: state.callCount),
+        state.keptFailures.removeValue(forKey: state.callCount)
+      )
+    }
+    if let key = request.headers.first(where: { $0.0 == "Idempotency-Key" })?.1 {
+      if let takesEffect {
+        if takesEffect { _ = try way.send(request) }
+        state.withLock { state in _ = state.keptKeys.insert(key) }
+        throw .transient("the provider answers 500", retryAfter: nil)
+      }
+      if state.withLock({ $0.keptKeys.contains(key) }) { try Self.replay() }
     }
     if state.withLock({ $0.refuses }) {
       return APIReply(
@@ -106,5 +125,12 @@ package final class RoughWay: ProviderTransport {
       state.withLock { $0.isCrashed = true }
       throw .transient("dead", retryAfter: nil)
     }
+  }
+
+  private static func replay() throws(APIFailure) {
+    let reply = APIReply(
+      status: 500, headers: Headers([("Idempotent-Replayed", "true")]), body: [],
+      elapsed: .milliseconds(5))
+    if let failure = reply.transientFailure { throw failure }
   }
 }

@@ -129,7 +129,7 @@ struct FlowFaultTests {
 
   @Test(arguments: cases)
   func `every mishap at every call ends as calm weather does`(story: Case) throws {
-    let calm = try lived(story, nil)
+    let calm = try lived(story)
     // Up to the ledger's own read, if there is one; other tests disturb that.
     let count =
       calm.way.calls.indices.dropFirst(calm.callsBefore).first { index in
@@ -138,16 +138,31 @@ struct FlowFaultTests {
     try #require(count > calm.callsBefore)
     for call in calm.callsBefore..<count {
       for mishap in Self.mishaps(at: call) {
-        let shop = try lived(story, (mishap, call))
-        let place = "\(mishap) at \(calm.way.calls[call])"
-        #expect(shop.status == .done, "\(place): \(String(describing: shop.problem))")
-        #expect(shop.plan == story.plan, "\(place)")
-        #expect(shop.current == 1, "\(place)")
-        #expect(shop.chargeCount == story.chargeCount, "\(place)")
-        #expect(shop.customerCount == 1, "\(place)")
-        #expect(shop.scheduled == story.scheduled, "\(place)")
+        let end = try lived(story) { $0.plan(mishap, atCall: call) }
+        expect(end, story, "\(mishap) at \(calm.way.calls[call])")
       }
     }
+  }
+
+  @Test(arguments: cases)
+  func `a failure that Stripe keeps is looked into and asked again`(story: Case) throws {
+    let calm = try lived(story)
+    for call in calm.callsBefore..<calm.way.callCount
+    where calm.way.calls[call].hasPrefix("POST") {
+      for takesEffect in TestRun.isFull ? [false, true] : [call.isMultiple(of: 2)] {
+        let end = try lived(story) { $0.keepFailure(atCall: call, takesEffect: takesEffect) }
+        expect(end, story, "kept at \(calm.way.calls[call]), took effect: \(takesEffect)")
+      }
+    }
+  }
+
+  private func expect(_ end: End, _ story: Case, _ place: String) {
+    #expect(end.status == .done, "\(place): \(String(describing: end.problem))")
+    #expect(end.plan == story.plan, "\(place)")
+    #expect(end.current == 1, "\(place)")
+    #expect(end.chargeCount == story.chargeCount, "\(place)")
+    #expect(end.customerCount == 1, "\(place)")
+    #expect(end.scheduled == story.scheduled, "\(place)")
   }
 
   /// All mishaps in a full run. Otherwise a crash at every call, and the others by turns.
@@ -170,11 +185,13 @@ struct FlowFaultTests {
     let scheduled: StripePrice?
   }
 
-  private func lived(_ story: Case, _ mishap: (RoughWay.Mishap, Int)?) throws -> End {
+  private func lived(
+    _ story: Case, _ disturb: (RoughWay) -> Void = { _ in }
+  ) throws -> End {
     let shop = try story.opens()
     try story.prepare(shop)
     let before = shop.way.callCount
-    if let (mishap, call) = mishap { shop.way.plan(mishap, atCall: call) }
+    disturb(shop.way)
     let flow = try shop.finish(try shop.ask(story.intention).id)
     return End(
       way: shop.way, callsBefore: before, status: flow.status, problem: flow.problem,
