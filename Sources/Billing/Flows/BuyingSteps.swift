@@ -74,7 +74,10 @@ extension FlowSteps {
     found[.paymentMethod] =
       json["payment_method"].reference
     switch json["status"].string {
-    case "succeeded": return .go(intention.kind == .card ? .attach : .subscribe, found)
+    case "succeeded":
+      guard intention.kind == .card else { return .go(.subscribe, found) }
+      // The customer's default is for every purchase.
+      return .go(flow.state[.shared] == nil ? .attach : .assign, found)
     case "requires_action", "requires_confirmation":
       guard let secret = json["client_secret"].string else {
         throw .malformed("a setup intent without a client secret")

@@ -104,6 +104,8 @@ package struct Flow: Sendable, Equatable {
     case owed
     /// Set if the schedule was released before the plan was changed.
     case released
+    /// Set if the subscription's customer also has purchases of another account.
+    case shared
     /// The number of failures that Stripe kept under the flow's idempotency keys.
     case failures
   }

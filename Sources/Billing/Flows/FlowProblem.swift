@@ -114,7 +114,7 @@ extension FlowProblem.Code {
     case .planNotSold:
       (409, "Not sold here", "This plan is not sold through Stripe at that interval.")
     case .noSubscription: (404, "No subscription", "The account has no subscription at Stripe.")
-    case .noCustomer: (404, "No customer", "The account has never bought anything through Stripe.")
+    case .noCustomer: (404, "No customer", "The account has no customer of its own at Stripe.")
     case .subscriptionEnded:
       (
         409, "The subscription has ended",

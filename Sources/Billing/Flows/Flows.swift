@@ -206,8 +206,14 @@ package struct Flows: Sendable {
     // Only an addition is left, which is no plan that could be changed.
     if intention.kind == .change, base == nil, current != nil { throw FlowProblem(.noSubscription) }
     // A customer who bought before there were flows does not become a second one.
-    if intention.kind.isPurchase, let known = try customer(of: account, stripe, transaction) {
-      _ = try StripeCustomers.keep(known, of: account, in: transaction)
+    if intention.kind.isPurchase {
+      let kept = try StripeCustomers(of: account, reading: transaction).id
+      if let kept, try !isOwn(kept, account, transaction) {
+        try StripeCustomers.forget(kept, of: account, in: transaction)
+      }
+      if let known = try customer(of: account, stripe, transaction) {
+        _ = try StripeCustomers.keep(known, of: account, in: transaction)
+      }
     }
     if let plan = intention.plan {
       let product = try product(
@@ -238,6 +244,9 @@ package struct Flows: Sendable {
         throw FlowProblem(stripe.isEmpty ? .noSubscription : .subscriptionEnded)
       }
       state[.subscription] = meant.key.id
+      if let maker = try customer(of: meant, transaction), try !isOwn(maker, account, transaction) {
+        state[.shared] = "yes"
+      }
       if intention.kind == .uncancel {
         try state.merge(lastChange(of: account, to: meant.key.id, transaction)) { $1 }
       }
@@ -247,7 +256,11 @@ package struct Flows: Sendable {
     case .portal:
       state[.customer] = try customer(of: account, stripe, transaction)
       // The page shows the subscriptions of one customer.
-      if let current, let own = try customer(of: current, transaction) { state[.customer] = own }
+      if let current, let own = try customer(of: current, transaction),
+        try isOwn(own, account, transaction)
+      {
+        state[.customer] = own
+      }
       guard state[.customer] != nil else { throw FlowProblem(.noCustomer) }
     }
     return state
@@ -304,11 +317,31 @@ package struct Flows: Sendable {
   private func customer(
     of account: Identifier, _ purchases: [OwnedPurchase], _ transaction: Transaction
   ) throws -> String? {
-    if let id = try StripeCustomers(of: account, reading: transaction).id { return id }
+    if let id = try StripeCustomers(of: account, reading: transaction).id,
+      try isOwn(id, account, transaction)
+    {
+      return id
+    }
     for purchase in purchases {
-      if let id = try customer(of: purchase, transaction) { return id }
+      if let id = try customer(of: purchase, transaction), try isOwn(id, account, transaction) {
+        return id
+      }
     }
     return nil
+  }
+
+  /// Whether no other account owns a purchase that the customer made. What an operator transfers stays with its
+  /// customer at Stripe, whose page and cards are for all purchases.
+  private func isOwn(
+    _ customer: String, _ account: Identifier, _ transaction: Transaction
+  ) throws -> Bool {
+    let key = ObjectKey(
+      provider: .init("stripe"), environment: ledger.rules.grantingEnvironment, kind: .customer,
+      id: customer)
+    return try ledger.reading(transaction).origins(of: .part, to: key).allSatisfy { purchase in
+      let owner = try SubscriptionRow(purchase, reading: transaction)?.owner
+      return owner == nil || owner == account
+    }
   }
 
   /// The customer that made the purchase.
