@@ -28,6 +28,8 @@ struct LeavingAccounts: Sendable {
   /// How long a store that fails or refuses is asked again; and how long to end what is paid for,
   /// while the rest waits.
   private static let (patience, endPatience) = (Instant.Span.days(3), Instant.Span.days(1))
+  /// How often a store that fails is asked again when the erasure has begun.
+  private static let lastAttemptCount = 2
   /// The pause before a store that refuses is asked again: no job of this kind dies.
   private static let refusedSpan = Instant.Span.hours(1)
 
@@ -97,15 +99,17 @@ struct LeavingAccounts: Sendable {
     let now = reads.clock.now()
     switch leaving.state {
     case .stopping:
-      // Done here, so that what cannot be read of one account does not keep others from leaving.
-      let isBuying = try stopFlows(of: account, at: now)
-      let isLate = leaving.begun + Self.patience <= now
-      if !isLate, let result = try stop(leaving, lease) { return result }
-      // What a flow has open at its store can still be paid, and only the flow, which is erased later, undoes it.
-      if !isLate, isBuying {
-        return become(.stopping, leaving, again: now + Self.findingSpan)
+      guard now < leaving.begun + Self.patience else {
+        return become(.waiting, leaving, again: now)
       }
-      return become(.waiting, leaving, again: now)
+      // Done here, so that what cannot be read of one account does not keep others from leaving. Nor does it keep
+      // this account's stores from stopping.
+      let isBuying = Result { () throws(JobFailure) in try stopFlows(of: account, at: now) }
+      if let result = try stop(leaving, lease) { return result }
+      // What a flow has open at its store can still be paid, and only the flow, which is erased later, undoes it.
+      return try isBuying.get()
+        ? become(.stopping, leaving, again: now + Self.findingSpan)
+        : become(.waiting, leaving, again: now)
     case .waiting:
       let due = min(erasure.moment ?? .distantFuture, now + Self.waitingSpan)
       let soon = now + Self.findingSpan
@@ -119,6 +123,8 @@ struct LeavingAccounts: Sendable {
         guard erasure.hasBegun else {
           return become(.waiting, leaving, again: max(min(due, now + Self.refusedSpan), soon))
         }
+        // Nothing is asked of a store once the account is erased.
+        if lease.attempts < Self.lastAttemptCount { throw error }
       }
       guard erasure.hasBegun else {
         return become(.waiting, leaving, again: max(due, soon))
@@ -171,8 +177,10 @@ struct LeavingAccounts: Sendable {
     do {
       return try database.write(for: nil) { try Flows.leave(account, at: now, in: $0) }
     } catch {
-      throw error.isOfDatabase
+      let failure: JobFailure =
+        error.isOfDatabase
         ? .transient("\(error)", retryAfter: nil) : .refused("its flow: \(error)")
+      throw failure.passing(after: Self.refusedSpan)
     }
   }
 

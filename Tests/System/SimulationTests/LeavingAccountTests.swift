@@ -186,7 +186,7 @@ struct LeavingAccountTests {
     }
     try shop.pass(Self.week)
     try shop.beginErasing()
-    try shop.pass(.hours(1))
+    try shop.pass(.hours(6))
     #expect(try shop.keptBodies.isEmpty)
   }
 

@@ -87,6 +87,50 @@ struct LeavingFaultTests {
     #expect(told.count == 1)
   }
 
+  @Test func `an operation that cannot be read keeps no store from stopping, and is erased`()
+    throws
+  {
+    let shop = try BuyingShop(.sqlite)
+    shop.delivers = true
+    try shop.installation.beginRounds()
+    let id = shop.stripe.buy(account: shop.account)
+    try shop.pass(.hours(6))
+    let flow = try shop.ask(.card("pm_card_visa"))
+    try shop.installation.database.write(for: nil) { transaction in
+      try transaction.execute(
+        "UPDATE billing.flows SET step = 'of another version' WHERE id = $1", .id(flow.id))
+    }
+    try shop.askForEnd()
+    try shop.pass(.hours(1))
+    #expect(shop.stripe.isCancelling(id))
+    try shop.pass(.days(7))
+    try shop.beginErasing()
+    try shop.pass(.days(1))
+    #expect(try shop.isErased)
+  }
+
+  @Test func `a store that fails once when the erasure has begun is asked again`() throws {
+    func lived(failing call: Int?) throws -> (shop: BuyingShop, late: String) {
+      let shop = try BuyingShop(.sqlite)
+      shop.delivers = true
+      try shop.installation.beginRounds()
+      if let call { shop.way.plan(.unreachable, atCall: call) }
+      try shop.askForEnd()
+      try shop.pass(.minutes(7 * 24 * 60 - 90))
+      let late = shop.stripe.buy(account: shop.account)
+      try shop.pass(.minutes(60))
+      try shop.beginErasing()
+      try shop.pass(.hours(6))
+      return (shop, late)
+    }
+    let calm = try lived(failing: nil)
+    let stop = "POST https://stripe.fake/v1/subscriptions/\(calm.late)"
+    let call = try #require(calm.shop.way.calls.firstIndex(of: stop))
+    let (shop, late) = try lived(failing: call)
+    #expect(shop.stripe.isCancelling(late))
+    #expect(try shop.isErased)
+  }
+
   @Test func `an account whose leaving cannot be noted keeps no other from leaving`() throws {
     let shop = try BuyingShop(.sqlite)
     try shop.installation.beginRounds()
