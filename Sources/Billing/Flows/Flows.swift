@@ -138,7 +138,9 @@ package struct Flows: Sendable {
     guard var flow = try FlowRows.find(id, reading: transaction), flow.isOpen else { return false }
     (flow.status, flow.closed, flow.sealedAction) = (.failed, now, nil)
     flow.problem = FlowProblem(.droppedByOperator)
-    return try FlowRows.store(flow, in: transaction)
+    guard try FlowRows.store(flow, in: transaction) else { return false }
+    _ = try Jobs.drop(FlowRunner.job, flow.object, in: transaction)
+    return true
   }
 
   // MARK: what is there

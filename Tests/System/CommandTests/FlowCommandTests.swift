@@ -92,6 +92,13 @@ struct FlowCommandTests: CommandSuite {
     #expect(try coffer("flow", "retry", Self.stuck).code == 1)
   }
 
+  @Test func `an open flow keeps its job until the flow is dropped`() throws {
+    let job = ["jobs", "drop", "flow", Self.stuck, "--reason", "support", "--yes"]
+    let refused = try Finished(job, environment: environment)
+    #expect(refused.code == 1)
+    #expect(refused.errors.contains("coffer flow drop \(Self.stuck)"), "\(refused.errors)")
+  }
+
   @Test func `what is no flow is refused in a line`() throws {
     #expect(try coffer("flow", "show", "x").code == 64)
     let unknown = try coffer("flow", "show", Self.account)

@@ -2,6 +2,7 @@ import Acts
 import Base
 import CommandLine
 import Configuration
+import Flows
 import JSON
 import Jobs
 import Ledger
@@ -52,6 +53,14 @@ extension Command {
   ) throws -> Act.Effect {
     guard let job = try Jobs.find(kind, object, reading: transaction) else {
       throw CommandFailure(.refused, "there is no job \(object) of the kind \(kind)")
+    }
+    // Without its job, the flow would stay open, and its account could start no other. Of a flow that cannot be read,
+    // nothing else can be dropped.
+    if kind == FlowRunner.job, let id = Identifier(object),
+      (try? FlowRows.find(id, reading: transaction))?.isOpen == true
+    {
+      throw CommandFailure(
+        .refused, "the flow \(object) is open: stop it with coffer flow drop \(object)")
     }
     guard try Jobs.drop(kind, object, isWaitingToo: isWaitingToo, in: transaction) else {
       let why = job.state == .waiting ? ": it is owed an answer" : ""
