@@ -72,7 +72,7 @@ extension Bill.Payment {
     let line = lines.first { ($0.product ?? $0.price) != nil }
     self.init(
       .init(.invoice, id), state, word: invoice.status.rawValue,
-      at: invoice.paidAt ?? invoice.created,
+      at: invoice.paidAt ?? invoice.created, requested: invoice.created,
       amount: Money(
         stripe: invoice.status == .paid ? invoice.amountPaid : invoice.amountDue,
         invoice.currency),

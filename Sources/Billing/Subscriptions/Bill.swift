@@ -15,8 +15,15 @@ package struct Bill: Hashable, Sendable {
   /// Money that was returned, or may be, newest first.
   package let reversals: [Reversal]
 
-  /// The newest payment, if it fails: it can be tried again at once. An older one can not.
-  package var retryable: Payment? { payments.prefix(1).first { $0.state == .failing } }
+  /// The payment that was requested last, if it fails: it can be tried again at once. An older one can not, but may
+  /// have been paid since.
+  package var retryable: Payment? {
+    let newest = payments.max {
+      ($0.requested, $0.object.kind.rawValue, $0.object.id)
+        < ($1.requested, $1.object.kind.rawValue, $1.object.id)
+    }
+    return newest.flatMap { $0.state == .failing ? $0 : nil }
+  }
 
   package init(
     items: [Item], next: Item? = nil, isScheduled: Bool = false, payments: [Payment],
@@ -57,6 +64,8 @@ package struct Bill: Hashable, Sendable {
     package let word: String
     /// When it was paid; otherwise, when it was requested.
     package let at: Instant
+    /// When it was requested, whether it was paid later or not.
+    let requested: Instant
     /// The amount paid; otherwise, the amount requested. Nil if the store does not report it.
     package let amount: Money?
     /// The difference between what was requested and what came, if any; nil if the store does not report it.
@@ -90,14 +99,15 @@ package struct Bill: Hashable, Sendable {
     }
 
     package init(
-      _ object: Coverage.Evidence, _ state: State, word: String, at: Instant, amount: Money?,
-      irregular: Irregular? = nil, product: String?, price: String? = nil, from: Instant? = nil,
-      to: Instant? = nil
+      _ object: Coverage.Evidence, _ state: State, word: String, at: Instant,
+      requested: Instant? = nil, amount: Money?, irregular: Irregular? = nil, product: String?,
+      price: String? = nil, from: Instant? = nil, to: Instant? = nil
     ) {
       self.object = object
       self.state = state
       self.word = word
       self.at = at
+      self.requested = requested ?? at
       self.amount = amount
       self.irregular = irregular
       self.product = product

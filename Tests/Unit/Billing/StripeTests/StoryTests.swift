@@ -118,6 +118,14 @@ struct StoryTests {
     }
   }
 
+  @Test func `the newest bill can still be paid after an older one was paid late`() {
+    let story = Story([
+      subscription(30, .pastDue), invoice(30, "in_2", .open, from: 30, to: 60),
+      invoice(35, "in_1", .paid, from: 0, to: 30),
+    ])
+    #expect(story.record.record.bill.retryable?.object.id == "in_2")
+  }
+
   @Test func `a cancel for a date after the next period renews until then`() {
     let deliveries = [
       invoice(0, "in_1", .paid, from: 0, to: 30), subscription(3, .active, cancelAt: 60),
