@@ -41,6 +41,6 @@ private func storageUnavailable(_ reason: String, _ head: RequestHead) -> Proble
   Log.error("storage.unavailable", ["request": head.requestID, "reason": reason])
   return Problem(
     503, "storage_unavailable", "Storage is unavailable",
-    "The server cannot store or read at the moment. Nothing was changed; try again shortly.",
+    "The server cannot store or read at the moment. A change may have been stored all the same; try again shortly.",
     retryAfterSeconds: 5)
 }
