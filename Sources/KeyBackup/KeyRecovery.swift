@@ -28,9 +28,9 @@ package struct KeyRecovery: ProtocolRoom {
     return [
       Upkeep("recovery", isUrgent: true) {
         let now = queues.clock.now()
-        return try queues.takeNext(
-          RecoveryQueue.queue, of: "recoveries", by: "account_id", at: "look_ms", now: now
-        ) { transaction, account in
+        return try queues.takeNext(RecoveryQueue.queue) { transaction in
+          try RecoveryQueue.next(transaction, now: now)
+        } work: { transaction, account in
           try RecoveryQueue.advance(transaction, account, now: now)
         }
       }

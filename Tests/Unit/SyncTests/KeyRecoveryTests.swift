@@ -35,6 +35,14 @@ import Testing
       for work in KeyRecovery(server.api.host).upkeep { while try work.slice() {} }
     }
 
+    /// As `coffer restore` does it. A device may have refused since the backup.
+    func restore() throws {
+      try server.database.write(for: nil) { transaction in
+        _ = try transaction.execute(
+          "UPDATE sync.history SET history_id = $1", .id(Random.identifier()))
+      }
+    }
+
     func rows() throws -> [Int64] {
       try [
         "recoveries", "recovery_keys", "key_backups", "device_keys", "sessions", "files", "nonces",
@@ -140,15 +148,8 @@ import Testing
   ) throws {
     let scene = try Scene(engine)
     let phone = scene.server.device()
-    /// As `coffer restore` does it. A device may have refused since the backup.
-    func restore() throws {
-      try scene.server.database.write(for: nil) { transaction in
-        _ = try transaction.execute(
-          "UPDATE sync.history SET history_id = $1", .id(Random.identifier()))
-      }
-    }
     try scene.recovery.recover(scene.account, letting: phone).requireMade()
-    try restore()
+    try scene.restore()
     // Nobody waits for what does not come.
     #expect(try scene.device.recoveryStates() == ["ended"])
     #expect(try scene.recovery.get("/v1/key-backup").json["opens"].isNull)
@@ -158,11 +159,24 @@ import Testing
     #expect(try phone.get("/v1/account").problem == "unknown_key")
     #expect(try scene.device.recoveryStates() == ["ended"])
     try scene.recovery.recover(scene.account).requireMade()
-    try restore()
+    try scene.restore()
     try scene.recovery.recover(scene.account, letting: phone).requireMade()
     #expect(try scene.device.recoveryStates() == ["waiting", "ended", "ended"])
     try scene.wait(.days(3))
     #expect(try phone.account == scene.account)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `what waited in a backup has an end as soon as the server runs again`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    try scene.recovery.recover(scene.account).requireMade()
+    try scene.restore()
+    try scene.wait(.seconds(0))
+    let recoveries = try scene.device.get("/v1/recovery").json["recoveries"]
+    #expect(recoveries[0]["state"].string == "ended")
+    #expect(recoveries[0]["ended"].string != nil)
   }
 
   @Test(arguments: TestEngine.available)
