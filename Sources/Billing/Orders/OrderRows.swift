@@ -1,4 +1,4 @@
-import Audit
+package import Audit
 import Base
 package import Storage
 import Stores
@@ -130,6 +130,15 @@ package enum OrderRows {
       """
       UPDATE billing.orders SET state = 'doubted', answer = $2, read_number = $3 WHERE number = $1
       """, .integer(order.number), .text(answer), .integer(number))
+  }
+
+  /// Closes a doubted order about which its store can no longer be asked.
+  package static func abandon(
+    _ order: Order, as entry: AuditEntry, in transaction: Transaction
+  ) throws {
+    let answer = (order.answer ?? "its store did not answer") + "; an operator dropped the order"
+    try close(
+      order, .failed, answer, entry: entry.name.number, at: entry.at, in: transaction)
   }
 
   static func close(

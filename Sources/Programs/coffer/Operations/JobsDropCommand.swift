@@ -6,7 +6,9 @@ import Flows
 import JSON
 import Jobs
 import Ledger
+import Orders
 import Storage
+import Stores
 import Subscriptions
 
 extension Command {
@@ -21,7 +23,8 @@ extension Command {
     discussion: """
       The object is not read again until there is news of it, or until you run coffer subscription read. A \
       waiting job cannot be dropped, except a read of an object that no store reported and no account \
-      claims. Use that to undo a mistyped coffer subscription read.
+      claims. Use that to undo a mistyped coffer subscription read. A doubted order can be dropped if its \
+      store has no API key any more. It then counts as failed.
       """,
     examples: ["coffer jobs drop read stripe:live:subscription:sub_typo --reason \"typo\" --yes"],
     arguments: [kind, object],
@@ -29,6 +32,7 @@ extension Command {
     answers: Act.answers(["dropped": .text]),
     run: { invocation in
       let (kind, object) = (invocation[kind], invocation[object])
+      if kind == Order.job { return try dropOrder(object, invocation) }
       guard kind == Ledger.readJob else {
         return try Act.whenConfirmed(invocation, owning: .billing) { transaction, _ in
           try drop(kind, object, in: transaction)
@@ -47,6 +51,22 @@ extension Command {
         }
       }
     })
+
+  /// A doubted order waits for a read, which never comes without a key of its store's API.
+  private static func dropOrder(_ object: String, _ invocation: Invocation) throws -> Answer {
+    try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) { database, configuration in
+      let stores = try StoreList.configured(invocation.settings, clock: configuration.clock)
+      return try Act(invocation, on: database).whenConfirmed({ transaction, _ in
+        let order = try Int64(object).flatMap { try OrderRows.find($0, reading: transaction) }
+        guard let order, order.state == .doubted,
+          try !stores.store(of: order.subscription).isReadable
+        else { return try drop(Order.job, object, in: transaction) }
+        var effect = try drop(Order.job, object, isWaitingToo: true, in: transaction)
+        effect.noted = { try OrderRows.abandon(order, as: $0, in: $1) }
+        return effect
+      })
+    }
+  }
 
   private static func drop(
     _ kind: String, _ object: String, isWaitingToo: Bool = false, in transaction: Transaction
