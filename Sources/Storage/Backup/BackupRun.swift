@@ -147,11 +147,10 @@ package struct BackupRun {
     for name in names {
       try begun.synchronize(name)
       var read: Int64 = 0
-      let file = Manifest.File(
-        try HashedFile(reading: begun.path(of: name)) {
-          read += $0
-          each(.digests, read, 0)
-        })
+      let file = try Manifest.File(reading: begun.path(of: name)) {
+        read += $0
+        each(.digests, read, 0)
+      }
       files[name] = file
       try manifest.write(.file(name, file))
     }

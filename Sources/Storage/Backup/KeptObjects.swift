@@ -16,7 +16,7 @@ struct KeptObjects {
     /// cannot be read.
     func isWhole() throws(BackupError) -> Bool {
       do throws(BackupError) {
-        return Manifest.File(try HashedFile(reading: path)) == file
+        return try Manifest.File(reading: path) == file
       } catch {
         guard error.kind == .unreadable else { throw error }
         return false
@@ -52,8 +52,7 @@ struct KeptObjects {
     let place = try Self.made(id, in: folder)
     let part = "\(id).part"
     do throws(BackupError) {
-      let copied = Manifest.File(
-        try HashedFile.copy(file, named: "an object", to: place.path(of: part)))
+      let copied = try Manifest.File.copy(file, named: "an object", to: place.path(of: part))
       try place.rename(part, to: "\(id).\(Hex.encode(copied.digest))")
       return copied
     } catch {

@@ -23,6 +23,7 @@ package struct Manifest: Sendable {
     package let files: [String: File]
   }
 
+  /// The size of a file's content, and its SHA-256.
   package struct File: Sendable, Equatable {
     package let byteCount: Int64
     package let digest: [UInt8]
@@ -39,6 +40,16 @@ package struct Manifest: Sendable {
     package var byteCount: Int64 = 0
     /// The objects that documents need and the store did not have.
     package var missingCount: Int64 = 0
+
+    mutating func add(_ line: Line) {
+      switch line {
+      case .object(let object):
+        objectCount += 1
+        byteCount += object.file.byteCount
+      case .missing: missingCount += 1
+      case .taken, .installation, .schema, .file, .end: break
+      }
+    }
   }
 
   enum Line {
@@ -106,8 +117,6 @@ extension Manifest.Line {
 }
 
 extension Manifest.File {
-  init(_ hashed: HashedFile) { self.init(byteCount: hashed.byteCount, digest: hashed.digest) }
-
   fileprivate init?(_ byteCount: String, _ digest: String) {
     guard let byteCount = Int64(byteCount), byteCount >= 0, let digest = Hex.decode(digest),
       digest.count == 32
@@ -120,6 +129,7 @@ extension Manifest.File {
 final class ManifestWriter {
   private(set) var sum = Manifest.Sum()
   private let folder: Folder
+  private let path: String
   private let descriptor: Int32
   private let digest = SHA256Stream()
   private var buffer: [UInt8] = []
@@ -129,9 +139,8 @@ final class ManifestWriter {
 
   init(in folder: Folder) throws(BackupError) {
     self.folder = folder
-    let path = folder.path(of: Self.unfinished)
-    descriptor = unsafe open(
-      path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    path = folder.path(of: Self.unfinished)
+    descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0, FileOwnership.handOver(descriptor, at: path) else {
       throw .system("create", path)
     }
@@ -141,13 +150,7 @@ final class ManifestWriter {
   deinit { close(descriptor) }
 
   func write(_ line: Manifest.Line) throws(BackupError) {
-    switch line {
-    case .object(let object):
-      sum.objectCount += 1
-      sum.byteCount += object.file.byteCount
-    case .missing: sum.missingCount += 1
-    default: break
-    }
+    sum.add(line)
     buffer += Array("\(line.text)\n".utf8)
     if buffer.count >= Self.bufferByteCount { try flush() }
   }
@@ -155,13 +158,9 @@ final class ManifestWriter {
   /// Makes the manifest durable under its name. Returns the SHA-256 of the whole file.
   func finish() throws(BackupError) -> [UInt8] {
     try flush()
-    let lines = digest.finalize()
-    let end = Array("\(Manifest.Line.end(sum, digest: lines).text)\n".utf8)
-    try HashedFile.write(end[...], to: descriptor, folder.path(of: Self.unfinished))
-    guard fsync(descriptor) == 0 else {
-      throw .system("synchronize", folder.path(of: Self.unfinished))
-    }
-    let whole = try HashedFile(reading: folder.path(of: Self.unfinished)).digest
+    try put(Array("\(Manifest.Line.end(sum, digest: digest.finalize()).text)\n".utf8))
+    guard fsync(descriptor) == 0 else { throw .system("synchronize", path) }
+    let whole = try Manifest.File(reading: path).digest
     try folder.rename(Self.unfinished, to: Manifest.name)
     try folder.synchronize()
     return whole
@@ -170,7 +169,11 @@ final class ManifestWriter {
   private func flush() throws(BackupError) {
     let bytes = buffer
     digest.update(unsafe bytes.span.bytes)
-    try HashedFile.write(bytes[...], to: descriptor, folder.path(of: Self.unfinished))
+    try put(bytes)
     buffer.removeAll(keepingCapacity: true)
+  }
+
+  private func put(_ bytes: [UInt8]) throws(BackupError) {
+    guard writeAll(unsafe bytes.span.bytes, to: descriptor) else { throw .system("write", path) }
   }
 }

@@ -92,11 +92,7 @@ struct ManifestReader {
             end = said
             continue
           }
-          if case .object(let object) = line {
-            sum.objectCount += 1
-            sum.byteCount += object.file.byteCount
-          }
-          if case .missing = line { sum.missingCount += 1 }
+          sum.add(line)
           try each(line)
         } else {
           throw damaged("line \(number) is not readable")

@@ -180,7 +180,7 @@ package struct Restore {
       if case .linked = objects {
         let place = try KeptObjects.made(object.id, in: Folder(path: objectsDirectory))
         if try place.link("\(object.id)", from: source) {
-          let found = Manifest.File(try HashedFile(reading: source, each: advance))
+          let found = try Manifest.File(reading: source, each: advance)
           if found != object.file { try place.remove("\(object.id)") }
           return found == object.file
         }
@@ -208,8 +208,8 @@ package struct Restore {
       try store.create(object.id)
     }
     defer { writer.abandon() }
-    let found = try HashedFile(reading: source, to: writer, each: advance)
-    guard Manifest.File(found) == object.file else { return false }
+    let found = try Manifest.File(reading: source, to: writer, each: advance)
+    guard found == object.file else { return false }
     try BackupError.ofStore { () throws(ObjectStoreError) in try writer.finish() }
     return true
   }
@@ -219,13 +219,13 @@ package struct Restore {
   ) throws -> DatabasePlace {
     if let (name, file) = head.files.first(where: { $0.key.hasSuffix(".dump") }) {
       let dump = backup.path(of: name)
-      try require(try HashedFile(reading: dump, each: advance), file, name)
+      try require(try Manifest.File(reading: dump, each: advance), file, name)
       return .dump(path: dump)
     }
     let unfinished = target.folder(Self.unfinishedName)
     try unfinished.make()
     for (name, file) in head.files.sorted(by: { $0.key < $1.key }) {
-      let copied = try HashedFile.copy(
+      let copied = try Manifest.File.copy(
         path: backup.path(of: name), to: unfinished.path(of: name), each: advance)
       try require(copied, file, name)
     }
@@ -236,9 +236,9 @@ package struct Restore {
   }
 
   private func require(
-    _ found: HashedFile, _ file: Manifest.File, _ name: String
+    _ found: Manifest.File, _ file: Manifest.File, _ name: String
   ) throws(BackupError) {
-    guard Manifest.File(found) == file else {
+    guard found == file else {
       throw BackupError(
         .damaged, "\(backup.path(of: name)) is damaged: it does not match the manifest")
     }

@@ -3,55 +3,40 @@ import Crypto
 import Glibc
 import Objects
 
-/// The size of a file's content, and its SHA-256.
-struct HashedFile: Equatable {
-  let byteCount: Int64
-  let digest: [UInt8]
-
+extension Manifest.File {
   private static let partByteCount = 1 << 20
 
-  init(byteCount: Int64, digest: [UInt8]) {
-    self.byteCount = byteCount
-    self.digest = digest
-  }
-
-  /// Reads the file to its end. `each` gets the size of every part.
-  init(reading path: String, each: (Int64) -> Void = { _ in }) throws(BackupError) {
-    let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-    guard file >= 0 else { throw .system("read", path, .unreadable) }
-    defer { close(file) }
-    self = try Self.read(file, path) { (part) throws(BackupError) in each(Int64(part.count)) }
-  }
-
-  /// Reads the file to its end into an object, which is not finished.
+  /// Reads the file to its end, also into `writer`, which is not finished. `each` gets the size of every part.
   init(
-    reading path: String, to writer: any ObjectWriter, each: (Int64) -> Void
+    reading path: String, to writer: (any ObjectWriter)? = nil, each: (Int64) -> Void = { _ in }
   ) throws(BackupError) {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard file >= 0 else { throw .system("read", path, .unreadable) }
     defer { close(file) }
     self = try Self.read(file, path) { (part) throws(BackupError) in
-      try BackupError.ofStore { () throws(ObjectStoreError) in
-        try writer.write(unsafe part.span.bytes)
-        writer.waitForRoom()
+      if let writer {
+        try BackupError.ofStore { () throws(ObjectStoreError) in
+          try writer.write(unsafe part.span.bytes)
+          writer.waitForRoom()
+        }
       }
       each(Int64(part.count))
     }
   }
 
-  /// Copies an open file to a new one and makes its content durable, but not its name. `name` is
-  /// the source's.
+  /// Copies an open file to a new one and makes its content durable, but not its name. `name` is the source's.
   static func copy(
     _ source: Int32, named name: String, to path: String, each: (Int64) -> Void = { _ in }
-  ) throws(BackupError) -> HashedFile {
-    let target = unsafe open(
-      path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+  ) throws(BackupError) -> Manifest.File {
+    let target = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard target >= 0 else { throw .system("create", path) }
     var isOpen = true
     defer { if isOpen { close(target) } }
     guard FileOwnership.handOver(target, at: path) else { throw .system("create", path) }
     let copied = try read(source, name) { (part) throws(BackupError) in
-      try write(part, to: target, path)
+      guard writeAll(unsafe part.span.bytes, to: target) else {
+        throw BackupError.system("write", path)
+      }
       each(Int64(part.count))
     }
     isOpen = false
@@ -60,23 +45,17 @@ struct HashedFile: Equatable {
   }
 
   static func copy(
-    path source: String, to path: String, each: (Int64) -> Void = { _ in }
-  ) throws(BackupError) -> HashedFile {
+    path source: String, to path: String, each: (Int64) -> Void
+  ) throws(BackupError) -> Manifest.File {
     let file = unsafe open(source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard file >= 0 else { throw .system("read", source, .unreadable) }
     defer { close(file) }
     return try copy(file, named: source, to: path, each: each)
   }
 
-  static func write(
-    _ bytes: ArraySlice<UInt8>, to file: Int32, _ path: String
-  ) throws(BackupError) {
-    guard writeAll(unsafe bytes.span.bytes, to: file) else { throw .system("write", path) }
-  }
-
   private static func read(
     _ file: Int32, _ path: String, each: (ArraySlice<UInt8>) throws(BackupError) -> Void
-  ) throws(BackupError) -> HashedFile {
+  ) throws(BackupError) -> Manifest.File {
     let digest = SHA256Stream()
     var part = [UInt8](repeating: 0, count: partByteCount)
     var byteCount: Int64 = 0
@@ -91,6 +70,6 @@ struct HashedFile: Equatable {
       byteCount += Int64(count)
       try each(bytes)
     }
-    return HashedFile(byteCount: byteCount, digest: digest.finalize())
+    return Manifest.File(byteCount: byteCount, digest: digest.finalize())
   }
 }
