@@ -36,9 +36,7 @@ package final class OpenFile: Sendable {
 
     package var text: String {
       switch self {
-      case .system(let code):
-        unsafe "cannot be read: "
-          + (strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)")
+      case .system(let code): "cannot be read: \(systemError(code))"
       case .special(let what): "is \(what), not a file"
       }
     }

@@ -13,11 +13,11 @@ final class Acceptor: Sendable {
 
   /// Listens at the address, or on the inherited socket if there is one, which the acceptor then owns.
   init(_ address: SocketAddress, inherited: Int32?) throws(HTTPServerError) {
-    guard let bell = Bell() else { throw .cannotListen(address, reason: errorText(errno)) }
+    guard let bell = Bell() else { throw .cannotListen(address, reason: systemError()) }
     self.bell = bell
     isInherited = inherited != nil
     descriptor = inherited ?? address.makeOwnedSocket(Int32(SOCK_NONBLOCK.rawValue))
-    guard descriptor >= 0 else { throw .cannotListen(address, reason: errorText(errno)) }
+    guard descriptor >= 0 else { throw .cannotListen(address, reason: systemError()) }
     guard inherited == nil else { return }
     var on: Int32 = 1
     unsafe setsockopt(
@@ -27,7 +27,7 @@ final class Acceptor: Sendable {
     }
     guard code == 0, listen(descriptor, Int32(SOMAXCONN)) == 0 else {
       throw errno == EADDRINUSE
-        ? .addressInUse(address) : .cannotListen(address, reason: errorText(errno))
+        ? .addressInUse(address) : .cannotListen(address, reason: systemError())
     }
   }
 
@@ -86,7 +86,7 @@ final class Acceptor: Sendable {
   /// Waits if the process lacks resources. Other errors concern only the connection's client.
   private func pause(after error: Int32) {
     guard [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error) else { return }
-    Log.warning("http.accept_failed", ["reason": errorText(error)])
+    Log.warning("http.accept_failed", ["reason": systemError(error)])
     usleep(100_000)
   }
 

@@ -1,4 +1,4 @@
-import Glibc
+import Base
 
 /// Why an archive could not be made or read, in one sentence.
 package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible {
@@ -18,8 +18,6 @@ package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible
   }
 
   static func system(_ action: String, _ path: String) -> ArchiveError {
-    let code = errno
-    let text = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
-    return ArchiveError(.unavailable, "cannot \(action) \(path): \(text)")
+    ArchiveError(.unavailable, "cannot \(action) \(path): \(systemError())")
   }
 }

@@ -119,12 +119,8 @@ struct Folder {
 
 extension BackupError {
   /// The error of the last system call that failed.
-  static func system(
-    _ action: String, _ path: String, _ kind: Kind = .unavailable
-  ) -> BackupError {
-    let code = errno
-    let text = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
-    return BackupError(kind, "cannot \(action) \(path): \(text)")
+  static func system(_ action: String, _ path: String, _ kind: Kind = .unavailable) -> BackupError {
+    BackupError(kind, "cannot \(action) \(path): \(systemError())")
   }
 }
 

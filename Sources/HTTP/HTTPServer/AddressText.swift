@@ -1,10 +1,5 @@
 import Glibc
 
-/// The system's message for an error number.
-func errorText(_ code: Int32) -> String {
-  unsafe String(cString: strerror(code))
-}
-
 /// A socket's address in numeric form; IPv4 if it is mapped into IPv6.
 func addressText(_ storage: inout sockaddr_storage) -> String {
   var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
