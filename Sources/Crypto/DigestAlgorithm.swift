@@ -26,9 +26,9 @@ final class DigestAlgorithm: @unchecked Sendable {
   }
 }
 
-/// A digest that takes its input in parts.
+/// A digest of bytes that arrive in parts. For one thread at a time; unusable after `finalize`.
 @safe
-final class DigestState {
+package class DigestStream {
   private let algorithm: DigestAlgorithm
   private let context: OpaquePointer
   private var isFinal = false
@@ -45,7 +45,7 @@ final class DigestState {
 
   deinit { unsafe EVP_MD_CTX_free(context) }
 
-  func update(_ bytes: RawSpan) {
+  package final func update(_ bytes: RawSpan) {
     precondition(!isFinal, "a digest takes no input after its end")
     let code = unsafe bytes.withUnsafeBytes { buffer in
       unsafe EVP_DigestUpdate(context, buffer.baseAddress, buffer.count)
@@ -53,7 +53,7 @@ final class DigestState {
     precondition(code == 1, "OpenSSL could not update a digest")
   }
 
-  func finalize() -> [UInt8] {
+  package final func finalize() -> [UInt8] {
     precondition(!isFinal, "a digest ends once")
     isFinal = true
     var digest = [UInt8](repeating: 0, count: algorithm.byteCount)

@@ -38,6 +38,27 @@ final class KeyHandle: @unchecked Sendable {
     unsafe self.init(parsed: handle)
   }
 
+  /// Reads a DER SubjectPublicKeyInfo (RFC 5280, section 4.1.2.7); nil for anything else.
+  convenience init?(publicKeyInfo info: [UInt8]) {
+    let handle = unsafe info.withUnsafeBufferPointer { buffer -> OpaquePointer? in
+      var cursor = buffer.baseAddress
+      return unsafe d2i_PUBKEY(nil, &cursor, buffer.count)
+    }
+    unsafe self.init(parsed: handle)
+  }
+
+  /// A signature with SHA-256, in the form that OpenSSL gives to those of the key's kind.
+  func signature(for message: [UInt8], byteCountMax: Int) -> [UInt8] {
+    let context = DigestContext()
+    var signature = [UInt8](repeating: 0, count: byteCountMax)
+    var count = signature.count
+    let digest = "SHA256"
+    guard unsafe EVP_DigestSignInit_ex(context.handle, nil, digest, nil, nil, handle, nil) == 1,
+      unsafe EVP_DigestSign(context.handle, &signature, &count, message, message.count) == 1
+    else { preconditionFailure("OpenSSL could not sign: out of memory") }
+    return Array(signature[..<count])
+  }
+
   /// The private key as unencrypted PKCS #8 in PEM (RFC 7468, section 10).
   func pem() -> Secret {
     guard let output = unsafe BIO_new(BIO_s_secmem()) else {
@@ -52,7 +73,7 @@ final class KeyHandle: @unchecked Sendable {
     return Secret(Array(text[..<Int(count)]))
   }
 
-  /// The public half as a DER SubjectPublicKeyInfo (RFC 5280, section 4.1.2.7).
+  /// The public half as a DER SubjectPublicKeyInfo.
   func publicKeyInfo() -> [UInt8] {
     let count = unsafe i2d_PUBKEY(handle, nil)
     precondition(count > 0, "OpenSSL could not write a public key")

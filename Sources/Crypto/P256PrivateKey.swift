@@ -24,15 +24,7 @@ package final class P256PrivateKey: Sendable {
 
   /// ECDSA with SHA-256: r and s, 32 bytes each. Every call returns a different signature.
   package func signature(for message: [UInt8]) -> [UInt8] {
-    let context = DigestContext()
-    var der = [UInt8](repeating: 0, count: 80)
-    var count = der.count
-    let digest = "SHA256"
-    guard
-      unsafe EVP_DigestSignInit_ex(context.handle, nil, digest, nil, nil, key.handle, nil) == 1,
-      unsafe EVP_DigestSign(context.handle, &der, &count, message, message.count) == 1
-    else { preconditionFailure("OpenSSL could not sign: out of memory") }
-    return Self.raw(Array(der[..<count]))
+    Self.raw(key.signature(for: message, byteCountMax: 80))
   }
 
   /// The two numbers of a DER signature that OpenSSL wrote, each below 2^256.

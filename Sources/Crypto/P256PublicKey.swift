@@ -1,5 +1,3 @@
-import COpenSSL
-
 /// The public half of a P-256 key pair (FIPS 186-5), which checks ECDSA signatures with SHA-256.
 ///
 /// The parsed key is kept, because parsing it costs a third as much as a check.
@@ -16,13 +14,9 @@ package final class P256PublicKey: Sendable {
 
   /// Nil unless the bytes are an uncompressed point of the curve.
   package convenience init?(x963: [UInt8]) {
-    guard x963.count == Self.byteCount, x963.first == 4 else { return nil }
-    let info = Self.infoPrefix + x963
-    let key = unsafe info.withUnsafeBufferPointer { buffer in
-      var cursor = buffer.baseAddress
-      return unsafe KeyHandle(parsed: d2i_PUBKEY(nil, &cursor, buffer.count))
-    }
-    guard let key else { return nil }
+    guard x963.count == Self.byteCount, x963.first == 4,
+      let key = KeyHandle(publicKeyInfo: Self.infoPrefix + x963)
+    else { return nil }
     self.init(key)
   }
 

@@ -30,15 +30,7 @@ package final class RSAPrivateKey: Sendable {
 
   /// RSASSA-PKCS1-v1_5 with SHA-256. The same message always has the same signature.
   package func signature(for message: [UInt8]) -> [UInt8] {
-    let context = DigestContext()
-    var signature = [UInt8](repeating: 0, count: publicKey.modulus.count)
-    var count = signature.count
-    let digest = "SHA256"
-    guard
-      unsafe EVP_DigestSignInit_ex(context.handle, nil, digest, nil, nil, key.handle, nil) == 1,
-      unsafe EVP_DigestSign(context.handle, &signature, &count, message, message.count) == 1
-    else { preconditionFailure("OpenSSL could not sign: out of memory") }
-    return signature
+    key.signature(for: message, byteCountMax: publicKey.modulus.count)
   }
 
   /// Nil if the key is of another kind, which has no such number.

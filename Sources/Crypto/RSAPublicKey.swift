@@ -1,5 +1,3 @@
-import COpenSSL
-
 /// The public half of an RSA key pair (RFC 8017), which checks PKCS #1 v1.5 signatures with SHA-256.
 ///
 /// The parsed key is kept: key sets are read rarely, signatures are checked all the time.
@@ -21,14 +19,9 @@ package final class RSAPublicKey: Sendable {
     guard let first = modulus.first, let last = modulus.last, last & 1 == 1,
       modulus.count <= Self.bitCounts.upperBound / 8,
       Self.bitCounts.contains(modulus.count * 8 - first.leadingZeroBitCount),
-      (3...4).contains(exponent.count), exponent[exponent.count - 1] & 1 == 1
+      (3...4).contains(exponent.count), exponent[exponent.count - 1] & 1 == 1,
+      let key = KeyHandle(publicKeyInfo: Self.keyInfo(modulus, exponent))
     else { return nil }
-    let info = Self.keyInfo(modulus, exponent)
-    let key = unsafe info.withUnsafeBufferPointer { buffer in
-      var cursor = buffer.baseAddress
-      return unsafe KeyHandle(parsed: d2i_PUBKEY(nil, &cursor, buffer.count))
-    }
-    guard let key else { return nil }
     self.modulus = modulus
     self.exponent = exponent
     verification = SignatureVerification(key)

@@ -10,6 +10,13 @@ package struct ContentDigest: Sendable, Equatable {
     case sha512 = "sha-512"
 
     fileprivate var byteCount: Int { self == .sha256 ? 32 : 64 }
+
+    fileprivate func makeStream() -> DigestStream {
+      switch self {
+      case .sha256: SHA256Stream()
+      case .sha512: SHA512Stream()
+      }
+    }
   }
 
   package struct Value: Sendable, Equatable {
@@ -57,29 +64,18 @@ package struct ContentDigest: Sendable, Equatable {
 
 /// Checks a body that arrives in pieces. Use it from one thread at a time, and not after `matches`.
 package final class ContentDigestCheck {
-  private let digest: ContentDigest
-  private let sha256: SHA256Stream?
-  private let sha512: SHA512Stream?
+  private let streams: [(stream: DigestStream, bytes: [UInt8])]
 
   fileprivate init(_ digest: ContentDigest) {
-    self.digest = digest
-    let algorithms = digest.values.map(\.algorithm)
-    sha256 = algorithms.contains(.sha256) ? SHA256Stream() : nil
-    sha512 = algorithms.contains(.sha512) ? SHA512Stream() : nil
+    streams = digest.values.map { ($0.algorithm.makeStream(), $0.bytes) }
   }
 
   package func update(_ bytes: RawSpan) {
-    sha256?.update(bytes)
-    sha512?.update(bytes)
+    for (stream, _) in streams { stream.update(bytes) }
   }
 
   /// Whether the bytes given so far are the whole announced body. Call it once.
   package func matches() -> Bool {
-    digest.values.allSatisfy { value in
-      switch value.algorithm {
-      case .sha256: sha256?.finalize() == value.bytes
-      case .sha512: sha512?.finalize() == value.bytes
-      }
-    }
+    streams.allSatisfy { stream, bytes in stream.finalize() == bytes }
   }
 }
