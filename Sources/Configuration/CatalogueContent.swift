@@ -80,7 +80,7 @@ extension Plan {
     ]
   }
 
-  fileprivate init(content: JSON, shown: JSON?) throws {
+  fileprivate convenience init(content: JSON, shown: JSON?) throws {
     let id = try content["id"].requireString()
     let trials = shown?["trials"].array ?? []
     self.init(

@@ -1,28 +1,31 @@
 /// The storage that an account may use, under a name for people, and its prices.
 ///
-/// Coverage copies it for every period of a subscription, so a copy is one reference.
-package struct Plan: Sendable {
-  private let terms: Terms
-
+/// Coverage copies it for every period of a subscription, so it is a class: a copy is one reference.
+package final class Plan: Sendable {
   /// The stable id, e.g. `premium`, as written in schedules and responses.
-  package var id: String { terms.id }
-  package var title: String { terms.title }
-  package var byteCount: Int64 { terms.byteCount }
+  package let id: String
+  package let title: String
+  package let byteCount: Int64
   /// Whether the plan is added to anything else that is owed. Otherwise only the largest plan counts.
-  package var isAddition: Bool { terms.isAddition }
+  package let isAddition: Bool
   /// The limits besides bytes.
-  package var limits: Limits { terms.limits }
+  package let limits: Limits
   /// The prices; empty for a plan that no one buys.
-  package var prices: [Price] { terms.prices }
+  package let prices: [Price]
   /// The providers' ids that sell this plan.
-  package var products: [Product] { terms.products }
+  package let products: [Product]
 
   package init(
     id: String, title: String, byteCount: Int64, isAddition: Bool = false,
-    limits: Limits = Limits(),
-    prices: [Price] = [], products: [Product] = []
+    limits: Limits = Limits(), prices: [Price] = [], products: [Product] = []
   ) {
-    terms = Terms(id, title, byteCount, isAddition: isAddition, limits, prices, products)
+    self.id = id
+    self.title = title
+    self.byteCount = byteCount
+    self.isAddition = isAddition
+    self.limits = limits
+    self.prices = prices
+    self.products = products
   }
 
   /// Whether an account with this plan can store less than one with `free`.
@@ -101,34 +104,11 @@ package struct Plan: Sendable {
 
 extension Plan: Hashable {
   package static func == (a: Plan, b: Plan) -> Bool {
-    a.terms === b.terms
+    a === b
       || a.id == b.id && a.title == b.title && a.byteCount == b.byteCount
         && a.isAddition == b.isAddition && a.limits == b.limits && a.prices == b.prices
         && a.products == b.products
   }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(id) }
-}
-
-private final class Terms: Sendable {
-  let id: String
-  let title: String
-  let byteCount: Int64
-  let isAddition: Bool
-  let limits: Plan.Limits
-  let prices: [Plan.Price]
-  let products: [Plan.Product]
-
-  init(
-    _ id: String, _ title: String, _ byteCount: Int64, isAddition: Bool, _ limits: Plan.Limits,
-    _ prices: [Plan.Price], _ products: [Plan.Product]
-  ) {
-    self.id = id
-    self.title = title
-    self.byteCount = byteCount
-    self.isAddition = isAddition
-    self.limits = limits
-    self.prices = prices
-    self.products = products
-  }
 }
