@@ -19,7 +19,7 @@ package struct Catalogue: Hashable, Sendable {
   /// The file that an operator wrote; nil if no one wrote one, or if it was not kept.
   package private(set) var file: String?
 
-  private let mappings: [Key: Mapping]
+  let mappings: [Key: Mapping]
   /// Plans that earlier catalogues sold and this one does not, by their ids.
   private var keptPlans: [String: Plan] = [:]
   /// The plan that each product of an earlier catalogue last stood for.
@@ -189,7 +189,7 @@ package struct Catalogue: Hashable, Sendable {
       .sorted { (held($0), $0.id) < (held($1), $1.id) }
   }
 
-  private struct Key: Hashable {
+  struct Key: Hashable {
     let provider: String
     let id: String
   }

@@ -14,27 +14,16 @@ extension Catalogue {
     return Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }
       .sorted { ($0.provider, $0.id) < ($1.provider, $1.id) }
       .map { key in
-        ProductChange(
-          provider: key.provider, id: key.id, before: before[key], after: after[key])
+        ProductChange(provider: key.provider, id: key.id, before: before[key], after: after[key])
       }
   }
 
-  private struct ListedID: Hashable {
-    let provider: String
-    let id: String
-
-    init(_ product: Plan.Product) {
-      provider = product.provider
-      id = product.id
+  private var meanings: [Key: String] {
+    mappings.mapValues { mapping in
+      switch mapping {
+      case .plan(let plan), .kept(let plan, _): plan.id
+      case .ignored, .unknown: "ignored"
+      }
     }
-  }
-
-  private var meanings: [ListedID: String] {
-    var meanings: [ListedID: String] = [:]
-    for plan in paid {
-      for product in plan.products { meanings[ListedID(product)] = plan.id }
-    }
-    for product in ignored { meanings[ListedID(product)] = "ignored" }
-    return meanings
   }
 }
