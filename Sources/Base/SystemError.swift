@@ -8,6 +8,20 @@ package func systemError(_ code: Int32 = errno) -> String {
     decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
+/// Every name in a directory except `.` and `..`, in no order. Nil, with `errno` set, if it cannot be read.
+package func directoryNames(_ path: String) -> [String]? {
+  guard let listing = unsafe opendir(path) else { return nil }
+  defer { unsafe closedir(listing) }
+  var names: [String] = []
+  while let entry = unsafe readdir(listing) {
+    let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+      unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
+    if name != ".", name != ".." { names.append(name) }
+  }
+  return names
+}
+
 /// Makes the names created, renamed or removed in a directory survive a power failure. Returns false, with `errno`
 /// set, if it cannot.
 package func synchronizeDirectory(_ path: String) -> Bool {

@@ -36,19 +36,9 @@ struct Folder {
 
   /// Every name except `.` and `..`, in no order; none if there is no such directory.
   func names() throws(BackupError) -> [String] {
-    guard let listing = unsafe opendir(path) else {
-      if errno == ENOENT { return [] }
-      throw failure("list")
-    }
-    defer { unsafe closedir(listing) }
-    var names: [String] = []
-    while let entry = unsafe readdir(listing) {
-      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != ".", name != ".." { names.append(name) }
-    }
-    return names
+    if let names = directoryNames(path) { return names }
+    guard errno == ENOENT else { throw failure("list") }
+    return []
   }
 
   /// Makes an empty file if it is missing. False if the directory cannot be written to.

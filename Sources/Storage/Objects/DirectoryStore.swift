@@ -194,16 +194,8 @@ package final class DirectoryStore: ObjectStore {
   }
 
   func identifiers(in name: String) throws(ObjectStoreError) -> [Identifier] {
-    guard let listing = unsafe opendir("\(directory)/\(name)") else { throw Self.failure("list") }
-    defer { unsafe closedir(listing) }
-    var identifiers: [Identifier] = []
-    while let entry = unsafe readdir(listing) {
-      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if let identifier = Identifier(name) { identifiers.append(identifier) }
-    }
-    return identifiers
+    guard let names = directoryNames("\(directory)/\(name)") else { throw Self.failure("list") }
+    return names.compactMap { Identifier($0) }
   }
 
   package func deleteLeftover(_ key: Identifier) throws(ObjectStoreError) {

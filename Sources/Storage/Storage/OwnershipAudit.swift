@@ -71,15 +71,6 @@ package struct OwnershipAudit {
 
   /// Empty if the directory may not be read: then the directory itself is the finding.
   private static func names(in directory: String) -> [String] {
-    guard let listing = unsafe opendir(directory) else { return [] }
-    defer { unsafe closedir(listing) }
-    var names: [String] = []
-    while let entry = unsafe readdir(listing) {
-      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != ".", name != ".." { names.append(name) }
-    }
-    return names.sorted()
+    directoryNames(directory)?.sorted() ?? []
   }
 }

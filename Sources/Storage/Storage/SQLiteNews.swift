@@ -64,10 +64,10 @@ final class SQLiteNewsChannel: NewsChannel {
     let socket = NewsSockets.make()
     guard socket >= 0 else { throw failure("make a socket") }
     defer { close(socket) }
-    guard let names = self.names() else { throw failure("read \(folder)") }
+    guard let names = directoryNames(folder) else { throw failure("read \(folder)") }
     var failed: DatabaseError?
     var missedNow: Set<String> = []
-    for name in names {
+    for name in names where !name.hasPrefix(".") {
       let hasMissed = missedBefore?.contains(name) ?? true
       for message in (hasMissed ? [News.anything] : []) + messages {
         let code = deliver(Array(message.utf8), to: name, in: directory, by: socket)
@@ -104,20 +104,6 @@ final class SQLiteNewsChannel: NewsChannel {
       if code != EAGAIN { break }
     }
     return code
-  }
-
-  /// Nil if the folder cannot be read.
-  private func names() -> [String]? {
-    guard let list = unsafe opendir(folder) else { return nil }
-    defer { unsafe closedir(list) }
-    var names: [String] = []
-    while let entry = unsafe readdir(list) {
-      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        unsafe String(cString: UnsafeRawPointer(pointer).assumingMemoryBound(to: CChar.self))
-      }
-      if !name.hasPrefix(".") { names.append(name) }
-    }
-    return names
   }
 }
 
