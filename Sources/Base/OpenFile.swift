@@ -27,6 +27,22 @@ package final class OpenFile: Sendable {
 
   deinit { close(descriptor) }
 
+  /// Exactly these bytes. Nil if they cannot be read, as `errno` says, or if the file ends before them.
+  package func read(at offset: Int64, count: Int) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var done = 0
+    while done < count {
+      let got = unsafe bytes.withUnsafeMutableBytes { bytes in
+        unsafe pread(
+          descriptor, bytes.baseAddress! + done, count - done, off_t(offset) + off_t(done))
+      }
+      if got < 0, errno == EINTR { continue }
+      guard got > 0 else { return nil }
+      done += got
+    }
+    return bytes
+  }
+
   /// Why a path cannot be read as a file.
   package enum Refusal: Error {
     /// The system's error number.

@@ -1,6 +1,5 @@
 import Base
 import Crypto
-import Glibc
 
 /// A reader of the files in an archive that `ArchiveWriter` made.
 ///
@@ -148,17 +147,7 @@ package struct ArchiveReader: Sendable {
     guard offset >= 0, offset <= file.byteCount - Int64(count) else {
       throw refused("it is cut off")
     }
-    var bytes = [UInt8](repeating: 0, count: count)
-    var done = 0
-    while done < count {
-      let got = unsafe bytes.withUnsafeMutableBytes { bytes in
-        unsafe pread(
-          file.descriptor, bytes.baseAddress! + done, count - done, off_t(offset) + off_t(done))
-      }
-      if got < 0, errno == EINTR { continue }
-      guard got > 0 else { throw .system("read", path) }
-      done += got
-    }
+    guard let bytes = file.read(at: offset, count: count) else { throw .system("read", path) }
     return bytes
   }
 

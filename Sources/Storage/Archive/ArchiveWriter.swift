@@ -59,15 +59,12 @@ package final class ArchiveWriter {
   ) throws(ArchiveError) {
     try begin(name, byteCount: file.byteCount)
     let digest = SHA256Stream()
-    var part = [UInt8](repeating: 0, count: Self.partByteCount)
     var done: Int64 = 0
     while done < file.byteCount {
-      let count = unsafe pread(file.descriptor, &part, part.count, off_t(done))
-      if count < 0, errno == EINTR { continue }
-      guard count > 0, done + Int64(count) <= file.byteCount else { throw .system("read", name) }
-      let bytes = part[..<count]
+      let count = Int(min(Int64(Self.partByteCount), file.byteCount - done))
+      guard let bytes = file.read(at: done, count: count) else { throw .system("read", name) }
       digest.update(unsafe bytes.span.bytes)
-      try write(bytes)
+      try write(bytes[...])
       done += Int64(count)
       each(Int64(count))
     }

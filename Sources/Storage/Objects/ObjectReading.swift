@@ -1,5 +1,4 @@
 import Base
-import Glibc
 
 extension StoredObject {
   /// The most of a file that is in memory at once.
@@ -28,16 +27,8 @@ extension StoredObject {
     switch self {
     case .distant(let object): return try object.read(range)
     case .file(let file):
-      var bytes = [UInt8](repeating: 0, count: range.count)
-      var count = 0
-      while count < bytes.count {
-        let position = off_t(range.lowerBound) + count
-        let more = unsafe bytes.withUnsafeMutableBytes { bytes in
-          unsafe pread(file.descriptor, bytes.baseAddress! + count, bytes.count - count, position)
-        }
-        if more < 0, errno == EINTR { continue }
-        guard more > 0 else { throw DirectoryStore.failure("read") }
-        count += more
+      guard let bytes = file.read(at: range.lowerBound, count: range.count) else {
+        throw DirectoryStore.failure("read")
       }
       return bytes
     }
