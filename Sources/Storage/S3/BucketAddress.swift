@@ -40,7 +40,7 @@ package struct BucketAddress: Sendable, Equatable {
     guard authorityFile?.hasPrefix("/") ?? true else { return nil }
     let endpoint = options["endpoint"] ?? "https://s3.\(region).amazonaws.com"
     guard let address = WebAddress(endpoint), address.isPrivate,
-      let end = endpoint.range(of: "://")
+      let end = endpoint.firstRange(of: "://")
     else { return nil }
     var authority = endpoint[end.upperBound...].lowercased()
     if authority.hasSuffix("/") { authority.removeLast() }
@@ -74,19 +74,5 @@ extension BucketAddress: CustomStringConvertible {
   package var description: String {
     "s3://\(bucket)/\(prefix.dropLast())?region=\(region)&endpoint=\(scheme)://\(authority)"
       + (authorityFile.map { "&ca=\($0)" } ?? "")
-  }
-}
-
-extension String {
-  /// The first place of `other`. Without Foundation there is no such function.
-  fileprivate func range(of other: String) -> Range<Index>? {
-    var start = startIndex
-    while start < endIndex {
-      if self[start...].hasPrefix(other) {
-        return start..<index(start, offsetBy: other.count)
-      }
-      start = index(after: start)
-    }
-    return nil
   }
 }

@@ -183,6 +183,14 @@ final class BucketClient: Sendable {
     return try put(key, .bytes(bytes), BodyDigest(bytes, withMD5: sendsMD5), isNew: isNew)
   }
 
+  /// The first line of a small object; nil if there is none.
+  func firstLine(_ key: String) throws(ObjectStoreError) -> (text: String, reply: Reply)? {
+    let reply = try send("GET", key) { $0.status != 200 || Self.isComplete($0) }
+    if reply.status == 404, Self.code(of: reply) != "NoSuchBucket" { return nil }
+    guard reply.status == 200 else { throw refusal(reply) }
+    return (String(decoding: reply.body.prefix { $0 != 10 }, as: UTF8.self), reply)
+  }
+
   /// The headers of an object; nil if there is none.
   func head(_ key: String) throws(ObjectStoreError) -> Reply? {
     let reply = try send("HEAD", key, headers: [("x-amz-checksum-mode", "ENABLED")])

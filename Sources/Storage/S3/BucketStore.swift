@@ -60,12 +60,8 @@ final class BucketStore: ObjectStore {
   }
 
   func owner() throws(ObjectStoreError) -> ObjectOwner? {
-    let reply = try client.send("GET", Self.history) { reply in
-      reply.status != 200 || BucketClient.isComplete(reply)
-    }
-    if reply.status == 404, BucketClient.code(of: reply) != "NoSuchBucket" { return nil }
-    let line = String(decoding: reply.body.prefix { $0 != 10 }, as: UTF8.self)
-    guard reply.status == 200, let history = Identifier(line) else { throw client.refusal(reply) }
+    guard let (line, reply) = try client.firstLine(Self.history) else { return nil }
+    guard let history = Identifier(line) else { throw client.refusal(reply) }
     let written = reply.headers.text("last-modified").flatMap { Instant(httpDate: $0) }
     return ObjectOwner(history: history, since: written ?? BucketClient.time(of: reply))
   }
@@ -85,6 +81,20 @@ final class BucketStore: ObjectStore {
   private static let foreign = ObjectStoreError.unavailable(
     reason:
       "the object store is another database's, and a program runs on it, or did two minutes ago")
+
+  private static let companion = "companion"
+
+  func companion() throws(ObjectStoreError) -> String? {
+    try client.firstLine(Self.companion)?.text
+  }
+
+  func setCompanion(_ location: String?) throws(ObjectStoreError) {
+    if let location {
+      _ = try client.put(Self.companion, "\(location)\n")
+    } else {
+      try client.delete(Self.companion)
+    }
+  }
 
   func hold() throws(ObjectStoreError) -> any ObjectHold { try BucketHold(client) }
 
