@@ -17,7 +17,7 @@ package struct AuditEntry: Sendable {
   /// JSON texts.
   package let before: String
   package let after: String
-  package let digest: [UInt8]
+  package private(set) var digest: [UInt8] = []
   /// Whether the stored accounts are account ids. Other bytes were not written by an act, and are
   /// shown as none.
   private let hasAccounts: Bool
@@ -62,9 +62,7 @@ package struct AuditEntry: Sendable {
     before = String(decoding: draft.before.encoded(), as: UTF8.self)
     after = String(decoding: draft.after.encoded(), as: UTF8.self)
     hasAccounts = true
-    digest = Self.digest(
-      of: name, at, [actor, act, subject], [account, formerAccount], [reason, before, after],
-      after: previous)
+    digest = computedDigest(after: previous)
   }
 
   static let columns = """
@@ -90,23 +88,17 @@ package struct AuditEntry: Sendable {
 
   /// Whether this is what was written after the entry with that digest.
   func follows(_ previous: [UInt8]) -> Bool {
-    hasAccounts
-      && digest
-        == Self.digest(
-          of: name, at, [actor, act, subject], [account, formerAccount], [reason, before, after],
-          after: previous)
+    hasAccounts && digest == computedDigest(after: previous)
   }
 
   /// SHA-256 of the previous digest and of each member, preceded by its length in 8 bytes, highest
   /// byte first. Numbers are decimal; an account is its 16 bytes, or none.
-  private static func digest(
-    of name: Name, _ at: Instant, _ texts: [String], _ accounts: [Identifier?], _ rest: [String],
-    after previous: [UInt8]
-  ) -> [UInt8] {
+  private func computedDigest(after previous: [UInt8]) -> [UInt8] {
     let numbers = [name.schema.rawValue, "\(name.number)", "\(at.milliseconds)"]
     let members =
-      (numbers + texts).map { Array($0.utf8) } + accounts.map { $0?.bytes ?? [] }
-      + rest.map { Array($0.utf8) }
+      (numbers + [actor, act, subject]).map { Array($0.utf8) }
+      + [account, formerAccount].map { $0?.bytes ?? [] }
+      + [reason, before, after].map { Array($0.utf8) }
     return SHA256.hash(
       members.reduce(previous) { text, member in
         let length = UInt64(member.count)
