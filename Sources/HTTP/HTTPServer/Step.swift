@@ -13,26 +13,9 @@ extension Step {
   package func then<Next: Sendable>(
     _ next: @escaping @Sendable (Value) throws -> Step<Next>
   ) throws -> Step<Next> {
-    switch self {
-    case .ready(let value): return try next(value)
-    case .pending(let start):
-      return .pending { done in
-        start { result in
-          do {
-            switch try next(try result.get()) {
-            case .ready(let value): done(.success(value))
-            case .pending(let start): start(done)
-            }
-          } catch {
-            done(.failure(error))
-          }
-        }
-      }
-    }
+    try then { (result: Result<Value, any Error>) in try next(result.get()) }
   }
-}
 
-extension Step {
   /// The step that follows when this one is done, with its value or its error.
   package func then<Next: Sendable>(
     _ next: @escaping @Sendable (Result<Value, any Error>) throws -> Step<Next>
