@@ -30,7 +30,8 @@ package enum Hex {
 
   package static func decode(_ text: String) -> [UInt8]? { decode(Array(text.utf8)) }
 
-  private static func value(of character: UInt8) -> UInt8? {
+  /// The value of a digit in either case; nil if it is none.
+  package static func value(of character: UInt8) -> UInt8? {
     switch character {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
     case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10

@@ -21,7 +21,9 @@ package struct Tell: Equatable, Sendable {
   /// Tells nothing yet.
   package init() {}
 
-  package init(_ news: News) { add(news) }
+  package init(_ news: News) {
+    merge(news.topic.name, news.subject.map { [$0] } ?? [])
+  }
 
   /// What is followed may have changed.
   package init(_ followed: Followed) {
@@ -33,10 +35,6 @@ package struct Tell: Equatable, Sendable {
   }
 
   var isEmpty: Bool { !isEverything && kinds.isEmpty }
-
-  mutating func add(_ news: News) {
-    merge(news.topic.name, news.subject.map { [$0] } ?? [])
-  }
 
   package mutating func merge(_ other: Tell) {
     if other.isEverything { self = .everything }

@@ -1,3 +1,4 @@
+import Base
 import HTTPMessages
 
 /// A request target as received, before libmicrohttpd unescapes it in place.
@@ -31,8 +32,8 @@ struct RawTarget {
       }
       if byte == UInt8(ascii: "?") { inPath = false }
       guard byte == UInt8(ascii: "%") else { continue }
-      guard index + 1 < bytes.count, let high = digit(bytes[index]),
-        let low = digit(bytes[index + 1])
+      guard index + 1 < bytes.count, let high = Hex.value(of: bytes[index]),
+        let low = Hex.value(of: bytes[index + 1])
       else { return "Each percent sign in the target must begin an escape of two hex digits." }
       index += 2
       let value = high << 4 | low
@@ -42,14 +43,5 @@ struct RawTarget {
       }
     }
     return nil
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
-    }
   }
 }

@@ -8,7 +8,8 @@ package enum DatabaseLocation: Sendable {
 
   /// Reads `sqlite:///directory`, `postgres://…` or `postgresql://…`; nil for anything else.
   package init?(_ url: String) {
-    if let path = url.removing(prefix: "sqlite://") {
+    if url.hasPrefix("sqlite://") {
+      let path = String(url.dropFirst("sqlite://".count))
       guard path.hasPrefix("/"), path.count > 1, !path.contains("\0") else { return nil }
       self = .sqlite(directory: path)
     } else if url.hasPrefix("postgres://") || url.hasPrefix("postgresql://"), !url.contains("\0") {
@@ -34,11 +35,5 @@ extension Secret {
     let members = parts.dropFirst().first?.split(separator: "&") ?? []
     let kept = members.filter { !$0.hasPrefix("password=") && !$0.hasPrefix("sslpassword=") }
     return kept.isEmpty ? shown : shown + "?" + kept.joined(separator: "&")
-  }
-}
-
-extension String {
-  fileprivate func removing(prefix: String) -> String? {
-    hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil
   }
 }
