@@ -15,6 +15,14 @@ package final class Metrics: Sendable {
     return counter
   }
 
+  /// A counter for each case, whose raw value is the label's.
+  package func counters<Case: CaseIterable & Hashable & RawRepresentable<String>>(
+    _ name: String, _ help: String, by label: String
+  ) -> [Case: Counter] {
+    let all = Case.allCases.map { ($0, counter(name, help, label: (label, $0.rawValue))) }
+    return Dictionary(uniqueKeysWithValues: all)
+  }
+
   package func gauge(_ name: String, _ help: String, label: (String, String)...) -> Gauge {
     let gauge = Gauge(labels: label)
     register(name, help, "gauge", gauge)

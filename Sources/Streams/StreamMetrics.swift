@@ -8,25 +8,11 @@ enum StreamMetrics {
   static let missed = Metrics.shared.counter(
     "coffer_stream_missed_news_total",
     "Changes of accounts with streams that no message told and a look at the database found.")
-  private static let ended: [StreamEnd: Metrics.Counter] = Dictionary(
-    uniqueKeysWithValues: StreamEnd.allCases.map { reason in
-      (
-        reason,
-        Metrics.shared.counter(
-          "coffer_streams_ended_total", "Live streams that ended, by reason.",
-          label: ("reason", reason.rawValue))
-      )
-    })
-
-  private static let refused: [StreamRefusal.Limit: Metrics.Counter] = Dictionary(
-    uniqueKeysWithValues: StreamRefusal.Limit.allCases.map { limit in
-      (
-        limit,
-        Metrics.shared.counter(
-          "coffer_streams_refused_total", "Live streams that were refused, by the limit reached.",
-          label: ("limit", limit.rawValue))
-      )
-    })
+  private static let ended: [StreamEnd: Metrics.Counter] = Metrics.shared.counters(
+    "coffer_streams_ended_total", "Live streams that ended, by reason.", by: "reason")
+  private static let refused: [StreamRefusal.Limit: Metrics.Counter] = Metrics.shared.counters(
+    "coffer_streams_refused_total", "Live streams that were refused, by the limit reached.",
+    by: "limit")
 
   /// Exposes every instrument from the start, with the value 0.
   static func register() { _ = (open, events, missed, ended, refused) }

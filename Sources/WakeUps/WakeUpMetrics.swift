@@ -2,15 +2,8 @@ import Base
 
 /// The instruments of wake-ups.
 enum WakeUpMetrics {
-  private static let ended: [Outcome: Metrics.Counter] = Dictionary(
-    uniqueKeysWithValues: Outcome.allCases.map { outcome in
-      (
-        outcome,
-        Metrics.shared.counter(
-          "coffer_wake_ups_total", "Wake-ups of devices that were tried, by outcome.",
-          label: ("outcome", outcome.rawValue))
-      )
-    })
+  private static let ended: [Outcome: Metrics.Counter] = Metrics.shared.counters(
+    "coffer_wake_ups_total", "Wake-ups of devices that were tried, by outcome.", by: "outcome")
   static let delay = Metrics.shared.gauge(
     "coffer_wake_up_delay_seconds", "How long the wake-up that is most overdue waits.")
 
