@@ -40,8 +40,21 @@ package struct APIReply: Sendable {
     return .transient("the provider answers \(status)", retryAfter: retryAfter)
   }
 
-  /// How long the provider wants no further requests; nil if it does not say so intelligibly.
+  /// How long the provider wants no further requests (RFC 9110, section 10.2.3); nil if it does not say so intelligibly.
+  ///
+  /// It says so in seconds, as a date, or, some stores, in milliseconds since 1970. The latter two count from `date`.
   package var retryAfter: Instant.Span? {
-    headers.text("retry-after").flatMap { RetryAfter.span($0, date: date) }
+    guard let text = headers.text("retry-after") else { return nil }
+    if let end = Instant(httpDate: text) { return remaining(until: end) }
+    guard text.utf8.count <= 15, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }),
+      let number = Int64(text)
+    else { return nil }
+    // No provider asks for a wait of 3,000 years: such a number is a moment, not a span.
+    if number >= 100_000_000_000 { return remaining(until: Instant(milliseconds: number)) }
+    return .seconds(number)
+  }
+
+  private func remaining(until end: Instant) -> Instant.Span? {
+    date.map { max(end - $0, .seconds(0)) }
   }
 }
