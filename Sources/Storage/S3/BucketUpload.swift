@@ -18,15 +18,6 @@ struct BucketUpload {
   /// Called once when there is room again, or the upload has ended.
   var proceed: (@Sendable () -> Void)?
 
-  init() {}
-
-  init(rest: SpoolFile?, byteCount: Int64, progress: BucketProgress, isFinished: Bool) {
-    self.rest = rest
-    self.byteCount = byteCount
-    self.progress = progress
-    self.isFinished = isFinished
-  }
-
   /// Adds bytes to the spool.
   mutating func take(_ bytes: RawSpan) throws(ObjectStoreError) {
     var start = 0

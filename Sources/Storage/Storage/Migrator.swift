@@ -39,13 +39,8 @@ protocol ScriptConnection: EngineConnection {
 ///
 /// Each migration runs in its own transaction, together with the row that records it.
 struct Migrator {
-  private let site: any MigrationSite
-  private let options: DatabaseOptions
-
-  init(_ site: any MigrationSite, options: DatabaseOptions) {
-    self.site = site
-    self.options = options
-  }
+  let site: any MigrationSite
+  let options: DatabaseOptions
 
   func prepare(_ preparation: Database.Preparation) throws {
     switch preparation {

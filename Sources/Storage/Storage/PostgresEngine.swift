@@ -14,12 +14,12 @@ final class PostgresEngine: Engine {
   init(url: Secret, _ preparation: Database.Preparation, options: DatabaseOptions) throws {
     let server = PostgresServer(url: url, options: options)
     do {
-      try Migrator(PostgresMigration(server, options: options), options: options)
+      try Migrator(site: PostgresMigration(server, options: options), options: options)
         .prepare(preparation)
     } catch let error as PostgresError {
       throw error.databaseError
     }
-    readers = ReadPool(PostgresSnapshots(server, options: options), options: options)
+    readers = ReadPool(PostgresSnapshots(server: server, options: options), options: options)
     writer = PostgresWriter(server, options: options)
     self.server = server
     self.options = options

@@ -3,17 +3,12 @@ import Postgres
 
 /// The settings for connections to the server: the secret, the bounds and the session's settings.
 struct PostgresServer: Sendable {
-  private let url: Secret
-  private let options: DatabaseOptions
+  let url: Secret
+  let options: DatabaseOptions
 
   private static let connectSeconds = 5
   /// The wait beyond the server's own limit on a statement. After it the connection itself is in doubt.
   private static let answerGrace = Instant.Span.seconds(5)
-
-  init(url: Secret, options: DatabaseOptions) {
-    self.url = url
-    self.options = options
-  }
 
   /// A connection on which a statement may take `statementTime`.
   func connect(statementTime: Instant.Span) throws(PostgresError) -> PostgresConnection {

@@ -2,13 +2,8 @@ import Postgres
 
 /// Snapshots of both schemas of the PostgreSQL database.
 struct PostgresSnapshots: Snapshots {
-  private let server: PostgresServer
-  private let options: DatabaseOptions
-
-  init(_ server: PostgresServer, options: DatabaseOptions) {
-    self.server = server
-    self.options = options
-  }
+  let server: PostgresServer
+  let options: DatabaseOptions
 
   func connect() throws -> PostgresConnection {
     try server.connect(statementTime: options.readTime)

@@ -15,7 +15,7 @@ final class SQLiteEngine: Engine {
   ) throws {
     let files = SQLiteFiles(directory: directory)
     do {
-      try Migrator(SQLiteMigration(files, options: options), options: options)
+      try Migrator(site: SQLiteMigration(files: files, options: options), options: options)
         .prepare(preparation)
       let checkpointer = try SQLiteCheckpointer(files, of: schema, options: options)
       self.checkpointer = checkpointer
@@ -31,7 +31,7 @@ final class SQLiteEngine: Engine {
       throw error.databaseError
     }
     readers = ReadPool(
-      SQLiteSnapshots(files, foreign: schema.other, options: options), options: options)
+      SQLiteSnapshots(files: files, foreign: schema.other, options: options), options: options)
     self.files = files
     self.options = options
   }

@@ -3,13 +3,8 @@ import SQLite
 
 /// Both SQLite files, for the migrator.
 struct SQLiteMigration: MigrationSite {
-  private let files: SQLiteFiles
-  private let options: DatabaseOptions
-
-  init(_ files: SQLiteFiles, options: DatabaseOptions) {
-    self.files = files
-    self.options = options
-  }
+  let files: SQLiteFiles
+  let options: DatabaseOptions
 
   func alone(_ body: () throws -> Void) throws {
     try files.createDirectory()

@@ -3,9 +3,9 @@ import SQLite
 
 /// Snapshots of both SQLite files as of one moment.
 struct SQLiteSnapshots: Snapshots {
-  private let files: SQLiteFiles
-  private let foreign: Schema
-  private let options: DatabaseOptions
+  let files: SQLiteFiles
+  let foreign: Schema
+  let options: DatabaseOptions
 
   /// A connection to both files, and one that only watches the foreign file for commits.
   struct Connection {
@@ -14,12 +14,6 @@ struct SQLiteSnapshots: Snapshots {
   }
 
   private static let attemptCountMax = 100
-
-  init(_ files: SQLiteFiles, foreign: Schema, options: DatabaseOptions) {
-    self.files = files
-    self.foreign = foreign
-    self.options = options
-  }
 
   func connect() throws -> Connection {
     Connection(
