@@ -22,7 +22,7 @@ package struct RequestSigner: Sendable {
   /// headers of the request that the signature covers.
   package func headers(
     method: String, target: String, body: [UInt8]?, created: Instant, nonce: [UInt8]?,
-    covering fields: [(String, String)] = [], lifetimeSeconds: Int64 = 300
+    covering fields: [(String, String)] = []
   ) -> [(String, String)] {
     var added: [(String, String)] = []
     var components = ["@method", "@authority", "@path", "@query"]
@@ -33,7 +33,7 @@ package struct RequestSigner: Sendable {
     components += fields.map { $0.0.lowercased() }
     var parameters: [StructuredField.Parameter] = [
       .init("created", .integer(created.seconds)),
-      .init("expires", .integer(created.seconds + lifetimeSeconds)),
+      .init("expires", .integer(created.seconds + SignaturePolicy.lifetimeSecondsMax)),
       .init("keyid", .string(Base64.standard.encode(key.publicKey.bytes))),
       .init("alg", .string("ed25519")),
     ]

@@ -77,11 +77,10 @@ struct SignatureInput {
     return required.filter { !covers($0, list) }
   }
 
-  func requireTime(_ policy: SignaturePolicy, now: Instant) throws(SignatureRefusal) {
-    guard created <= now + .seconds(policy.futureSkewSeconds) else { throw .notYetValid }
-    guard expires > created, expires - created <= .seconds(policy.lifetimeSecondsMax) else {
-      throw .lifetimeTooLong
-    }
+  func requireTime(now: Instant) throws(SignatureRefusal) {
+    guard created <= now + .seconds(SignaturePolicy.futureSkewSeconds) else { throw .notYetValid }
+    let lifetimeMax = Instant.Span.seconds(SignaturePolicy.lifetimeSecondsMax)
+    guard expires > created, expires - created <= lifetimeMax else { throw .lifetimeTooLong }
     guard now < expires else { throw .expired }
   }
 

@@ -51,14 +51,14 @@ package func verify(
   guard policy.authorities.contains(head.normalAuthority) else {
     throw .wrongAuthority(expected: policy.authorities.sorted())
   }
-  try input.requireTime(policy, now: now)
+  try input.requireTime(now: now)
   guard input.nonce != nil || head.isSafe else { throw .nonceMissing }
   var digest: ContentDigest?
   if input.covers("content-digest") {
     guard let field = head.headers.combined("content-digest") else { throw .digestMissing }
     digest = try ContentDigest.parse(field)
   }
-  let base = try SignatureBase(covering: input.list, of: head, kinds: policy.fieldKinds)
+  let base = try SignatureBase(covering: input.list, of: head)
   guard input.key.isValid(signature: input.signature, for: base.bytes) else {
     throw .badSignature(authority: head.normalAuthority)
   }
