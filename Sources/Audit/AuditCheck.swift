@@ -19,8 +19,7 @@ package struct AuditCheck: Sendable {
   /// The number of entries that one snapshot reads, so that none is open for long.
   private static let pageCount = 1000
 
-  /// Walks the chain to its end. `told` receives the number of entries after each page but the
-  /// last, and the total.
+  /// Walks the chain to its end. `told` receives the number of entries after each page but the last, and the total.
   package init(
     _ schema: Schema, seeking digests: Set<[UInt8]> = [], of database: Database,
     told: (_ count: Int64, _ total: Int64?) -> Void = { _, _ in }

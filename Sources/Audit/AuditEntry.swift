@@ -18,8 +18,7 @@ package struct AuditEntry: Sendable {
   package let before: String
   package let after: String
   package private(set) var digest: [UInt8] = []
-  /// Whether the stored accounts are account ids. Other bytes were not written by an act, and are
-  /// shown as none.
+  /// Whether the stored accounts are account ids. Other bytes were not written by an act, and are shown as none.
   private let hasAccounts: Bool
 
   package struct Name: Hashable, Sendable, CustomStringConvertible {

@@ -56,8 +56,7 @@ package enum AuditLog {
     return entry
   }
 
-  /// The next number, and the digest of the entry before. The row's lock makes simultaneous acts
-  /// follow each other.
+  /// The next number, and the digest of the entry before. The row's lock makes simultaneous acts follow each other.
   private static func takeHead(
     of schema: Schema, in transaction: Transaction
   ) throws -> (number: Int64, digest: [UInt8]) {

@@ -31,8 +31,7 @@ package struct Clock: Sendable {
   }
 }
 
-/// Time for measuring and for deadlines inside one process. It never goes back, and has no meaning
-/// outside the process.
+/// Time for measuring and for deadlines inside one process. It never goes back, and has no meaning outside the process.
 package struct MonotonicTime: Comparable, Sendable {
   package let nanoseconds: UInt64
 

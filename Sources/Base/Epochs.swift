@@ -1,5 +1,4 @@
-/// A dictionary of bounded size that forgets entries that were not used lately, without ever
-/// searching for them.
+/// A dictionary of bounded size that forgets entries that were not used lately, without ever searching for them.
 ///
 /// There are two epochs. Entries that are used go into the younger one. When that is full, or on
 /// `age()`, it becomes the elder, and the previous elder is dropped whole. So a dropped entry was

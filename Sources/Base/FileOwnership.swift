@@ -17,8 +17,7 @@ package enum FileOwnership {
     return handOver(directory, at: path)
   }
 
-  /// Gives a file that was opened for creation to the owner of its directory. False if that fails,
-  /// as `errno` says.
+  /// Gives a file that was opened for creation to the owner of its directory. False if that fails, as `errno` says.
   ///
   /// Only root's files without a second name are handed over: any other file may be the system's.
   package static func handOver(_ file: Int32, at path: String) -> Bool {

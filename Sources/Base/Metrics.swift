@@ -116,8 +116,7 @@ package final class Metrics: Sendable {
       }
     }
 
-    /// Runs under the lock: a copy of the counts that is read later looks like a race to the thread
-    /// sanitizer.
+    /// Runs under the lock: a copy of the counts that is read later looks like a race to the thread sanitizer.
     fileprivate func lines(_ name: String) -> String {
       state.withLock { state in
         var text = ""

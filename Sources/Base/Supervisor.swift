@@ -8,8 +8,7 @@ package struct Supervisor: Sendable {
     case stopping = "STOPPING=1"
   }
 
-  /// The name of the supervisor's socket as the system's calls take it. It begins with a NUL if it
-  /// is not a file.
+  /// The name of the supervisor's socket as the system's calls take it. It begins with a NUL if it is not a file.
   private let path: [UInt8]
   /// The silence after which the supervisor ends the program; nil: it never does.
   package let patience: Instant.Span?

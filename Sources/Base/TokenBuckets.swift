@@ -1,10 +1,9 @@
 /// Token buckets, one for each key: a burst of tokens at once, then a fixed number each second.
 ///
-/// A bucket is a single moment, the one at which it will be full again (the virtual scheduling of
-/// ITU-T I.371). A key that is not remembered has a full one. A charge beyond the available tokens
-/// is a debt, of one full bucket at most. Each epoch lasts as long as paying the deepest debt and
-/// filling the bucket take, so any bucket that is forgotten was full. Only if more than
-/// `keyCountMax` keys come in that time are some given a full bucket too early.
+/// A bucket is a single moment, the one at which it will be full again (the virtual scheduling of ITU-T I.371). A key
+/// that is not remembered has a full one. A charge beyond the available tokens is a debt, of one full bucket at most.
+/// Each epoch lasts as long as paying the deepest debt and filling the bucket take, so any bucket that is forgotten was
+/// full. Only if more than `keyCountMax` keys come in that time are some given a full bucket too early.
 ///
 /// Safe to use from any thread. A call takes the same time for any number of keys.
 package final class TokenBuckets<Key: Hashable & Sendable>: Sendable {

@@ -25,8 +25,7 @@ struct CipherContext: ~Copyable {
     precondition(code == 1, "OpenSSL took no associated data")
   }
 
-  /// Encrypts or decrypts everything at once. Decrypted bytes must not be used until
-  /// `accepts(tag:)` returns true.
+  /// Encrypts or decrypts everything at once. Decrypted bytes must not be used until `accepts(tag:)` returns true.
   func transform(_ bytes: [UInt8]) -> [UInt8] {
     guard !bytes.isEmpty else { return [] }
     var output = [UInt8](repeating: 0, count: bytes.count)

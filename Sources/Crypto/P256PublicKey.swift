@@ -31,8 +31,7 @@ package final class P256PublicKey: Sendable {
     verification = SignatureVerification(key)
   }
 
-  /// Whether the bytes have the form of a signature: neither number is zero (FIPS 186-5, section
-  /// 6.4.2).
+  /// Whether the bytes have the form of a signature: neither number is zero (FIPS 186-5, section 6.4.2).
   package static func canBeSignature(_ bytes: [UInt8]) -> Bool {
     bytes.count == signatureByteCount && bytes[..<32].contains { $0 != 0 }
       && bytes[32...].contains { $0 != 0 }

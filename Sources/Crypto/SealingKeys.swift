@@ -1,8 +1,7 @@
 package import Base
 import COpenSSL
 
-/// The keys that seal bytes at rest with AES-256-GCM (NIST SP 800-38D). Without a key no one can
-/// read or alter them.
+/// The keys that seal bytes at rest with AES-256-GCM (NIST SP 800-38D). Without a key no one can read or alter them.
 ///
 /// To rotate, give every instance the new key after the others, then move it to the front. Drop an
 /// old key once nothing sealed with it is left. The context (for example the row's identifier) must

@@ -55,8 +55,7 @@ package final class X509Certificate: @unchecked Sendable {
     return P256PublicKey(key)
   }
 
-  /// Whether the certificate is valid at this moment. At `notAfter` itself it is not, as in
-  /// OpenSSL's path check.
+  /// Whether the certificate is valid at this moment. At `notAfter` itself it is not, as in OpenSSL's path check.
   package func isValid(at moment: Instant) -> Bool { notBefore <= moment && moment < notAfter }
 
   /// Nil also if bytes remain after the certificate.

@@ -68,8 +68,7 @@ enum ForeignText {
   /// Not an integer, so that a reader of an integer gets an error.
   private static let standIn = Array("0.5".utf8)
 
-  /// Whether a number that follows the grammar is out of range. Anything else is left for the
-  /// parser to refuse.
+  /// Whether a number that follows the grammar is out of range. Anything else is left for the parser to refuse.
   private static func isOutOfRange(_ token: ArraySlice<UInt8>) -> Bool {
     let text = String(decoding: token, as: UTF8.self)
     guard token.count > standIn.count,

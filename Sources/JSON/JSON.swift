@@ -19,9 +19,8 @@ package struct JSON: @unchecked Sendable {
     return unsafe JSON(document: document, node: document.root, place: .root)
   }
 
-  /// Reads a text that a store signed or answered. Names are unique and nothing follows. Numbers
-  /// and characters that cannot be held are replaced, and an integer may be written as `5.0` or as
-  /// a string of its digits.
+  /// Reads a text that a store signed or answered. Names are unique and nothing follows. Numbers and characters that
+  /// cannot be held are replaced, and an integer may be written as `5.0` or as a string of its digits.
   package static func parseForeign(
     _ bytes: [UInt8], limits: JSONLimits = .standard
   ) throws(JSONError) -> JSON {

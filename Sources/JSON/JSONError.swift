@@ -23,8 +23,7 @@ package struct JSONError: Error, Sendable, Equatable {
   }
 
   package let code: Code
-  /// The place: `$` is the document, `$.items[0].id` a value in it. For a text that cannot be
-  /// parsed it is `$`.
+  /// The place: `$` is the document, `$.items[0].id` a value in it. For a text that cannot be parsed it is `$`.
   package let path: String
   /// A sentence without input data. For a text that cannot be parsed it has the byte offset.
   package let message: String

@@ -3,9 +3,8 @@ package import JSON
 
 /// A JSON Web Signature in its compact form (RFC 7515, section 7.1), parsed but not verified.
 ///
-/// Parsing is strict: three segments of base64url without padding or spaces, and a header that is
-/// one object with an `alg` and without `crit`. Do not trust the header before a key from a trusted
-/// source accepts the signature.
+/// Parsing is strict: three segments of base64url without padding or spaces, and a header that is one object with an
+/// `alg` and without `crit`. Do not trust the header before a key from a trusted source accepts the signature.
 package struct CompactJWS: Sendable {
   package let header: JSON
   /// The `alg`, to be compared exactly: names of algorithms are case-sensitive.

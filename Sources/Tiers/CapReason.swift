@@ -11,8 +11,7 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
   case grace
   /// A renewal is expected and has not been seen yet.
   case leeway
-  /// The same, but the store has not answered since. Time alone takes nothing away while the store
-  /// cannot be asked.
+  /// The same, but the store has not answered since. Time alone takes nothing away while the store cannot be asked.
   case storeUnreachable = "store_unreachable"
   /// Kept by policy although no money came: a voided invoice, a paused collection.
   case courtesy

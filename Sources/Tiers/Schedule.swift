@@ -1,7 +1,6 @@
 package import Base
 
-/// An account's cap over all time, in steps from boundary to boundary. Time only selects a step;
-/// nothing has to end it.
+/// An account's cap over all time, in steps from boundary to boundary. Time only selects a step; nothing has to end it.
 ///
 /// Billing derives and stores the schedule; sync looks up `now`. So a boundary needs no job, and a
 /// day without billing changes nothing.
@@ -58,8 +57,7 @@ package struct Schedule: Hashable, Sendable {
     }
   }
 
-  /// At every moment the schedule has the largest plan owed, or the free plan if none is, and the
-  /// plans that add to it.
+  /// At every moment the schedule has the largest plan owed, or the free plan if none is, and the plans that add to it.
   ///
   /// The order of the arguments does not matter. If nothing is owed, the reason is that of the
   /// latest ending, and `never_subscribed` before the first.
@@ -145,8 +143,7 @@ package struct Schedule: Hashable, Sendable {
     }
   }
 
-  /// The spans from `start` up to but not including `end`, without a gap; empty if there is no time
-  /// between them.
+  /// The spans from `start` up to but not including `end`, without a gap; empty if there is no time between them.
   package func spans(from start: Instant, to end: Instant) -> [Span] {
     boundaries.enumerated().compactMap { index, boundary in
       let next = index + 1 < boundaries.count ? boundaries[index + 1].from : Instant.distantFuture

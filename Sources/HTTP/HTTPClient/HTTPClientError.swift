@@ -1,5 +1,4 @@
-/// The reason why there is no reply. It never contains the URL, a header or a body, because they
-/// may hold secrets.
+/// The reason why there is no reply. It never contains the URL, a header or a body, because they may hold secrets.
 package enum HTTPClientError: Error, Equatable, CustomStringConvertible {
   /// The name does not resolve, or no server answers there.
   case connect(String)

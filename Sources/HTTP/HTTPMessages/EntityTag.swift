@@ -32,8 +32,7 @@ package struct EntityTag: Hashable, Sendable {
   /// The text for an ETag field.
   package var field: String { (isWeak ? "W/" : "") + "\"\(opaque)\"" }
 
-  /// Whether both are strong and equal, so that the content is the same byte for byte (RFC 9110,
-  /// section 8.8.3.2).
+  /// Whether both are strong and equal, so that the content is the same byte for byte (RFC 9110, section 8.8.3.2).
   package func matchesStrongly(_ other: EntityTag) -> Bool {
     !isWeak && !other.isWeak && opaque == other.opaque
   }

@@ -21,8 +21,7 @@ package final class AddressBudget: Sendable {
       burst: count, within: span, keyCountMax: addressCountMax, now: now)
   }
 
-  /// The budget for requests that are refused because they prove no identity: 100 at once, and ten
-  /// more a second.
+  /// The budget for requests that are refused because they prove no identity: 100 at once, and ten more a second.
   package static func refusals(
     trustsProxies: Bool, now: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
   ) -> AddressBudget {

@@ -4,10 +4,9 @@ package import HTTPMessages
 
 /// An HTTP/1.1 server on libmicrohttpd with strict rules for the requests that it accepts.
 ///
-/// Routes run on the connection's worker; work that would block the worker is a pending `Step`. A
-/// request reaches a route only with exactly one valid Host, one unambiguous length, a target in
-/// origin form and clean header fields. Any other request is refused, mostly with 400, and its
-/// connection is closed. TLS is left to the proxy.
+/// Routes run on the connection's worker; work that would block the worker is a pending `Step`. A request reaches a
+/// route only with exactly one valid Host, one unambiguous length, a target in origin form and clean header fields. Any
+/// other request is refused, mostly with 400, and its connection is closed. TLS is left to the proxy.
 package final class HTTPServer: Sendable {
   private struct Running {
     let acceptor: Acceptor

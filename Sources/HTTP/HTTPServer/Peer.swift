@@ -8,8 +8,7 @@ final class Peer: Sendable {
     var waiting: (any Expirable)?
     var isFirst = true
     var isAnswering = false
-    /// When the connection began to wait for a complete header; nil while a complete request is
-    /// being answered.
+    /// When the connection began to wait for a complete header; nil while a complete request is being answered.
     var idleSince: MonotonicTime?
     var closesAfterAnswer = false
     var refusesWaiting = false
@@ -107,8 +106,7 @@ final class Peer: Sendable {
     }
   }
 
-  /// Closes the connection after the request under way, or after the one that the client has just
-  /// connected for.
+  /// Closes the connection after the request under way, or after the one that the client has just connected for.
   func close() {
     state.withLock { state in
       state.closesAfterAnswer = true

@@ -33,8 +33,7 @@ final class ServerCore: Sendable {
     self.problem = problem
   }
 
-  /// The problem that the client gets for an error. An error that is not mapped is logged and named
-  /// `internal`.
+  /// The problem that the client gets for an error. An error that is not mapped is logged and named `internal`.
   func problem(for error: any Error, _ head: RequestHead) -> Problem {
     if let problem = error as? Problem { return problem }
     if let problem = problem(error, head) { return problem }

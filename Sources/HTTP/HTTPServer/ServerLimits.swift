@@ -4,8 +4,7 @@ package import Base
 package struct ServerLimits: Sendable {
   /// Further connections get a 503 at once.
   package var connectionCountMax = 10_000
-  /// Connections of one address, or of one IPv6 network of 64 bits; nil for no such limit. Trusted
-  /// proxies are exempt.
+  /// Connections of one address, or of one IPv6 network of 64 bits; nil for no such limit. Trusted proxies are exempt.
   package var connectionsPerAddressMax: Int?
   /// Bytes of bodies and responses held in memory: in total, and for one client, by the address
   /// that trusted proxies report. Files that are sent or stored are not held.

@@ -12,10 +12,9 @@ struct TrustedProxies: Sendable {
 
   /// The client's address and scheme.
   ///
-  /// Each proxy appends the address it was called from to X-Forwarded-For. So the right-most entry
-  /// that is not itself a trusted proxy is the first that no one could have forged. Entries are
-  /// bytes: everything to the left of that entry comes from the client and may be anything. If that
-  /// entry is not an address, the last proxy's address is used.
+  /// Each proxy appends the address it was called from to X-Forwarded-For. So the right-most entry that is not itself a
+  /// trusted proxy is the first that no one could have forged. Entries are bytes: everything to the left of that entry
+  /// comes from the client and may be anything. If that entry is not an address, the last proxy's address is used.
   func client(of peer: String, _ headers: Headers) -> (address: String, scheme: String) {
     guard contains(peer) else { return (peer, "http") }
     var address = peer

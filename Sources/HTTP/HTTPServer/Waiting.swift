@@ -3,9 +3,8 @@ import HTTPMessages
 
 /// A pending step of a suspended connection. It ends with the result or the deadline, whichever comes first.
 ///
-/// The connection is suspended and resumed under this object's lock, so a resume never overtakes the
-/// suspension. A resume is also over before the worker, which asks for the outcome, can release the
-/// connection.
+/// The connection is suspended and resumed under this object's lock, so a resume never overtakes the suspension. A
+/// resume is also over before the worker, which asks for the outcome, can release the connection.
 final class Waiting<Value: Sendable>: Expirable {
   private enum State {
     case running

@@ -28,8 +28,7 @@ package struct WebPages: Sendable {
     }
   }
 
-  /// Origins as browsers write them, e.g. `https://app.example.com`. If there are none, no page may
-  /// use the server.
+  /// Origins as browsers write them, e.g. `https://app.example.com`. If there are none, no page may use the server.
   package init(origins: Set<String>, elsewhere: Hosts? = nil) {
     self.origins = origins
     self.elsewhere = elsewhere

@@ -101,8 +101,7 @@ struct SignatureInput {
   /// several of those, it is the only one that covers what a client's must. Otherwise it is the one
   /// with the label that is reserved for clients.
   ///
-  /// If several remain, none is accepted: this server and a proxy in front of it could each trust a
-  /// different one.
+  /// If several remain, none is accepted: this server and a proxy in front of it could each trust a different one.
   private static func client(
     of inputs: [StructuredField.Entry], _ head: RequestHead
   ) throws(SignatureRefusal) -> StructuredField.Entry {

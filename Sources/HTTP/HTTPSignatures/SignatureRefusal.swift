@@ -12,8 +12,7 @@ package enum SignatureRefusal: Error, Sendable, Equatable {
   case componentAbsent(String)
   /// A covered component, or a parameter of one, that no request signature can have here.
   case componentUnsupported(String)
-  /// The request is for a host that is not one of `expected`; perhaps its signature was made for
-  /// another server.
+  /// The request is for a host that is not one of `expected`; perhaps its signature was made for another server.
   case wrongAuthority(expected: [String])
   /// Created in the future, by more than clocks may differ.
   case notYetValid

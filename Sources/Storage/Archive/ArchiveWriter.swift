@@ -71,8 +71,7 @@ package final class ArchiveWriter {
     try end(name, byteCount: done, digest: digest.finalize())
   }
 
-  /// Makes the archive durable under its name. Returns the SHA-256 of the manifest, which covers
-  /// the whole archive.
+  /// Makes the archive durable under its name. Returns the SHA-256 of the manifest, which covers the whole archive.
   package func finish() throws(ArchiveError) -> [UInt8] {
     let lines = Hex.encode(SHA256.hash(manifest))
     let bytes = manifest + Array("end \(names.count) \(lines)\n".utf8)

@@ -5,9 +5,8 @@ package import Storage
 
 /// One backup of a database and an object store that are in use.
 ///
-/// Most objects are copied first, without a hold. Then a hold stops all deletions: the database is
-/// copied as of one moment, and after it the objects that it needs and that came since. So every
-/// object that the copy names is there.
+/// Most objects are copied first, without a hold. Then a hold stops all deletions: the database is copied as of one
+/// moment, and after it the objects that it needs and that came since. So every object that the copy names is there.
 package struct BackupRun {
   private let database: Database
   private let objects: any ObjectStore
@@ -214,8 +213,7 @@ private struct ObjectRound {
   private let checksEarlier: Bool
   private let interrupted: [KeptObjects]
 
-  /// Objects of the earlier backup are read if `checks` is true, or if a verification found that
-  /// backup damaged.
+  /// Objects of the earlier backup are read if `checks` is true, or if a verification found that backup damaged.
   init(
     _ store: any ObjectStore, into backup: Folder, after earlier: Folder?, checks: Bool,
     _ interrupted: [Folder]

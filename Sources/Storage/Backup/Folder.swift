@@ -85,8 +85,7 @@ struct Folder {
     guard unsafe rmdir(path) == 0 || errno == ENOENT else { throw failure("remove") }
   }
 
-  /// Gives a file a second name in this directory. False if the file system cannot, or allows no
-  /// further names.
+  /// Gives a file a second name in this directory. False if the file system cannot, or allows no further names.
   func link(_ name: String, from other: String) throws(BackupError) -> Bool {
     if unsafe Glibc.link(other, path(of: name)) == 0 || errno == EEXIST { return true }
     if errno == EPERM || errno == EXDEV || errno == EMLINK || errno == ENOTSUP { return false }

@@ -1,8 +1,7 @@
 package import Base
 package import Storage
 
-/// Compares the rows of documents with the contents that the database keeps itself, while servers
-/// continue to run.
+/// Compares the rows of documents with the contents that the database keeps itself, while servers continue to run.
 package struct InlineAudit {
   private let database: Database
 

@@ -12,8 +12,7 @@ struct KeptObjects {
     let name: String
     let file: Manifest.File
 
-    /// Reads the file. Returns whether it still has the content that its name states. False if it
-    /// cannot be read.
+    /// Reads the file. Returns whether it still has the content that its name states. False if it cannot be read.
     func isWhole() throws(BackupError) -> Bool {
       do throws(BackupError) {
         return try Manifest.File(reading: path) == file

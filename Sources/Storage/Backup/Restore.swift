@@ -246,9 +246,8 @@ package struct Restore {
 }
 
 extension Restore.Outcome {
-  /// The location of the usable database. A dump is loaded into `given`, which must have no schema of
-  /// ours, and `renew` gets that database; nil if there is none to load it into. Throws if the
-  /// backup's database is damaged.
+  /// The location of the usable database. A dump is loaded into `given`, which must have no schema of ours, and `renew`
+  /// gets that database; nil if there is none to load it into. Throws if the backup's database is damaged.
   package func database(
     loadedInto given: DatabaseLocation?, renew: (DatabaseLocation) throws -> Void
   ) throws -> DatabaseLocation? {

@@ -46,8 +46,7 @@ package protocol ObjectStore: AnyObject, Sendable {
 
   /// Whether any process holds objects.
   ///
-  /// Choose the garbage to delete first, and then ask: a hold that is taken later sees none of that
-  /// garbage in use.
+  /// Choose the garbage to delete first, and then ask: a hold that is taken later sees none of that garbage in use.
   func isHeld() throws(ObjectStoreError) -> Bool
 
   /// Begins an upload.
@@ -56,8 +55,7 @@ package protocol ObjectStore: AnyObject, Sendable {
   /// Continues an upload at a checkpoint, in another request or another process; the bytes behind it are dropped. At
   /// byte 0 it begins one.
   ///
-  /// An upload that was finished needs nothing but `finish` again. The writer's drop or failure keeps what
-  /// is durable.
+  /// An upload that was finished needs nothing but `finish` again. The writer's drop or failure keeps what is durable.
   ///
   /// - Throws: `.busy` while another writer, perhaps another process's, has the upload open; `.incomplete` if the
   ///   store has less than the checkpoint counts.

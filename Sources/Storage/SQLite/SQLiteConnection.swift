@@ -106,8 +106,7 @@ package final class SQLiteConnection {
 
   package enum Access: Sendable { case readWrite, readOnly }
 
-  /// Attaches an existing file under a schema name. A file that may not be written is silently
-  /// opened read-only.
+  /// Attaches an existing file under a schema name. A file that may not be written is silently opened read-only.
   package func attach(_ path: String, as schema: String, _ access: Access) throws(SQLiteError) {
     let mode = access == .readOnly ? "ro" : "rw"
     let statement = try prepare("ATTACH $1 AS \(schema)", persistent: false)

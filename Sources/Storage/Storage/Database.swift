@@ -89,8 +89,7 @@ package final class Database: Sendable {
   /// The work of reads since the database was opened. Reads block no one.
   package var readWork: DatabaseWork { engine.readWork }
 
-  /// The tables and unique indexes that the migrations made and that are now missing, as texts for
-  /// an operator.
+  /// The tables and unique indexes that the migrations made and that are now missing, as texts for an operator.
   package func missingParts() throws -> [String] {
     try read { reader in
       try Schema.allCases.flatMap { schema in

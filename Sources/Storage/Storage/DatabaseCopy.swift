@@ -3,8 +3,7 @@ import SQLite
 
 /// A copy of both SQLite files as of one moment, taken while programs continue to use them.
 ///
-/// No one waits for it. While it lasts the log cannot be started over, so it grows by everything
-/// that is written.
+/// No one waits for it. While it lasts the log cannot be started over, so it grows by everything that is written.
 package enum DatabaseCopy {
   /// Writes `sync.db` and `billing.db` into a directory that has neither; `each` gets bytes.
   ///

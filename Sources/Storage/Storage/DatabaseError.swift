@@ -17,8 +17,7 @@ package enum DatabaseError: Error, Equatable, Sendable {
   case constraint(String)
   /// A wrong statement or a wrong type: a bug of ours, never the caller's fault.
   case statement(String)
-  /// This program cannot run on the schema: what is wrong, and the remedy if it is known. Trying
-  /// again does not help.
+  /// This program cannot run on the schema: what is wrong, and the remedy if it is known. Trying again does not help.
   case migration(String, remedy: String = "")
 }
 

@@ -25,8 +25,7 @@ package struct DatabaseFiles: Sendable {
     return Int64(status.st_size)
   }
 
-  /// The first ten faults that SQLite finds in a file; empty if it is whole. Takes as long as
-  /// reading the whole file.
+  /// The first ten faults that SQLite finds in a file; empty if it is whole. Takes as long as reading the whole file.
   package func faults(of schema: Schema) throws -> [String] {
     do {
       let connection = try files.connect(.reader, lockWait: options.lockWait)

@@ -1,11 +1,10 @@
 /// The one SQL dialect for both engines, and the translation of migrations for PostgreSQL.
 ///
-/// Statements other than migrations are not translated. They use `$1` parameters (bound by name on
-/// SQLite, which numbers them by first appearance), schema-qualified tables, `ON CONFLICT`,
-/// `RETURNING` of bare columns and recursive CTEs. They avoid what the engines read differently:
-/// `::`, TRUE and FALSE, `x'…'`, double-quoted strings, LIKE, FOR UPDATE (an owner-row UPDATE is
-/// the lock), DEFERRABLE, DML in WITH, INSERT OR, AUTOINCREMENT, date functions and `SELECT … FROM
-/// t ON CONFLICT` without `WHERE true`.
+/// Statements other than migrations are not translated. They use `$1` parameters (bound by name on SQLite, which
+/// numbers them by first appearance), schema-qualified tables, `ON CONFLICT`, `RETURNING` of bare columns and recursive
+/// CTEs. They avoid what the engines read differently: `::`, TRUE and FALSE, `x'…'`, double-quoted strings, LIKE, FOR
+/// UPDATE (an owner-row UPDATE is the lock), DEFERRABLE, DML in WITH, INSERT OR, AUTOINCREMENT, date functions and
+/// `SELECT … FROM t ON CONFLICT` without `WHERE true`.
 ///
 /// Further rules:
 /// - Cast `sum()` to BIGINT.

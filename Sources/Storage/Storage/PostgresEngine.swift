@@ -3,8 +3,7 @@ import Postgres
 
 /// The engine for installations that outgrow one machine: a pool that reads and a pool that writes.
 ///
-/// Nothing here prevents a program from writing the schema that it does not own. Give the two
-/// programs roles that do.
+/// Nothing here prevents a program from writing the schema that it does not own. Give the two programs roles that do.
 final class PostgresEngine: Engine {
   private let readers: ReadPool<PostgresSnapshots>
   private let writer: PostgresWriter

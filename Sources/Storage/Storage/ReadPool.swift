@@ -19,8 +19,7 @@ protocol Snapshots: Sendable {
   func databaseError(of error: any EngineError) -> DatabaseError
 }
 
-/// The read connections of either engine: opened when first needed, bounded in number, one for each
-/// running read.
+/// The read connections of either engine: opened when first needed, bounded in number, one for each running read.
 final class ReadPool<Source: Snapshots>: Sendable {
   let work = WorkCounter(.read)
   private let source: Source

@@ -2,8 +2,7 @@ package import Base
 
 /// Values for an `IN (…)` of a statement.
 ///
-/// The last value is repeated up to a power of two, so that a statement has few texts. Each is
-/// prepared once and kept.
+/// The last value is repeated up to a power of two, so that a statement has few texts. Each is prepared once and kept.
 package struct SQLList: Sendable {
   package let values: [SQLValue]
   private let names: [String]

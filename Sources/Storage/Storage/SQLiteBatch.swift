@@ -3,11 +3,10 @@ package import SQLite
 
 /// A group commit, which runs writes in one transaction.
 ///
-/// A write that fails before it changed anything does not affect the others. If one fails later, or
-/// one of its statements does, the transaction is rolled back. Its writes run again, each in a
-/// savepoint, and so do all further writes of the batch: no write runs a third time because of
-/// another's failure. The next batch uses savepoints from its start, so that most batches run once
-/// even if someone makes writes fail on purpose.
+/// A write that fails before it changed anything does not affect the others. If one fails later, or one of its
+/// statements does, the transaction is rolled back. Its writes run again, each in a savepoint, and so do all further
+/// writes of the batch: no write runs a third time because of another's failure. The next batch uses savepoints from
+/// its start, so that most batches run once even if someone makes writes fail on purpose.
 ///
 /// SQLite itself may roll back the whole transaction (disk full, an interrupted write:
 /// https://sqlite.org/lang_transaction.html, section 3), which is checked after every error. Then
@@ -108,8 +107,7 @@ package struct SQLiteBatch {
     }
   }
 
-  /// Undoes all writes, because one without a savepoint failed after changes, and runs them again
-  /// with savepoints.
+  /// Undoes all writes, because one without a savepoint failed after changes, and runs them again with savepoints.
   private mutating func undo(_ failed: WriteRequest, _ outcome: Outcome) -> Bool {
     abandonTransaction()
     guard !results.isEmpty else {

@@ -2,8 +2,7 @@ package import Base
 
 /// A bounded queue of writes, served one account after the other.
 ///
-/// An account with too many writes fills only its own lane, so another account's write waits for at
-/// most one round.
+/// An account with too many writes fills only its own lane, so another account's write waits for at most one round.
 package final class WriteQueue: Sendable {
   private let state: Locked<State>
   private let capacity: Int
