@@ -1,8 +1,7 @@
 /// A dictionary of bounded size that forgets entries that were not used lately, without ever searching for them.
 ///
-/// There are two epochs. Entries that are used go into the younger one. When that is full, or on
-/// `age()`, it becomes the elder, and the previous elder is dropped whole. So a dropped entry was
-/// unused for at least one epoch, and at most twice `countMax` entries are kept.
+/// Entries that are used go into the younger of two epochs. When that is full, or on `age()`, it becomes the elder, and
+/// the elder is dropped whole. So at most twice `countMax` entries are kept.
 package struct Epochs<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private var younger: [Key: Value] = [:]
   private var elder: [Key: Value] = [:]

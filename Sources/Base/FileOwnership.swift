@@ -2,12 +2,10 @@ import Glibc
 
 /// The ownership of files that this process creates.
 ///
-/// Commands are sometimes run as root next to servers of another user. Files that belong to root
-/// would be closed to the servers. So files that root creates in another user's directory are given
-/// to that user. SQLite does the same for its logs.
+/// Commands are sometimes run as root next to servers of another user. Files that root creates in that user's directory
+/// are given to that user, as SQLite does with its logs: root's would be closed to the servers.
 package enum FileOwnership {
-  /// Creates a directory that only its owner can access. False if that fails, as `errno` says,
-  /// including when it exists already.
+  /// Creates a directory for its owner only. False if that fails, as `errno` says, also if it exists already.
   package static func makeDirectory(_ path: String) -> Bool {
     guard unsafe mkdir(path, 0o700) == 0 else { return false }
     guard geteuid() == 0 else { return true }

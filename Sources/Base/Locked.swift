@@ -86,8 +86,7 @@ package final class Locked<Value>: @unchecked Sendable {
 package struct Thread: Sendable {
   private let handle: pthread_t
 
-  /// The niceness of threads whose work can wait, unlike the committing thread's. If both need a
-  /// processor, such a thread gets about 40 % of that thread's share.
+  /// The niceness of threads whose work can wait: they get about 40 % of a committing thread's share of a processor.
   package static let behindWriter: Int32 = 4
 
   /// `niceness` is as in nice(2), from 0 up: only a privileged process may use a negative one.
@@ -109,8 +108,7 @@ package struct Thread: Sendable {
     self.handle = handle
   }
 
-  /// Waits for the thread's end. Call exactly once. The thread itself does not wait: it may hold
-  /// the last reference to the object that joins it.
+  /// Waits for the thread's end. Call once. The thread itself, which may hold the last reference, does not wait.
   package func join() {
     if pthread_equal(handle, pthread_self()) != 0 {
       pthread_detach(handle)

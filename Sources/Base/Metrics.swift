@@ -1,7 +1,6 @@
 /// Counters, gauges and histograms of this process, rendered in Prometheus' text format 0.0.4.
 ///
-/// Labels are for small closed sets (a provider, a status class), never for an account. Every
-/// instrument is registered once, at start, and may be used from any thread.
+/// Labels are for small closed sets, never for an account. Instruments are registered once and used from any thread.
 package final class Metrics: Sendable {
   package static let shared = Metrics()
 

@@ -58,8 +58,7 @@ package final class OpenFile: Sendable {
     }
   }
 
-  /// Opens a file that someone named, for reading. Anything but a plain file is refused at once:
-  /// opening a pipe could wait for a writer for ever, and a device has no end.
+  /// Opens a file that someone named, for reading. Refuses anything but a plain file: a pipe could wait for ever.
   package convenience init(named path: String) throws(Refusal) {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard file >= 0 else {

@@ -44,8 +44,7 @@ package struct Supervisor: Sendable {
     if count != text.count { Log.warning("program.supervisor_unreachable") }
   }
 
-  /// Reports that the program is alive, three times within `patience`, each time only if `isAlive`
-  /// returns true. Nil if the supervisor does not watch for that.
+  /// Reports three times within `patience` that the program lives, if `isAlive`. Nil if the supervisor does not watch.
   package func watch(_ isAlive: @escaping @Sendable (Instant.Span) -> Bool) -> Periodic? {
     guard let patience else { return nil }
     let span = max(1, patience.milliseconds / 3000)

@@ -22,8 +22,7 @@ package func directoryNames(_ path: String) -> [String]? {
   return names
 }
 
-/// Makes the names created, renamed or removed in a directory survive a power failure. Returns false, with `errno`
-/// set, if it cannot.
+/// Makes the names in a directory survive a power failure. Returns false, with `errno` set, if it cannot.
 package func synchronizeDirectory(_ path: String) -> Bool {
   let directory = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
   guard directory >= 0 else { return false }

@@ -56,8 +56,7 @@ package final class TokenBuckets<Key: Hashable & Sendable>: Sendable {
       State(fullAt: Epochs(countMax: keyCountMax), since: now().nanoseconds))
   }
 
-  /// Takes a token and returns the level that remains; nil if there is no token. If there is one, `count` are taken, even if
-  /// there are fewer.
+  /// Takes `count` tokens, even if there are fewer, and returns the level that remains; nil if there is none.
   package func take(_ key: Key, _ count: Int64 = 1) -> Level? {
     change(key) { fullAt, now in
       guard fullAt - now <= (burst - 1) * interval else { return nil }
@@ -65,7 +64,7 @@ package final class TokenBuckets<Key: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// Takes `count` tokens, even if there are fewer, and returns the level that remains.
+  /// The same, even if there is no token.
   package func charge(_ key: Key, _ count: Int64) -> Level {
     change(key) { fullAt, now in take(count, &fullAt, now) }
   }

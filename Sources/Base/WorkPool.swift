@@ -54,8 +54,7 @@ package final class WorkPool: Sendable {
     let work: @Sendable () -> Void
   }
 
-  /// `capacity` bounds the work that waits, not the work that runs; `laneCapacity` bounds the work
-  /// that waits in one lane.
+  /// `capacity` bounds the work that waits, not the work that runs; `laneCapacity` the same in one lane.
   package init(threads threadCount: Int, capacity: Int, laneCapacity: Int? = nil) {
     let state = Locked(State(runningMax: max(1, threadCount / 2)))
     self.state = state
@@ -76,8 +75,8 @@ package final class WorkPool: Sendable {
     }
   }
 
-  /// Returns false if the queue or the owner's lane is full, or the pool is stopped; the work is
-  /// then not run. Work without an owner has a lane of its own.
+  /// Returns false, without running the work, if the queue or the owner's lane is full, or the pool is stopped. Work
+  /// without an owner has a lane of its own.
   package func submit(for owner: Identifier? = nil, _ work: @escaping @Sendable () -> Void) -> Bool
   {
     state.signalOne { state in
@@ -88,8 +87,7 @@ package final class WorkPool: Sendable {
     }
   }
 
-  /// Refuses new work, lets waiting and running work finish, and joins the threads. Call once, and
-  /// never from work of this pool.
+  /// Refuses new work, lets what waits finish, and joins the threads. Call once, and never from work of this pool.
   package func stop() {
     state.signal { $0.isStopped = true }
     for thread in threads { thread.join() }

@@ -21,8 +21,7 @@ struct Committed: Sendable {
   }
 }
 
-/// `POST /v1/chains/{id}/commits`: appends a block, and stores its commit and its welcome in the mailboxes, all or
-/// nothing.
+/// `POST /v1/chains/{id}/commits`: appends a block, and stores its commit and its welcome, all or nothing.
 struct PostCommits: SyncWrite {
   let host: ProtocolHost
   let method = "POST"
@@ -154,8 +153,8 @@ struct PostChainMessages: SyncWrite {
           return []
         }
         let members = try Chain.members(transaction, of: body.chain).receivers
-        // The owner's row is the lock of the chain, also if the owner has blocked the sender: no block comes between the
-        // membership that is judged and the message.
+        // The owner's row is the lock of the chain: no block comes between the membership that is judged and the
+        // message.
         return
           try Delivery.accounts(of: members, from: caller, inGroup: true, transaction)
           .union([owner])

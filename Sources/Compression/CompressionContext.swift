@@ -1,8 +1,7 @@
 import Base
 import CZstd
 
-/// The tables that one compression fills. They are expensive to make, so they are used again. There
-/// are as many as the most threads that ever compressed at once.
+/// The tables that one compression fills: expensive to make, so they are used again.
 @safe
 final class CompressionContext: @unchecked Sendable {
   private static let idle = Locked<[CompressionContext]>([])

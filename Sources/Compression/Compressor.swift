@@ -1,10 +1,8 @@
 import CZstd
 
-/// Compresses and decompresses texts of one kind with Zstandard (RFC 8878), after decoding the
-/// base64url in them (`UnfoldedText`).
+/// Compresses texts of one kind with Zstandard (RFC 8878), after decoding the base64url in them (`UnfoldedText`).
 ///
-/// A dictionary holds the common parts of such texts. A text that was compressed with a dictionary
-/// can only be read with it: add new ones at the end, and remove none.
+/// A text that was compressed with a dictionary can only be read with it: add new ones at the end, and remove none.
 package final class Compressor: Sendable {
   /// For texts about which nothing is known.
   package static let plain = Compressor(dictionaries: [])

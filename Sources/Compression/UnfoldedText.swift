@@ -3,8 +3,7 @@ import Glibc
 
 /// A text in which base64url of JSON is replaced by what it encodes, at any depth.
 ///
-/// A compressor cannot see through base64: a JWS that holds two others has the same three certificates three
-/// times, each time in different letters.
+/// A compressor cannot see through base64: a JWS that holds two others has the same certificates in different letters.
 ///
 /// A text without such a part stays as it is. Any other begins with a zero byte. Then follow a literal and,
 /// in turns, the content of a part, in this form again, and the next literal. Each is preceded by its length,

@@ -2,9 +2,9 @@ import COpenSSL
 
 /// The public half of an Ed25519 key pair (RFC 8032): 32 bytes that identify and check its holder.
 ///
-/// The bytes need not be a point of the curve; if they are not, no signature is valid under them.
-/// But they are the shortest encoding of their value, and no point of small order. Under such a
-/// point one signature fits every message, or one in eight, and no one holds a private half.
+/// The bytes need not be a point of the curve; if they are not, no signature is valid under them. But they are the
+/// shortest encoding of their value, and no point of small order: under one a signature fits one message in eight or
+/// every one.
 package struct Ed25519PublicKey: Hashable, Sendable {
   package static let byteCount = 32
   package static let signatureByteCount = 64
@@ -19,14 +19,12 @@ package struct Ed25519PublicKey: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// Whether y is less than p = 2^255 - 19 (RFC 8032, section 5.1.3). It is little-endian, without
-  /// the highest bit, which is the sign of x.
+  /// Whether y is less than p = 2^255 - 19 (RFC 8032, section 5.1.3). It is little-endian; the highest bit is x's sign.
   private static func isCanonical(_ bytes: [UInt8]) -> Bool {
     bytes[31] & 0x7f < 0x7f || bytes[1..<31].contains { $0 < 0xff } || bytes[0] < 0xed
   }
 
-  /// Whether the point's order divides 8. There are eight such points. They have five values of y,
-  /// each with either sign of x.
+  /// Whether the point's order divides 8. The eight such points have five values of y, with either sign of x.
   private static func isOfSmallOrder(_ bytes: [UInt8]) -> Bool {
     smallOrder.contains(bytes[..<31] + [bytes[31] & 0x7f])
   }

@@ -11,8 +11,7 @@ package final class RSAPublicKey: Sendable {
   package let exponent: [UInt8]
   private let verification: SignatureVerification
 
-  /// Nil unless the modulus is odd and has an accepted size, and the exponent is odd and has 17 to
-  /// 32 bits (FIPS 186-5, section A.1.1, allows longer ones).
+  /// Nil unless both are odd, the modulus has an accepted size, and the exponent 17 to 32 bits (FIPS 186-5, A.1.1).
   package init?(modulus: [UInt8], exponent: [UInt8]) {
     let modulus = Array(modulus.drop { $0 == 0 })
     let exponent = Array(exponent.drop { $0 == 0 })

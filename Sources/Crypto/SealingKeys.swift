@@ -3,13 +3,12 @@ import COpenSSL
 
 /// The keys that seal bytes at rest with AES-256-GCM (NIST SP 800-38D). Without a key no one can read or alter them.
 ///
-/// To rotate, give every instance the new key after the others, then move it to the front. Drop an
-/// old key once nothing sealed with it is left. The context (for example the row's identifier) must
-/// be the same at opening, so that sealed bytes cannot be moved. Lengths are not hidden. Nonces are
-/// random, so a key may seal at most 2^32 times (section 8.3).
+/// To rotate, give every instance the new key after the others, then move it to the front. Drop an old key once nothing
+/// sealed with it is left. Opening needs the same context, so that sealed bytes cannot be moved. Nonces are random, so
+/// a key may seal at most 2^32 times (section 8.3).
 ///
-/// Sealed form: version 1 (1 byte), key id (4), nonce (12), ciphertext, tag (16). The first two are
-/// authenticated together with the context.
+/// Sealed form: version 1 (1 byte), key id (4), nonce (12), ciphertext, tag (16). The first two are authenticated
+/// together with the context.
 package struct SealingKeys: Sendable {
   private struct Key: Sendable {
     let id: [UInt8]

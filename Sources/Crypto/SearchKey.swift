@@ -1,7 +1,6 @@
 package import Base
 
-/// A key that makes codes of personal texts (HMAC-SHA-256). The texts can be found by their codes,
-/// but not read from them.
+/// A key that makes codes of personal texts (HMAC-SHA-256), by which they can be found, but not read.
 ///
 /// Anyone who has both the key and the database can try texts one by one, so keep the two apart.
 package struct SearchKey: Sendable {

@@ -36,11 +36,10 @@ package final class X509Trust: @unchecked Sendable {
 
   deinit { unsafe X509_STORE_free(store) }
 
-  /// Proves that one of the roots issued `intermediate`, that `intermediate` issued `leaf`, and
-  /// that all are valid at `moment`.
+  /// Proves that a root issued `intermediate`, that `intermediate` issued `leaf`, and that all are valid at `moment`.
   ///
-  /// It makes RFC 5280's path checks with OpenSSL's strict mode, and requires at least 112 bits of
-  /// security in every signature. The path has exactly these three certificates.
+  /// Makes RFC 5280's path checks in OpenSSL's strict mode, and requires 112 bits of security in every signature. The
+  /// path has exactly these three certificates.
   package func verify(
     leaf: X509Certificate, intermediate: X509Certificate, at moment: Instant
   ) throws(X509Refusal) {

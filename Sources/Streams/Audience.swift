@@ -202,8 +202,7 @@ package struct Audience {
     for stream in ended { effects.tells[stream] = nil }
   }
 
-  /// Takes in a number that a look found, asked after so many interruptions. What no news had told is told now, without
-  /// knowing what it is.
+  /// Takes in a number that a look found, asked after so many interruptions. What no news had told is told now.
   private mutating func raise(
     _ account: Identifier, _ number: Int64, asked: Int?, at now: MonotonicTime,
     _ effects: inout Effects

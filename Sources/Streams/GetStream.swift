@@ -8,8 +8,7 @@ import Storage
 
 /// `GET /v1/updates/stream`: events that say which kind of the account's data has changed, until the client goes.
 ///
-/// The connection leaves libmicrohttpd with the head of the response, because a suspended connection keeps its memory
-/// there, and each resumption looks at all of them.
+/// The connection leaves libmicrohttpd, where a suspended one keeps its memory and is looked at by each resumption.
 struct GetStream: AccountRead {
   let host: ProtocolHost
   let loop: StreamLoop

@@ -3,8 +3,7 @@ import HTTPServer
 
 /// The open streams with what their sockets' buffers did not take. For the loop's thread.
 ///
-/// A stream holds at most one event that is sent in part, and one that waits. What comes meanwhile is added to the one
-/// that waits.
+/// A stream holds at most one event that is sent in part, and one that waits, to which later ones are added.
 struct OpenStreams {
   private struct Stream {
     let seat: Seats.Seat

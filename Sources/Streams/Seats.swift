@@ -3,8 +3,7 @@ import HTTPServer
 
 /// Counts the open streams. A seat is taken before the response, and is free again when its last holder goes.
 ///
-/// Whoever comes when all are taken is refused. If the oldest stream ended instead, the devices of an account that has
-/// too many would end each other's streams for ever.
+/// Whoever comes when all are taken is refused. Otherwise an account's devices would end each other's streams for ever.
 package final class Seats: Sendable {
   package final class Seat: Sendable {
     fileprivate let account: Identifier
@@ -31,8 +30,7 @@ package final class Seats: Sendable {
   private let limits: StreamLimits
   private let trustsProxies: Bool
 
-  /// Without trusted proxies, this machine's own addresses are not counted: behind a proxy that is not configured,
-  /// every client comes from there.
+  /// Without trusted proxies this machine's own addresses are not counted: an unknown proxy's clients come from there.
   package init(_ limits: StreamLimits, trustsProxies: Bool) {
     self.limits = limits
     self.trustsProxies = trustsProxies

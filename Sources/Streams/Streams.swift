@@ -4,8 +4,7 @@ import Endpoints
 package import HTTPServer
 import Storage
 
-/// Live updates: each client that listens is told at once which kind of its data has changed, whichever program
-/// committed it.
+/// Live updates: each client that listens is told at once which kind of its data any program has changed.
 ///
 /// It knows no kind of data. Transactions report news (`Transaction.report`), protocols say whose news concern whom
 /// (`ProtocolRoom.followed`), and the names of topics are passed on to clients.

@@ -3,8 +3,7 @@ import Base
 import JSON
 package import Storage
 
-/// What a client is told: the kinds of data that have changed. The client fetches them as it always does, so nothing is
-/// lost if it is told twice, or of several changes at once.
+/// The kinds of data that have changed. The client fetches them as always, so nothing is lost if it is told twice.
 package struct Tell: Equatable, Sendable {
   /// The most subjects of a kind that are named. More are told as everything.
   package static let subjectCountMax = 32

@@ -2,8 +2,7 @@ package import Base
 
 /// All plans, and the providers' products that stand for them.
 ///
-/// It is data, not code: a change of prices or sizes is a new catalogue with a new version. Every
-/// schedule made under another version is then derived again.
+/// It is data: a change is a new catalogue with a new version. Every schedule of another version is then derived again.
 package struct Catalogue: Hashable, Sendable {
   package let version: String
   package let free: Plan
@@ -144,8 +143,7 @@ package struct Catalogue: Hashable, Sendable {
 
   /// The current amount of a price, then its earlier amounts, highest first.
   ///
-  /// For a store whose invoices name a price that the store itself does not know. A customer who
-  /// paid an earlier amount keeps what it paid for, whatever the price is now.
+  /// For a store whose invoices name prices that it does not know. What was bought at an earlier amount is kept.
   package func prices(provider: String, id: String) -> [Plan.Price] {
     let key = Key(provider: provider, id: id)
     let listed = paid.flatMap { $0.products }.first {

@@ -25,8 +25,7 @@ package struct Money: Hashable, Sendable {
       currency: currency)
   }
 
-  /// The amount as a whole number of parts, with `exponent` digits after the point. Nil if it has
-  /// more digits than that, or does not fit in 64 bits.
+  /// The amount in parts, with `exponent` digits after the point. Nil if it has more digits, or does not fit.
   package func count(exponent: Int) -> Int64? {
     let parts = amount.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     var fraction = parts.count == 2 ? parts[1] : ""
@@ -49,8 +48,7 @@ extension Money: CustomStringConvertible {
 
 /// The number of digits after the point of amounts in a currency.
 package enum MinorUnits {
-  /// The digits of ISO 4217 currencies that do not have two, and of the coins that a server may be
-  /// paid in; names in lower case.
+  /// The digits of ISO 4217 currencies that do not have two, and of coins; names in lower case.
   private static let exponents: [String: Int] = [
     "bif": 0, "clp": 0, "djf": 0, "gnf": 0, "isk": 0, "jpy": 0, "kmf": 0, "krw": 0, "pyg": 0,
     "rwf": 0, "ugx": 0, "uyi": 0, "vnd": 0, "vuv": 0, "xaf": 0, "xof": 0, "xpf": 0,

@@ -7,8 +7,7 @@ extension Catalogue {
     package let after: [Plan.Price]
   }
 
-  /// The plans in both catalogues of which a price was added, removed or changed, in the order of
-  /// their ids. A store's own price is not included if the catalogue does not name it.
+  /// The plans in both catalogues of which a price that the catalogue names differs, in the order of their ids.
   package func priceChanges(to other: Catalogue) -> [PriceChange] {
     paid.compactMap { plan in
       guard let after = other.paid.first(where: { $0.id == plan.id }),

@@ -2,8 +2,7 @@ package import Base
 
 /// An account's cap over all time, in steps from boundary to boundary. Time only selects a step; nothing has to end it.
 ///
-/// Billing derives and stores the schedule; sync looks up `now`. So a boundary needs no job, and a
-/// day without billing changes nothing.
+/// Billing derives and stores it; sync looks up `now`. So a boundary needs no job.
 package struct Schedule: Hashable, Sendable {
   /// Ascending. The first begins at `.distantPast`; neighbours differ in more than their start.
   package let boundaries: [Boundary]
@@ -59,8 +58,7 @@ package struct Schedule: Hashable, Sendable {
 
   /// At every moment the schedule has the largest plan owed, or the free plan if none is, and the plans that add to it.
   ///
-  /// The order of the arguments does not matter. If nothing is owed, the reason is that of the
-  /// latest ending, and `never_subscribed` before the first.
+  /// If nothing is owed, the reason is that of the latest ending, and `never_subscribed` before the first.
   package init(owed: [Owed], endings: [Ending], catalogue: Catalogue) {
     let owed = owed.filter { $0.from < $0.to }
     var moments: [Instant] = [.distantPast]
@@ -175,8 +173,8 @@ package struct Schedule: Hashable, Sendable {
     }
   }
 
-  /// The same if another schedule applied until `now`. A catalogue or a transfer can take room away
-  /// without a boundary of its own, and then it is gone since `now`.
+  /// The same if another schedule applied until `now`: room that a catalogue or a transfer takes away is gone since
+  /// `now`.
   package func shrunkSince(
     at now: Instant, heldByteCount: Int64, heldSince: Instant?
   ) -> [Instant?] {

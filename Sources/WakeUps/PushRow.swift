@@ -39,8 +39,7 @@ struct PushRow: Sendable {
 
   // MARK: Registrations
 
-  /// Registers a device, which knows the account as it is. A push id is of the device that registered it last, so that
-  /// no one gets more wake-ups by registering it again and again.
+  /// Registers a device, which knows the account as it is. A push id is of the device that registered it last.
   static func register(
     _ publicKey: [UInt8], of account: Identifier, _ pushID: String, _ seen: Look.Seen,
     now: Instant, in transaction: Transaction

@@ -37,8 +37,7 @@ struct WakeUpSender: Sendable {
     return due.isEmpty ? .idle : .done
   }
 
-  /// Takes a wake-up, with what the account is like now. Nil if another thread or instance was first. One whose account
-  /// is shut is dropped.
+  /// Takes a wake-up, with what the account is like now. Nil if another was first, or the account is shut.
   private func lease(_ row: PushRow, at now: Instant) throws -> Look.Seen? {
     try host.database.write(for: nil) { transaction in
       let seen = try look(at: row, transaction, now: now)

@@ -6,8 +6,8 @@ package import HTTPServer
 package import ProviderAPI
 import Storage
 
-/// Wakes the devices that sleep: a push gateway is told their push ids when their account has changed, whichever program
-/// committed it, and nothing else.
+/// Wakes the devices that sleep: a push gateway is told their push ids, and nothing else, when their account has
+/// changed.
 ///
 /// A registration is a row, and so is the wake-up that waits for its device. No transaction that changes an account
 /// writes either: the watcher hears the news of commits, as live streams do.

@@ -6,9 +6,8 @@ import Streams
 
 /// Finds the devices that are to be woken, and plans their wake-ups as rows.
 ///
-/// News only say which accounts to look at. Whether a device is woken is decided by comparing the account with what the
-/// device was last woken for. So instances that hear the same news plan one wake-up, and lost news are made good by the
-/// next look at all accounts.
+/// News only say which accounts to look at. A device is woken if the account differs from what it was last woken for.
+/// So instances that hear the same news plan one wake-up, and lost news are made good by the next look.
 struct Watcher: Sendable {
   let host: ProtocolHost
   let protocols: [any ProtocolRoom.Type]

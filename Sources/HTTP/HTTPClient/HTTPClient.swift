@@ -48,8 +48,8 @@ package final class HTTPClient: Sendable {
     case file(OpenFile, range: Range<Int64>)
   }
 
-  /// Sends a request that may take effect twice without harm, on any connection. It ends (`.timeout`) if it has
-  /// moved less than 1 KiB a second for 20 seconds.
+  /// Sends a request that may take effect twice without harm, on any connection. It ends (`.timeout`) if it has moved
+  /// less than 1 KiB a second for 20 seconds.
   package func sendRepeatable(
     _ method: String, _ url: String, headers: [(String, String)], body: Body?, timeout: Instant.Span
   ) throws(HTTPClientError) -> Reply {
@@ -59,8 +59,7 @@ package final class HTTPClient: Sendable {
 
   /// Sends a GET. If events answer it (`text/event-stream`), `take` gets them as they arrive, and the reply has no body.
   ///
-  /// The call lasts until the server ends the events or `take` returns false. `timeout` limits name lookup and
-  /// connecting.
+  /// Lasts until the server ends the events or `take` returns false. `timeout` limits name lookup and connecting.
   package func follow(
     _ url: String, headers: [(String, String)], timeout: Instant.Span,
     _ take: @escaping ([UInt8]) -> Bool

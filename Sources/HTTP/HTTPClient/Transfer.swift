@@ -81,8 +81,7 @@ final class Transfer: @unchecked Sendable {
     unsafe coffer_curl_set_pointer(handle, CURLOPT_PROTOCOLS_STR, "http,https")
   }
 
-  /// libcurl sends a request again by itself if a connection that served before ends without an
-  /// answer. A request that changes something would then take effect twice.
+  /// If a connection that served before ends without an answer, libcurl sends again, which could take effect twice.
   /// https://curl.se/libcurl/c/CURLOPT_FRESH_CONNECT.html, https://github.com/curl/curl/pull/18417
   private func useOwnConnection() {
     unsafe coffer_curl_set_long(handle, CURLOPT_FRESH_CONNECT, 1)

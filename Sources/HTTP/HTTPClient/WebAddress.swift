@@ -1,7 +1,6 @@
 import CCurl
 
-/// The scheme and host of a URL, as libcurl itself parses it. However the text may look, this is
-/// the host that libcurl connects to.
+/// The scheme and host of a URL as libcurl parses it. However the text may look, libcurl connects to this host.
 package struct WebAddress: Equatable, Sendable {
   package let scheme: String
   /// In lower case; an IPv4 address as four decimal numbers, an IPv6 address in brackets.

@@ -1,7 +1,6 @@
 /// The part of a representation that a request asks for (RFC 9110, section 14).
 ///
-/// Several ranges at once, other units and unreadable values are ignored, as the RFC allows: the
-/// client then gets the whole.
+/// Several ranges at once, other units and unreadable values are ignored: the client then gets the whole.
 package enum ByteRange: Sendable, Equatable {
   case whole
   /// Answer 206 with these bytes; never empty.

@@ -2,8 +2,7 @@ package import JSON
 
 /// A refusal in the form of RFC 9457: a stable code for programs and a sentence for people.
 ///
-/// The sentence is safe to show the caller: it never holds a secret, another account's data or the
-/// text of an internal error.
+/// The sentence never holds a secret, another account's data or the text of an internal error.
 package struct Problem: Error, Sendable, Equatable {
   package let status: Int
   /// The stable code, e.g. `signature_expired`; the type URI is `urn:coffer:problem:` and the code.

@@ -1,17 +1,14 @@
 package import Base
 
-/// A budget of costly or unwanted requests for each address: a number at once, and the same number
-/// again, spread evenly over a time. An address without budget has to wait.
+/// A budget of costly requests for each address: a number at once, and the same again, spread evenly over a time.
 ///
-/// Addresses are those that trusted proxies report; if a proxy reports no readable one, its own
-/// counts. Without trusted proxies, this machine's own addresses never have to wait, because behind
-/// a proxy that is not configured every request comes from there.
+/// Addresses are those that trusted proxies report. Without any, this machine's own never have to wait: behind a proxy
+/// that is not configured every request comes from there.
 package final class AddressBudget: Sendable {
   private let buckets: TokenBuckets<String>
   private let trustsProxies: Bool
 
-  /// `count` is from 1 to a million. If there are more than `addressCountMax` addresses within
-  /// twice the time, some are forgiven early.
+  /// `count` is from 1 to a million. Beyond `addressCountMax` addresses within twice the time some are forgiven early.
   package init(
     _ count: Int64, within span: Instant.Span, addressCountMax: Int, trustsProxies: Bool,
     now: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now

@@ -89,8 +89,7 @@ final class BlockReader {
     return count
   }
 
-  /// Doubles the size of the blocks, if the client is quick and there is memory for two of them: each costs a request to
-  /// the other machine.
+  /// Doubles the size of the blocks, if the client is quick and there is memory for two: each costs a request.
   private func grow() {
     let size = 2 * blockByteCount
     guard size <= source.blockByteCountMax, let begun, mayGrow(Int(size), begun) else { return }

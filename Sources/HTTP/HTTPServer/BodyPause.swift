@@ -3,8 +3,7 @@ import HTTPMessages
 
 /// The time for which a body is not read because its sink has no room.
 ///
-/// libmicrohttpd calls the handler again only when more of the body has come. So with the end of the pause a
-/// deadline begins for the client that has to send it.
+/// libmicrohttpd calls again only when more of the body has come, so the client gets a deadline for it at the end.
 final class BodyPause: Expirable {
   let since = MonotonicTime.now()
   private let waiting = Waiting<Void> { _ in }

@@ -1,7 +1,6 @@
 /// The unit that counts as one client when clients are distinguished by their addresses.
 package enum ClientNetwork {
-  /// An IPv4 address itself; for an IPv6 address its network of 64 bits, which belongs to one
-  /// customer (RFC 6177). Text that is not an address counts as itself.
+  /// An IPv4 address itself, or an IPv6 address's network of 64 bits, one customer's (RFC 6177). Other text is itself.
   package static func of(_ address: String) -> String {
     guard let parsed = IPAddress(address), !parsed.isIPv4 else { return address }
     return parsed.masked(64).hexText

@@ -28,16 +28,14 @@ package enum Descriptors {
     return wanted.map { min($0, free - free / 16) } ?? min(10_000, free / 2)
   }
 
-  /// The number of connections that `descriptorCount` descriptors suffice for. Each connection may
-  /// have a file of its own open, for a download or an upload.
+  /// The connections that so many descriptors suffice for. Each may have a file open, for a download or an upload.
   package static func connectionCountMax(of descriptorCount: Int) -> Int {
     max(16, (descriptorCount - reservedCount) / 2)
   }
 }
 
 extension ServerLimits {
-  /// The limits of a server on the internet: as many connections as the process has descriptors
-  /// for, up to the usual limit.
+  /// The limits of a server on the internet: no more connections than the process has descriptors for.
   package init(connectionsPerAddressMax: Int, descriptorCount: Int) {
     self.init()
     self.connectionsPerAddressMax = connectionsPerAddressMax

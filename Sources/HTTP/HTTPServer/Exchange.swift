@@ -4,8 +4,7 @@ import HTTPMessages
 
 /// One request and its response, as a state machine that libmicrohttpd's callbacks drive.
 ///
-/// Everything here runs on the worker of the request's connection. Only the `Waiting` of a pending
-/// step is shared with other threads.
+/// Everything here runs on the connection's worker. Only the `Waiting` of a pending step is shared with other threads.
 final class Exchange {
   private enum Phase {
     /// The header section is not complete, or not yet checked.
@@ -54,8 +53,7 @@ final class Exchange {
 
   /// One call of the access handler; false closes the connection.
   ///
-  /// The handler is called once when the head is complete, for each part of the body, and once at
-  /// the end. After a suspension the same call is repeated.
+  /// It comes when the head is complete, for each part of the body, and at the end; after a suspension again.
   func proceed(
     _ connection: Connection, part: RawSpan, _ raw: @autoclosure () -> RawHead
   ) -> Bool {
@@ -351,8 +349,7 @@ final class Exchange {
     }
   }
 
-  /// Delays a 429. This slows down a client that repeats requests without a pause, and costs
-  /// nothing to one that heeds Retry-After.
+  /// Delays a 429, which slows down a client that repeats requests without a pause, and no other.
   private func answer(
     _ connection: Connection, _ problem: Problem, closes: Bool = false
   ) -> Bool {

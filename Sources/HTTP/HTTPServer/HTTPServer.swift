@@ -39,8 +39,7 @@ package final class HTTPServer: Sendable {
   package func start(
     inheriting sockets: InheritedSockets = .none
   ) throws(HTTPServerError) {
-    // A write to a closed connection becomes an error. libmicrohttpd is told so, or it would not use sendfile, which
-    // has no flag for that.
+    // A write to a closed connection becomes an error. libmicrohttpd needs to know, or it would not use sendfile.
     _ = signal(SIGPIPE, SIG_IGN)
     let acceptor = try Acceptor(listen, inherited: sockets.descriptor(at: listen))
     let count = core.limits.workerCount ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
@@ -66,8 +65,7 @@ package final class HTTPServer: Sendable {
   /// The port that the server listens on; 0 if it is not listening.
   package var port: UInt16 { running.withLock { $0?.acceptor.port ?? 0 } }
 
-  /// Whether a request for the path is answered in time, with any status. An answer proves that
-  /// connections are accepted, workers run and the work for the path completes.
+  /// Whether a request for the path is answered in time, with any status: whether the workers do their work.
   package func answers(_ path: String, within span: Instant.Span) -> Bool {
     SocketAddress(host: listen.host, port: port)?.answers(path, within: span) ?? false
   }

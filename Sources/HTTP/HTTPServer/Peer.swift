@@ -32,8 +32,7 @@ final class Peer: Sendable {
   /// Since when the connection has had no complete request; nil if it has one.
   var idleSince: MonotonicTime? { state.withLock { $0.idleSince } }
 
-  /// Records that the header section is complete. Its request will be answered, however many other
-  /// clients want to connect.
+  /// Records that the header section is complete: its request will be answered, however many others want to connect.
   func completeHead() { state.withLock { $0.idleSince = nil } }
 
   /// Closes the connection to make room for another; false if it has a complete request by now.
@@ -141,8 +140,7 @@ final class Peer: Sendable {
 
   /// Sends a response without libmicrohttpd, which accepts none once a body has begun.
   ///
-  /// Call it only from the worker, which must then close the connection. Bytes that the socket's
-  /// buffer does not take are lost.
+  /// Only for the worker, which must then close the connection. What the socket's buffer does not take is lost.
   func sendLast(_ bytes: [UInt8]) {
     _ = unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
   }

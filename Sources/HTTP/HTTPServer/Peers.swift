@@ -4,8 +4,7 @@ import HTTPMessages
 
 /// All open connections, and the thread that ends those that are overdue.
 ///
-/// libmicrohttpd's own timeout only sees silence. A client that sends a byte a second outlives it,
-/// and so does a suspended connection whose client has gone.
+/// libmicrohttpd's own timeout only sees silence: neither a byte a second nor a suspended connection's client gone.
 final class Peers: Sendable {
   private struct State {
     var members: [Int32: Peer] = [:]

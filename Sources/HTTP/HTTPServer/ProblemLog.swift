@@ -1,7 +1,6 @@
 import Base
 
-/// Writes a line for each request that was refused or failed, with the id that its client received,
-/// and for each that belongs to a recorded trace.
+/// Writes a line, with its id, for each request that was refused or failed, or that belongs to a recorded trace.
 ///
 /// Each client has a share, so that a stranger cannot fill the log: 100 lines at once and five a
 /// second. All clients together have ten times that. The number of lines left out is logged, too.

@@ -3,9 +3,8 @@ import HTTPMessages
 
 /// A request head in libmicrohttpd's memory; valid during one call of the access handler.
 ///
-/// Version 0.9.75 parses in place: from the method on, request line and header section are as
-/// received, except for a NUL over every separator that it found. This makes the strict rules
-/// checkable. With another layout every request would be refused, and no test would pass.
+/// Version 0.9.75 parses in place: from the method on, all is as received, except for a NUL over every separator that
+/// it found. This makes the strict rules checkable. With another layout every request would be refused.
 @safe
 struct RawHead {
   private let method: UnsafePointer<CChar>

@@ -30,8 +30,7 @@ package struct ServerLimits: Sendable {
   /// A refused body up to this size is read and discarded, so that the client sees the response.
   package var discardByteCountMax: Int64 = 1 << 20
   package var discardSpan = Instant.Span.seconds(2)
-  /// How long a 429 is delayed, so that clients that keep asking cost the server little, and at how
-  /// many connections at a time. Beyond that number, a 429 is sent at once.
+  /// How long a 429 is delayed, and at how many connections at a time. Beyond that number, it is sent at once.
   package var pauseSpan = Instant.Span.milliseconds(500)
   package var pauseCountMax = 1000
   /// Threads that serve connections; nil means one for each core.

@@ -4,8 +4,7 @@ import Glibc
 
 /// Watches sockets that were handed over by their exchanges, for one thread that serves them all.
 ///
-/// A watched socket costs a descriptor and the kernel's memory, and nothing while it is idle. What its client sends is
-/// not read. Only `ring` may be called from another thread.
+/// An idle socket costs a descriptor and memory. What clients send is not read. Other threads may only call `ring`.
 package final class SocketWatch: Sendable {
   /// What has happened to a socket.
   package enum Event: Sendable {

@@ -1,8 +1,7 @@
 /// The result of a stage of a request: a value at once, or a promise of one.
 ///
-/// `pending` receives a completion and must ensure that it is called exactly once, from any thread;
-/// a second call is ignored. Meanwhile the connection is suspended and costs no thread. A
-/// completion after `ServerLimits.answerSpan` is too late: the client has already got a 503.
+/// `pending` must ensure that its completion is called once, from any thread; meanwhile the connection is suspended.
+/// After `ServerLimits.answerSpan` it is too late: the client has already got a 503.
 package enum Step<Value: Sendable>: Sendable {
   case ready(Value)
   case pending(@Sendable (@escaping @Sendable (Result<Value, any Error>) -> Void) -> Void)

@@ -1,11 +1,9 @@
 import HTTPMessages
 
-/// The web pages that may use the paths under `/v1/`. Browsers ask before a page sends a request
-/// that no form could send. They show a page the response only if it names the page's origin
-/// (https://fetch.spec.whatwg.org/#http-cors-protocol).
+/// The web pages that may use the paths under `/v1/`. Browsers ask before a page sends more than a form could, and show
+/// a page only a response that names its origin (https://fetch.spec.whatwg.org/#http-cors-protocol).
 ///
-/// This protects the users of pages, not the server: a client that is not a browser does not ask.
-/// No response depends on a cookie, so none is allowed.
+/// This protects the users of pages, not the server. No response depends on a cookie, so none is allowed.
 package struct WebPages: Sendable {
   private let origins: Set<String>
   private let elsewhere: Hosts?
@@ -54,8 +52,7 @@ package struct WebPages: Sendable {
     head.answerFields.set("Access-Control-Expose-Headers", exposed)
   }
 
-  /// The response to a browser that asks on behalf of a page. It is the same for every path; the
-  /// request that follows shows which paths exist. Nil for any other request.
+  /// The response to a browser that asks on behalf of a page, the same for every path. Nil for any other request.
   func permission(for head: RequestHead) throws(Problem) -> Response? {
     guard let (origins, sent, _) = rule(head), head.method == "OPTIONS",
       let origin = head.headers.text("origin"),

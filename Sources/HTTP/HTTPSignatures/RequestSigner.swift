@@ -17,9 +17,8 @@ package struct RequestSigner: Sendable {
 
   /// The headers to add to a request, including Content-Digest if the body is not empty.
   ///
-  /// The nonce has 6 to 48 bytes and is sent as base64url text. It may be nil only for safe methods. Method,
-  /// target and authority are printable ASCII, because a request can hold nothing else. `fields` are the other
-  /// headers of the request that the signature covers.
+  /// The nonce has 6 to 48 bytes and is sent as base64url text. It may be nil only for safe methods. `fields` are the
+  /// other headers of the request that the signature covers.
   package func headers(
     method: String, target: String, body: [UInt8]?, created: Instant, nonce: [UInt8]?,
     covering fields: [(String, String)] = []

@@ -1,7 +1,6 @@
 package import HTTPMessages
 
-/// The bytes that a signature signs (RFC 9421, section 2.5): a line for each covered component, and
-/// a last line with the list of them and the signature's parameters.
+/// What a signature signs (RFC 9421, section 2.5): a line for each covered component, and one with their list.
 package struct SignatureBase: Sendable {
   package let bytes: [UInt8]
 

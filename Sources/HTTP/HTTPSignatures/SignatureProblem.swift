@@ -1,8 +1,7 @@
 package import HTTPMessages
 
 extension SignatureRefusal {
-  /// The response to a refusal. A signature that does not hold is 401, with the rule it breaks. A
-  /// digest that cannot be read is an error in the request's form, so 400.
+  /// A signature that does not hold is 401, with the rule it breaks. A digest that cannot be read is 400.
   package var problem: Problem {
     switch self {
     case .missing:

@@ -9,8 +9,7 @@ package struct StructuredFieldError: Error, Sendable, Equatable {
 
 /// Parses structured fields strictly (RFC 8941, section 4.2), in one pass and limited memory.
 ///
-/// It is stricter than the RFC if two parsers could differ: a repeated name is refused, not
-/// overwritten, and base64 needs its padding.
+/// Stricter than the RFC where two parsers could differ: a repeated name is refused, and base64 needs its padding.
 package struct StructuredFieldParser {
   package static let byteCountMax = 8192
   /// The most members, items in a list, or parameters: enough for any signature, and cheap to parse.

@@ -4,9 +4,9 @@ package import HTTPMessages
 
 /// A request's valid signature, which only `verify` creates.
 ///
-/// It proves that the holder of the key asked for exactly this method, host, path and query, and a
-/// body with this digest. It does not prove that the key belongs to an account or that the nonce is
-/// new. Nor does it prove that the body is the right one, before the digest has been compared.
+/// It proves that the holder of the key asked for exactly this method, host, path and query, and a body with this
+/// digest. It proves neither that the key belongs to an account, nor that the nonce is new, nor, before the digest has
+/// been compared, that the body is the right one.
 package struct VerifiedSignature: Sendable {
   /// The public key, which the signature's `keyid` contains.
   package let keyID: Ed25519PublicKey
@@ -14,8 +14,7 @@ package struct VerifiedSignature: Sendable {
   package let nonce: [UInt8]?
   package let created: Instant
   package let expires: Instant
-  /// SHA-256 of the whole signature base. It differs for two requests that differ in anything
-  /// covered or in any parameter.
+  /// SHA-256 of the signature base: two requests that differ in anything covered have different ones.
   package let fingerprint: [UInt8]
   /// The digest that the body must match; nil if there is no body.
   package let contentDigest: ContentDigest?

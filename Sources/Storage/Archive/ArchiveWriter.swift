@@ -2,9 +2,8 @@ package import Base
 import Crypto
 import Glibc
 
-/// A writer of an archive: a tar of files, the last of which is the manifest with the size and the
-/// SHA-256 of each other file. The archive has its name only once it is whole and durable. A writer
-/// that is dropped before leaves nothing.
+/// A writer of an archive: a tar of files, of which the last is the manifest with the size and the SHA-256 of each
+/// other. It has its name once it is whole and durable; before, a dropped writer leaves nothing.
 package final class ArchiveWriter {
   /// Names sort in the order in which they were made.
   package static func numbered(_ folder: String, _ number: Int) -> String {

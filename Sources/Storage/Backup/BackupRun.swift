@@ -44,9 +44,8 @@ package struct BackupRun {
 
   private static let dumpName = "database.dump"
 
-  /// `apartFrom` are the directories of objects on this machine: no backup may lie in a directory in use. Refuses a
-  /// directory whose newest backup is of another `installation`, unless `goesOn` allows it. The shell
-  /// command `dumpingBy` dumps PostgreSQL instead of pg_dump.
+  /// `apartFrom` are directories in use. Refuses a directory whose newest backup is of another `installation`, unless
+  /// `goesOn` allows it. The shell command `dumpingBy` dumps PostgreSQL instead of pg_dump.
   package init(
     into directory: String, of database: Database, at location: DatabaseLocation,
     dumpingBy dumpCommand: String?, _ objects: any ObjectStore, installation: Identifier?,

@@ -1,11 +1,10 @@
 import Base
 import Glibc
 
-/// A directory of backups. Each whole backup is in a directory of its own, named by its time. What
-/// interrupted runs left is there too; only the next run looks at it.
+/// A directory of backups, each in a directory named by its time. Only the next run looks at what interrupted ones
+/// left.
 ///
-/// Backups share the files of objects that did not change (hard links), but none needs another: any
-/// of them may be removed.
+/// Backups share the files of objects by hard links, but none needs another: any of them may be removed.
 struct BackupSet {
   let folder: Folder
   private let lock: FolderLock
@@ -13,12 +12,10 @@ struct BackupSet {
   private static let lockName = "coffer-backups.lock"
   private static let unfinished = "unfinished"
   private static let interrupted = "interrupted"
-  /// The name of a file in a backup in which a verification found damaged objects. It makes the
-  /// next backup read what it takes over from that one.
+  /// A file that marks a backup with damaged objects, so that the next one reads what it takes over from there.
   static let damaged = "damaged"
 
-  /// Makes the directory if it is missing. Refuses one with other files, and one that lies within
-  /// one of `others` or contains it.
+  /// Makes the directory if it is missing. Refuses one with other files, or in, or around, one of `others`.
   init(_ path: String, apartFrom others: [String]) throws(BackupError) {
     let place = Folder(path: path)
     try place.make()

@@ -10,11 +10,10 @@ package struct InlineAudit {
 
   package init(_ database: Database) { self.database = database }
 
-  /// Contents that are missing, or whose length differs from the one in their document's row.
-  /// `checked` counts those that should be there, and rows of content that should not.
+  /// Contents that are missing, or whose length differs from the one in their document's row. `checked` counts those
+  /// that should be there, and rows of content that should not.
   ///
-  /// Without `sample` every document is checked. With it, one page of files is: from that owner on,
-  /// and after the last owner from the first. `each` gets the number of files.
+  /// Without `sample` every document is checked, else a page of files: from that owner on, and then from the first.
   package func missing(
     sample: Identifier? = nil, each: (_ files: Int64) -> Void
   ) throws -> (checked: Int64, missing: ObjectAudit.Found) {

@@ -27,9 +27,8 @@ package struct ObjectAudit {
     self.objects = objects
   }
 
-  /// Objects that documents, their versions, snapshots of logs, public links and blobs need and that are missing or
-  /// incomplete; `checked` is the number that was looked for. Without `sample` the objects of every document are checked,
-  /// otherwise one page of them from that owner on.
+  /// Objects that rows need and that are missing or incomplete; `checked` is the number that was looked for. Without
+  /// `sample` every document's, otherwise one page of them from that owner on.
   package func missing(
     sample: Identifier? = nil, each: (_ checked: Int64) -> Void
   ) throws -> (checked: Int64, missing: Found) {
@@ -47,8 +46,7 @@ package struct ObjectAudit {
     return (checked, missing)
   }
 
-  /// Whether the document, its version, the log or the link still has the object. One that was dropped since its page was read may
-  /// rightly be gone.
+  /// Whether a row still has the object. One that was dropped since its page was read may rightly be gone.
   private func isUsed(_ object: ObjectPages.Object) throws -> Bool {
     try database.read { reader in
       try reader.first(

@@ -1,11 +1,10 @@
 import Base
 import Storage
 
-/// The objects that documents, their versions, snapshots of logs and public links need, as rows name them, read page by page in short snapshots.
+/// The objects that rows need, read page by page in short snapshots.
 ///
-/// While nothing is deleted from the object store, the pages with `garbage` contain every object that was in
-/// use at the beginning. A document that changes its object leaves the old one under a higher number, or in
-/// `garbage`; a version that becomes the content again gets a higher number, too.
+/// While nothing is deleted from the store, the pages with garbage contain every object that was in use at the
+/// beginning: one that is replaced gets a higher number, or is in `garbage`.
 struct ObjectPages {
   struct Object {
     let id: Identifier

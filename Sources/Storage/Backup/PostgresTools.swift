@@ -47,8 +47,8 @@ enum PostgresTools {
     }
   }
 
-  /// Runs a shell command and waits for its end. Its output goes to stderr, because stdout is for
-  /// the answer. `variables` are added to the environment.
+  /// Runs a shell command, with `variables`, and waits for its end. Its output goes to stderr; stdout is for the
+  /// answer.
   private static func run(
     _ command: String, _ variables: [String: String]
   ) throws(BackupError) {

@@ -5,8 +5,7 @@ import Crypto
 package enum ScratchFolder {
   private static let prefix = "verify-"
 
-  /// Calls `body` with `path` if it is given, otherwise with a new directory next to the backup,
-  /// which is removed afterwards.
+  /// Calls `body` with `path` or, if that is nil, a new directory next to the backup, which is removed afterwards.
   package static func with<Value>(
     _ path: String?, beside backup: String, _ body: (String) throws -> Value
   ) throws -> Value {

@@ -4,9 +4,8 @@ import Glibc
 
 /// The security of a connection if neither the URL nor the environment sets it.
 ///
-/// libpq's own default, `prefer`, encrypts if the server agrees, and requires no proof of the
-/// server's identity: anyone on the network path could answer. So a server on another machine must
-/// prove with its certificate that it is the one named (`verify-full`).
+/// libpq's default, `prefer`, requires no proof of the server's identity. So a server on another machine must prove
+/// with its certificate that it is the one named (`verify-full`).
 package enum PostgresSecurity {
   /// The sslmode to connect with. Nil if it is set elsewhere, or the server is on this machine.
   package static func mode(of url: Secret, environment: (String) -> String? = variable) -> String? {

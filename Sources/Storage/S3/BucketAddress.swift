@@ -11,8 +11,7 @@ package struct BucketAddress: Sendable, Equatable {
   package let scheme: String
   package let authority: String
 
-  /// A file with the certificates (PEM) of the authorities that the service's certificate may be of; nil for those
-  /// that the system trusts.
+  /// A file with the authorities (PEM) of the service's certificate; nil for those that the system trusts.
   package let authorityFile: String?
 
   package static let form =

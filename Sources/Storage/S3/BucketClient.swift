@@ -124,8 +124,7 @@ final class BucketClient: Sendable {
     }
   }
 
-  /// The elements of a list, page by page. `root` is the name of its pages: any other answer would look like an empty
-  /// list, and what is not listed counts as not stored.
+  /// The elements of a list, page by page. `root` names its pages: any other answer would look like an empty list.
   func list(
     _ root: String, _ parameters: [(String, String)],
     next: (XMLElement) throws(ObjectStoreError) -> [(String, String)]?,
@@ -156,8 +155,8 @@ final class BucketClient: Sendable {
     reply.headers.text("date").flatMap { Instant(httpDate: $0) } ?? Clock.system.now()
   }
 
-  /// Stores a small object, or a file. `isNew` refuses to replace another; a store that does not know that condition
-  /// replaces it. False if there is one already.
+  /// Stores a small object, or a file. `isNew` replaces none if the store knows that condition; then false if there is
+  /// one.
   func put(
     _ key: String, _ body: HTTPClient.Body, _ digest: BodyDigest, isNew: Bool = false,
     within span: Instant.Span = shortSpan

@@ -3,8 +3,7 @@ import Objects
 
 /// A small object that is written again and again, by which others know that this process runs.
 ///
-/// Its age is judged by the store's clock alone: the time of the object and the time of the answer. So the clocks
-/// of the machines do not matter.
+/// Its age is judged by the store's clock alone, so the clocks of the machines do not matter.
 final class BucketLease: Sendable {
   /// The folder of the processes, and that of the holds.
   enum Folder: String { case instances, holds }

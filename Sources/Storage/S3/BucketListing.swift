@@ -3,8 +3,7 @@ import Objects
 import XML
 
 extension BucketClient {
-  /// Every object whose key begins with `folder`: its name after the last slash, its size, when it was written, and
-  /// the time of the answer, both by the store's clock.
+  /// Every object below `folder`: its name after the last slash, its size, when it was written, and the answer's time.
   func objects(
     below folder: String, each: (String, Int64, Instant, _ now: Instant) -> Void
   ) throws(ObjectStoreError) {

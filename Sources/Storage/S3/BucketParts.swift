@@ -41,9 +41,8 @@ extension BucketClient {
 
   private static func fits(_ text: String) -> Bool { (1...255).contains(text.utf8.count) }
 
-  /// Only an ETag in the answer is success: the status comes before the service knows. If an attempt before took
-  /// effect, there is no such upload any more; then the object shows it. `.incomplete`: the upload is gone, or a part
-  /// is another than the one of this ETag.
+  /// Only an ETag in the answer is success: the status comes too early. If an earlier attempt took effect, the object
+  /// shows it. `.incomplete`: the upload is gone, or a part is another than the one of this ETag.
   func completeParts(_ key: String, _ id: String, _ tags: [String]) throws(ObjectStoreError) {
     var text = "<CompleteMultipartUpload>"
     for (index, tag) in tags.enumerated() {

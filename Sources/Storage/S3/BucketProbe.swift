@@ -6,8 +6,7 @@ import Objects
 
 /// What a service does, found by trying before anything depends on it. Nothing is assumed by its name.
 enum BucketProbe {
-  /// Writes, lists, reads and deletes one object. Throws in one line what Coffer cannot do without. What it can do
-  /// without is logged.
+  /// Writes, lists, reads and deletes one object. Throws what Coffer cannot do without, and logs what it can.
   static func run(_ client: BucketClient) throws(ObjectStoreError) {
     let key = "probe/\(Random.identifier())"
     // Some services would make a bucket of a mistyped name to write there.

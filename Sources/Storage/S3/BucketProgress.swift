@@ -11,8 +11,7 @@ struct BucketProgress: Sendable, Equatable {
   var tags: [String] = []
   /// The bytes behind the last part; nil if there are none.
   var tail: BucketTail?
-  /// Tails that later ones, or parts, have replaced. The next writer removes them, because only then the row is
-  /// known not to name them.
+  /// Tails that later ones, or parts, have replaced. The next writer removes them: only then no row names them.
   var replaced: [BucketTail] = []
 
   var tails: [BucketTail] { [tail].compactMap(\.self) + replaced }

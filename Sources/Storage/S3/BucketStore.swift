@@ -3,8 +3,7 @@ import HTTPClient
 import HTTPMessages
 import Objects
 
-/// An object store in a bucket of an S3 service, with the names that a directory has: `ab/cd/<key>`, `tmp/`,
-/// `instances/`, `holds/` and `history`.
+/// An object store in a bucket: `ab/cd/<key>`, `tmp/`, `instances/`, `holds/` and `history`, as in a directory.
 final class BucketStore: ObjectStore {
   /// Threads that send parts of uploads, and the number of uploads that may wait for them.
   private static let senderCount = 8

@@ -3,9 +3,8 @@ import HTTPClient
 import HTTPMessages
 import Objects
 
-/// An upload to a bucket. Its bytes wait in temporary files of this machine, so that the connection that brings them
-/// never waits for the network, and no memory is needed. Each part that is whole is sent by the store's pool while
-/// more arrives.
+/// An upload to a bucket. Its bytes wait in temporary files, so that their connection never waits for the network. Each
+/// whole part is sent by the store's pool while more arrives.
 final class BucketWriter: ResumableWriter {
   /// So many whole parts may wait before the writer asks for a pause.
   private static let waitingCountMax = 4

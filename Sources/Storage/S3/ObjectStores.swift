@@ -10,8 +10,7 @@ package enum ObjectStores {
     case all
   }
 
-  /// The store of a command. It must be there, unless coffer-sync never started: a new one would hide a mistake in the
-  /// setting, or a disk that is not mounted.
+  /// The store of a command. It must be there unless coffer-sync never started: a new one would hide a mistake.
   package static func open(
     _ place: ObjectsPlace, isFirst: Bool = false
   ) throws(ObjectStoreError) -> any ObjectStore {
@@ -26,8 +25,7 @@ package enum ObjectStores {
     return try open(place)
   }
 
-  /// The store of coffer-sync; `isFirst` makes one if there is none. A bucket is tried out. With `givesLinks` clients
-  /// may read objects from it themselves.
+  /// The store of coffer-sync; `isFirst` makes one. With `givesLinks` clients may read from a bucket themselves.
   package static func serve(
     _ place: ObjectsPlace, isFirst: Bool, givesLinks: Bool = false
   ) throws(ObjectStoreError) -> any ObjectStore {
@@ -64,8 +62,7 @@ package enum ObjectStores {
       at: second.location.description)
   }
 
-  /// The store that was found, or a new one. If the other of two names it, it was there before: its disk is not
-  /// mounted, or it was deleted.
+  /// The store that was found, or a new one. If the other one names it, it is lost, or its disk is not mounted.
   private static func made(
     _ part: ObjectsPlace.Part, _ found: (any ObjectStore)?, beside other: (any ObjectStore)?,
     _ making: Making, givesLinks: Bool

@@ -153,8 +153,7 @@ package final class SQLiteConnection {
 
   /// Lends a prepared statement to `body`. A nested use of the same text gets another one.
   ///
-  /// A statement that failed is not used again: "reset" does not restore every failed statement
-  /// (https://sqlite.org/c3ref/reset.html).
+  /// A failed statement is not used again: "reset" does not restore all of them (https://sqlite.org/c3ref/reset.html).
   package func withStatement<Value>(
     _ sql: String, _ body: (SQLiteStatement) throws -> Value
   ) throws -> Value {
@@ -194,8 +193,7 @@ package final class SQLiteConnection {
   /// Rows changed by the last completed INSERT, UPDATE or DELETE.
   package var changedRowCount: Int64 { unsafe sqlite3_changes64(handle) }
 
-  /// Rows that completed statements changed since the connection was opened, including cascades,
-  /// triggers and changes that were rolled back.
+  /// Rows changed since the connection was opened, including cascades, triggers and what was rolled back.
   package var totalChangedRowCount: Int64 { unsafe sqlite3_total_changes64(handle) }
 
   /// False once the transaction has ended, or SQLite has rolled it back by itself.

@@ -8,8 +8,7 @@ extension SQLiteConnection {
 
   /// Copies one attached file into an empty one.
   ///
-  /// The transaction keeps the copy at one moment: without one, any commit would restart it. The
-  /// copy is not durable yet when this returns.
+  /// Without a transaction any commit would restart the copy. It is not durable yet when this returns.
   package func copy(
     _ schema: String, to file: String, each: (_ done: Int, _ of: Int) -> Void
   ) throws(SQLiteError) {

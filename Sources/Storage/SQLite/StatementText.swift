@@ -1,7 +1,6 @@
 /// The text of a statement as a key: compared whole, but hashed by its length and a few bytes.
 ///
-/// Hashing several hundred bytes takes longer than many a statement. The texts are the program's
-/// own, so no outsider can choose them to collide.
+/// Hashing it all takes longer than many a statement. No outsider can choose the program's texts to collide.
 struct StatementText: Hashable {
   let sql: String
 

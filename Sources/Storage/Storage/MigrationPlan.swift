@@ -19,11 +19,9 @@ package struct MigrationPlan {
     }
   }
 
-  /// Both lists are in ascending order. `oldestProgram` is how many migrations a program must know
-  /// to use the database, as its migrations recorded it; nil if none did.
+  /// Both lists ascend. `oldestProgram` is how many migrations a program must know; nil if none recorded it.
   ///
-  /// - Throws: `.migration` for an edited file, a gap, or a database that this program would break
-  ///   because a newer one migrated it.
+  /// - Throws: `.migration` for an edited file, a gap, or a database that a newer program migrated for itself.
   package init(
     _ schema: Schema, applied: [Applied], oldestProgram: Int?, known: [Migration]
   ) throws(DatabaseError) {

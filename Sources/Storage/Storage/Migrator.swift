@@ -197,8 +197,7 @@ extension Migrator {
     ) STRICT
     """
 
-  /// SQL that records which programs can use the schema as it is now. A migration that only adds
-  /// leaves a recorded number as it was.
+  /// SQL that records which programs can use the schema now. A migration that only adds leaves a recorded number.
   private static func oldestProgram(after migration: Migration) -> String {
     "INSERT INTO oldest_program (id, number) VALUES (1, $1) ON CONFLICT (id) DO "
       + (migration.isAdditive ? "NOTHING" : "UPDATE SET number = excluded.number")

@@ -2,8 +2,7 @@ import Base
 
 /// Carries messages to the programs that listen on the same database. For one thread.
 protocol NewsChannel: AnyObject {
-  /// Throws if a message may not have arrived. Whom it missed is told by the next call, before the messages, that
-  /// anything may have changed.
+  /// Throws if a message may not have arrived. The next call tells whom it missed that anything may have changed.
   func send(_ messages: [String]) throws
 }
 

@@ -3,8 +3,7 @@ import Glibc
 
 /// An audit of files in a store that belong to another user, so that its servers cannot read or change them.
 ///
-/// It is bounded. All directories of an object store are looked at, at most 65,792. Objects are looked at
-/// only in the directories that changed last.
+/// It looks at all directories of an object store, but at objects only in those that changed last.
 package struct OwnershipAudit {
   private static let folderCountMax = 200
   private static let objectCountMax = 100

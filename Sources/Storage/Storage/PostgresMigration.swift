@@ -4,8 +4,7 @@ import Postgres
 
 /// Both PostgreSQL schemas, for the migrator.
 ///
-/// An advisory lock comes first: even `CREATE SCHEMA IF NOT EXISTS` races. It belongs to the
-/// session, so a crash leaves nothing to clean up.
+/// An advisory lock comes first: even `CREATE SCHEMA IF NOT EXISTS` races. It ends with the session.
 struct PostgresMigration: MigrationSite {
   private let connection: PostgresConnection
   private let options: DatabaseOptions

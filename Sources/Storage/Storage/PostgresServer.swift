@@ -16,8 +16,7 @@ struct PostgresServer: Sendable {
       url: url, connectSeconds: Self.connectSeconds,
       answerWait: Instant.Span(
         milliseconds: statementTime.milliseconds + Self.answerGrace.milliseconds))
-    // All names are qualified; with the empty path, one that is not fails at once. A server whose
-    // default is to answer before the commit is durable is overruled.
+    // With the empty path a name that is not qualified fails at once. No commit may be answered before it is durable.
     try connection.execute(
       """
       SET statement_timeout = \(statementTime.milliseconds);

@@ -1,7 +1,6 @@
 /// A source of rows: a read snapshot or a write transaction.
 ///
-/// Statements are whole literals in the shared dialect (see `Dialect`). Values are passed only
-/// through `$1`, `$2`, …, each used at least once.
+/// Statements are whole literals in the shared dialect (see `Dialect`), with all values as `$1`, `$2`, …, each used.
 package protocol Queryable {
   func query(
     _ sql: String, _ values: [SQLValue], row: (borrowing Row) throws -> Bool
@@ -61,8 +60,7 @@ package struct Reader: Queryable {
 
 /// A write transaction: all of it becomes durable, or none.
 ///
-/// The first failed statement ends it, so use ON CONFLICT instead of catching errors. Its body may
-/// run more than once, so it must have no effect outside the transaction.
+/// The first failed statement ends it, so use ON CONFLICT. Its body may run again, so it must have no other effect.
 package struct Transaction: Queryable {
   private let session: Session
 

@@ -13,8 +13,7 @@ protocol Snapshots: Sendable {
   func rollBack(on connection: Connection) throws
   /// Whether the connection works and is not in a transaction.
   func isIdle(_ connection: Connection) -> Bool
-  /// Whether the error means that an idle connection can no longer be used. Then all connections
-  /// made as early cannot be used either.
+  /// Whether the error means that an idle connection is lost, and so are all that were made as early.
   func isLoss(_ error: any Error) -> Bool
   func databaseError(of error: any EngineError) -> DatabaseError
 }

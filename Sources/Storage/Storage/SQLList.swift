@@ -21,8 +21,7 @@ package struct SQLList: Sendable {
     names = self.values.indices.map { "$\(count + $0 + 1)" }
   }
 
-  /// Lists of at most `count` values each; none if there are no values. In the statement,
-  /// `parameterCount` parameters precede each list.
+  /// Lists of at most `count` values each. In the statement, `parameterCount` parameters precede each list.
   package static func slices(
     of values: [SQLValue], count: Int = 512, after parameterCount: Int
   ) -> [SQLList] {

@@ -85,8 +85,7 @@ package struct SQLiteBatch {
     } catch {
       let changed = connection.totalChangedRowCount - changedBefore
       let locked = connection.lockedRowCount - lockedBefore
-      // A failed statement ended the write, whatever the body did with the error. SQLite does not
-      // undo every such statement itself, so its count of rows is not relied on.
+      // A failed statement ended the write, whatever the body did. SQLite's count of rows is not relied on then.
       return .failure(
         Self.reported(session.failure ?? error),
         afterChanges: session.failure != nil || changed != locked)
@@ -166,8 +165,7 @@ package struct SQLiteBatch {
     }
   }
 
-  /// Rolls back the open transaction. Nothing more can be done if that fails: the transaction is
-  /// gone, or the next BEGIN reports why not.
+  /// Rolls back the open transaction. If that fails, it is gone, or the next BEGIN reports why not.
   private func abandonTransaction() {
     guard connection.isInTransaction else { return }
     do {

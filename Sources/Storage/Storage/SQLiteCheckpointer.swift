@@ -3,8 +3,7 @@ import SQLite
 
 /// The thread that copies the write-ahead log into the file, so that commits need not.
 ///
-/// Its copies never wait for other connections. So they never start the log over while there are
-/// always reads or writes: the writer does that, beyond `logFrameCountMax`.
+/// Its copies never wait for others, so they never start a busy log over: the writer does, beyond `logFrameCountMax`.
 final class SQLiteCheckpointer: Sendable {
   private let connection: Locked<SQLiteConnection>
   private let schema: Schema
@@ -37,8 +36,8 @@ final class SQLiteCheckpointer: Sendable {
     state.signal { state in
       // A shorter log has been started over.
       if logFrameCount < state.copiedFrameCount { state.copiedFrameCount = 0 }
-      // Under load the log is never copied to its end. Without this distance the thread would copy
-      // the same pages over and over, without a pause.
+      // Under load the log is never copied to its end. Without this distance the same pages would be copied all the
+      // time.
       guard logFrameCount >= state.copiedFrameCount + options.logFrameCountWanted else { return }
       state.copiedFrameCount = logFrameCount
       state.isWanted = true

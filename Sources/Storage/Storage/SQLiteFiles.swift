@@ -4,10 +4,9 @@ package import SQLite
 
 /// The directory with `sync.db` and `billing.db`, and the connections to them.
 ///
-/// A connection's own main database is empty and in memory. Both files are attached, so that
-/// `sync.` and `billing.` mean the same on both engines. The file that a program does not own is
-/// attached read-only. BEGIN IMMEDIATE locks every writable file, so this keeps the two programs'
-/// writers apart. Every PRAGMA names its schema: unqualified it would affect only `main`.
+/// A connection's own main database is empty. Both files are attached, so that `sync.` and `billing.` mean the same on
+/// both engines; the one that a program does not own read-only, because BEGIN IMMEDIATE locks every writable file.
+/// Every PRAGMA names its schema: unqualified it would affect only `main`.
 package struct SQLiteFiles: Sendable {
   package let directory: String
 
@@ -56,9 +55,8 @@ package struct SQLiteFiles: Sendable {
 
   /// Makes empty files if they are missing, readable by this user only.
   ///
-  /// SQLite gives its log files the mode of the database file. An existing file is not opened. Closing it
-  /// would drop the locks of this process's connections to it (https://sqlite.org/howtocorrupt.html, section
-  /// 2.2), and another process would take their log for abandoned.
+  /// SQLite gives its log files the same mode. An existing file is not opened: closing it would drop the locks of this
+  /// process's connections to it (https://sqlite.org/howtocorrupt.html, section 2.2).
   package func create() throws(DatabaseError) {
     for schema in Schema.allCases {
       let file = unsafe Glibc.open(

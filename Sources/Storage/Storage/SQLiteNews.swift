@@ -4,8 +4,7 @@ import Glibc
 
 /// The sockets by which programs on one SQLite directory tell each other news: one for each program that listens.
 ///
-/// They are datagrams of a machine's own, so nothing is sent over a network. A program that ends leaves its socket's
-/// name behind; the next sender removes it.
+/// They are datagrams of this machine. A program that ends leaves its socket's name behind; the next sender removes it.
 private enum NewsSockets {
   static func folder(_ files: SQLiteFiles) -> String { "\(files.directory)/news" }
 

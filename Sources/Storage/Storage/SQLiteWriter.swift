@@ -62,8 +62,8 @@ final class SQLiteWriter: Sendable {
 
   /// Lets the next commit start the log over, once every reader has left it.
   ///
-  /// Done here because any other thread would have to compete with this one for the file's lock.
-  /// The checkpointer has already copied almost all of the log.
+  /// Done here because any other thread would compete with this one for the lock. Almost all of the log is copied
+  /// already.
   private func restartLog(on connection: SQLiteConnection) {
     do {
       _ = try connection.checkpoint(schema.rawValue, .restart)

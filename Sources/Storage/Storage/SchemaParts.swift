@@ -1,8 +1,7 @@
 import Migrations
 import SQLite
 
-/// The tables and unique indexes of a schema, by name. If one is missing, statements fail, or there
-/// may be two rows instead of one.
+/// The tables and unique indexes of a schema. If one is missing, statements fail, or there may be two rows for one.
 enum SchemaParts {
   struct Part: Hashable {
     let kind: String
@@ -14,8 +13,7 @@ enum SchemaParts {
     }
   }
 
-  /// The parts that the applied migrations made and that are missing. If a newer program migrated
-  /// the database, its migrations are not known, so its indexes may rightly differ.
+  /// The parts that the applied migrations made and that are missing. A newer program's indexes may rightly differ.
   static func missing(
     in schema: Schema, known: [Migration], query: String, reading reader: Reader
   ) throws -> [Part] {

@@ -2,8 +2,7 @@ import Base
 
 /// The operations that a transaction needs from a connection of either engine.
 package protocol EngineConnection: AnyObject {
-  /// Runs one statement, passes its rows to `row` and returns the work that it did. `row` returns
-  /// whether it wants more rows.
+  /// Runs one statement and returns its work. `row` gets each row, and returns whether it wants more.
   ///
   /// - Throws: Its own `EngineError`, or what `row` throws.
   func perform(

@@ -29,8 +29,7 @@ enum StorageMetrics {
     "coffer_storage_news_interruptions_total",
     "Times that this program could not receive messages about commits")
 
-  /// Exposes every instrument from the start, with the value 0: if one first appears with an event,
-  /// alert rules do not see that event.
+  /// Exposes every instrument with the value 0: alert rules do not see the event with which one first appears.
   static func register() {
     _ = (batchSize, writeTime, queuedWrites, brokenBatches, repeatedBatches, conflicts, logFrames)
     _ = (newsSent, newsLost, newsInterruptions)
