@@ -2,8 +2,7 @@ import Glibc
 
 /// A value that only one thread at a time may access.
 ///
-/// It uses a pthread mutex rather than `Synchronization.Mutex`. The latter's futex is in a library
-/// that the thread sanitizer does not see, so every run under it reported false races.
+/// A pthread mutex, because the thread sanitizer does not see the futex of `Synchronization.Mutex`.
 @safe
 package final class Locked<Value>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>

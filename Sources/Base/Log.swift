@@ -2,9 +2,8 @@ import Glibc
 
 /// Structured lines on stderr: `2026-11-20T21:00:57.120Z info webhook.recorded type=invoice.paid`.
 ///
-/// One `write` per line, so lines of several threads never mix. Values that hold anything but plain
-/// text are quoted, so a hostile value cannot forge a line. Never pass a secret. If stderr goes to
-/// the journal, each line begins with the level that sd-daemon(3) expects.
+/// One `write` per line, so lines of several threads never mix. Values are quoted unless they are plain, so none can
+/// forge a line. Never pass a secret. In the journal each line begins with its level (sd-daemon(3)).
 package enum Log {
   package enum Level: String, Sendable {
     case info, warning, error

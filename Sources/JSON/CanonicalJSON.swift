@@ -4,8 +4,7 @@ extension JSONValue {
 
   /// The unique UTF-8 text of this value by RFC 8785 (JCS), for signatures.
   ///
-  /// The names within one object must differ, and integers must lie within ±`canonicalIntegerMax`:
-  /// beyond it, readers that hold numbers as doubles would get different values.
+  /// Names within one object must differ, and integers lie within ±`canonicalIntegerMax`: beyond it readers differ.
   package func canonical() -> [UInt8] {
     var text: [UInt8] = []
     appendCanonical(to: &text)
@@ -42,8 +41,7 @@ extension JSONValue {
     }
   }
 
-  /// RFC 8785, 3.2.2.2: a two-character escape if there is one, `\u00xx` in lower case for other
-  /// control characters, and all other characters unchanged.
+  /// RFC 8785, 3.2.2.2: a two-character escape if there is one, `\u00xx` in lower case for other control characters.
   private static func appendCanonical(_ value: String, to text: inout [UInt8]) {
     text.append(UInt8(ascii: "\""))
     for byte in value.utf8 {

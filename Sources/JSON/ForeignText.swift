@@ -2,11 +2,10 @@ import Glibc
 
 /// A text that a store signed or answered: anything that RFC 8259 allows, of which we need a few members.
 ///
-/// A number or a character that cannot be held must not make the rest unreadable, so it is replaced by one
-/// that can. No decoder reads such a value: decoders take 64-bit integers and ids.
+/// A number or a character that cannot be held is replaced, so that the rest is readable. No decoder reads such a
+/// value.
 enum ForeignText {
-  /// The same text, with the same number of bytes, without numbers that are out of range, without U+0000
-  /// and without escapes of half a surrogate pair.
+  /// A text of the same length without numbers out of range, U+0000 and escapes of half a surrogate pair.
   static func readable(_ bytes: [UInt8]) -> [UInt8] {
     var text = bytes
     var isString = false
@@ -36,8 +35,7 @@ enum ForeignText {
     return text
   }
 
-  /// Replaces the escape at `index` if it stands for no character that can be held. Returns the number of
-  /// bytes of it, or of both escapes of a pair.
+  /// Replaces the escape at `index` if its character cannot be held. Returns the length of it, or of a whole pair.
   private static func replaceEscape(in text: inout [UInt8], at index: Int) -> Int {
     let byteCount = replacementEscape.count
     guard let unit = unit(in: text, at: index) else { return 2 }

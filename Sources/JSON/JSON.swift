@@ -2,9 +2,8 @@ import CJansson
 
 /// A value in a parsed document, or the place where one would be.
 ///
-/// Subscripts never fail. In a document without `data`, `json["data"]["object"]["id"]` is a missing
-/// value that knows its path, and a `require` form reports that path. Views keep their document
-/// alive. They are cheap to copy and safe to pass between threads.
+/// Subscripts never fail: in a document without `data`, `json["data"]["id"]` is a missing value that knows its path,
+/// which a `require` form reports. Views keep their document alive and are cheap to copy.
 @safe
 package struct JSON: @unchecked Sendable {
   private let document: JSONDocument
@@ -82,8 +81,7 @@ package struct JSON: @unchecked Sendable {
     return unsafe UnsafeRawBufferPointer(start: text, count: json_string_length(node))
   }
 
-  /// A number written without fraction and exponent; `1.0` is a real, not an integer. In a foreign
-  /// text also a value that means the same.
+  /// A number without fraction and exponent. In a foreign text also a value that means the same, such as `1.0`.
   package var integer: Int64? {
     if type == JSON_INTEGER { return unsafe Int64(json_integer_value(node)) }
     guard document.isForeign else { return nil }

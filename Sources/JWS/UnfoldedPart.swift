@@ -1,8 +1,7 @@
 import Base
 import JSON
 
-/// A signed or encoded part of a body, for people. The App Store signs a notification and, in it, a
-/// transaction and a renewal. What Google pushes is in base64.
+/// A signed or encoded part of a body, for people: the App Store signs parts within parts, and Google pushes base64.
 package struct UnfoldedPart {
   /// Its place, e.g. `$.signedPayload.data.signedTransactionInfo`.
   package let path: String

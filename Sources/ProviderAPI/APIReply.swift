@@ -19,8 +19,7 @@ package struct APIReply: Sendable {
     date = headers.text("date").flatMap { Instant(httpDate: $0) }
   }
 
-  /// Returns the reply if its status is 2xx. Otherwise throws what the status means, for callers
-  /// that find nothing better in the body.
+  /// Returns the reply if it is 2xx. Otherwise throws what the status means, if the body says nothing better.
   package func successful() throws(APIFailure) -> APIReply {
     switch status {
     case 200..<300: return self

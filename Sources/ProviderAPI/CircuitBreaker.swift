@@ -1,10 +1,8 @@
 package import Base
 
-/// Spares a provider that is down, and our threads: after failures in a row nothing is sent for a
-/// while, then one request probes.
+/// Spares a provider that is down: after failures in a row nothing is sent for a while, then one request probes.
 ///
-/// Only `.transient` failures count; any other answer shows that the provider is there. While the
-/// circuit is open, `send` throws `.transient` at once, with the remaining time.
+/// Only `.transient` failures count. While the circuit is open, `send` throws `.transient` with the remaining time.
 package final class CircuitBreaker: ProviderTransport {
   package static let failureCountMax = 5
   package static let cooldown = Instant.Span.seconds(30)

@@ -1,8 +1,7 @@
 package import Base
 import HTTPClient
 
-/// Sends requests to a provider over HTTPS, with libcurl. Reads use connections that are kept open.
-/// Every other request uses its own connection, and is sent once.
+/// Sends requests with libcurl. Reads use connections that are kept open; every other request its own, once.
 package final class CurlTransport: ProviderTransport {
   /// No read of one object is longer; lists are paged.
   package static let bodyByteCountMax = 4 << 20

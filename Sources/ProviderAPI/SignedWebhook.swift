@@ -3,8 +3,7 @@ package import Configuration
 import Crypto
 
 extension WebhookReceiver {
-  /// One attempt to send a webhook. It keeps its id and its body, is signed for the time of the attempt, and by each
-  /// secret, so that secrets can be rotated.
+  /// One attempt to send a webhook: with its id and body, signed for the attempt's time by each secret.
   package func request(_ id: String, _ body: String, at now: Instant) -> APIRequest {
     let seconds = String(now.milliseconds / 1000)
     let signatures = secrets.map { secret in

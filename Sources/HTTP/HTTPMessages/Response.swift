@@ -23,8 +23,7 @@ package struct Response: Sendable {
     case bytes([UInt8])
     /// The server sends `range` of the file without copying it through user space.
     case file(OpenFile, range: Range<Int64>)
-    /// The server fetches a block once the one before it is sent. A fetch that fails ends the connection, so that the
-    /// client sees that bytes are missing.
+    /// Each block is fetched once the one before it is sent. A fetch that fails ends the connection.
     case blocks(any BlockSource, range: Range<Int64>)
     /// The server sends only its length: a 304 has that of the 200 (RFC 9110, section 8.6).
     case unsent(byteCount: Int64)

@@ -75,8 +75,7 @@ final class Worker: @unchecked Sendable {
   }
 }
 
-// The callbacks run on the worker's thread. They are in functions without isolation, because a
-// closure written in an actor's context would trap there.
+// The callbacks are functions without isolation: a closure written in an actor's context would trap on this thread.
 
 /// MHD_NotifyConnectionCallback: `slot` keeps the peer while the connection is open.
 private func notify(

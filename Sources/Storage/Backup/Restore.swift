@@ -51,8 +51,7 @@ package struct Restore {
   /// How far this machine's clock may be behind the clock of the machine that made the backup.
   package static let clockDifference = Instant.Span.minutes(1)
 
-  /// `path` is a backup, or a directory of backups, of which the newest is used. If `now` is given,
-  /// the newest must not be from the future, because then it is not known which is the newest.
+  /// `path` is a backup, or a directory of which the newest is used; `now` refuses one from the future.
   ///
   package init(
     of path: String, into directory: String, _ objects: Objects, at now: Instant? = nil

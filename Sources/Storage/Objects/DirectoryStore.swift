@@ -12,8 +12,7 @@ private final class DirectoryHold: ObjectHold {
 
 /// An object store in a local directory.
 ///
-/// Uploads go to `tmp/` and appear under their key only when finished, whole and durable. A process
-/// that shares the directory locks a file there, so that its end is seen at once.
+/// Uploads go to `tmp/` and appear under their key only when whole and durable. Processes lock a file while they run.
 package final class DirectoryStore: ObjectStore {
   let directory: String
   package let opensAtOnce: Bool
@@ -39,8 +38,7 @@ package final class DirectoryStore: ObjectStore {
     return try DirectoryStore(directory: directory)
   }
 
-  /// Whether the directory is on a disk of this machine. A file system over a network has no device. Nor have some
-  /// others, such as Btrfs and those in memory, which count as distant.
+  /// Whether the directory is on a disk here. File systems over a network, in memory and Btrfs have no device.
   private static func isOnDisk(_ directory: String) -> Bool {
     var status = stat()
     guard unsafe stat(directory, &status) == 0 else { return false }
@@ -233,8 +231,7 @@ package final class DirectoryStore: ObjectStore {
 
   /// Makes the key's directories, and makes their names durable.
   ///
-  /// A directory that exists may have been made by another thread that has not synchronized it yet.
-  /// So only what this process has synchronized counts.
+  /// Only what this process has synchronized counts: another thread may have made a directory a moment ago.
   private func makeDurableFanOut(_ key: Identifier) throws(ObjectStoreError) {
     let prefix = key.high >> 48
     if durable.withLock({ $0.contains(prefix) }) { return }

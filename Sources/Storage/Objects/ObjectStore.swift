@@ -2,12 +2,10 @@ package import Base
 
 /// A store of large contents under random keys.
 ///
-/// A key is written once and never again, so that a reader never sees two contents under one key.
-/// The database knows which keys are in use: a reservation row protects each upload. Several
-/// processes may share a store. Each has a name of its own there while it runs.
+/// A key is written once and never again, so that a reader never sees two contents under one key. A reservation row
+/// protects each upload. Several processes may share a store.
 ///
-/// Any thread may call it. Calls may block for as long as the disk or the network takes, except for
-/// `check`, `isRunning` and `create`, which a server calls where nothing may wait.
+/// Any thread may call it. Calls may block on disk or network, except for `check`, `isRunning` and `create`.
 package protocol ObjectStore: AnyObject, Sendable {
   /// The name of this process among those that share the store.
   var instance: Identifier { get }
@@ -29,19 +27,17 @@ package protocol ObjectStore: AnyObject, Sendable {
 
   /// Assigns the objects to the database with this history.
   ///
-  /// - Throws: An error if they belong to another database that may be in use. Each would delete
-  ///   the objects that only the other knows.
+  /// - Throws: An error if they are another database's that may be in use: each would delete the other's objects.
   func belong(to history: Identifier) throws(ObjectStoreError)
 
   /// The location of another store that may have objects of this installation, as this store says; nil if there is
-  /// none. A program that opens this store alone would miss them.
+  /// none.
   func companion() throws(ObjectStoreError) -> String?
 
   /// Writes the location of that other store; nil removes it.
   func setCompanion(_ location: String?) throws(ObjectStoreError)
 
-  /// Keeps every process from deleting objects while the hold exists. What was in use when it was
-  /// taken can be read during that time.
+  /// Keeps every process from deleting objects while the hold exists, so that what was in use can be read.
   func hold() throws(ObjectStoreError) -> any ObjectHold
 
   /// Whether any process holds objects.
@@ -52,13 +48,11 @@ package protocol ObjectStore: AnyObject, Sendable {
   /// Begins an upload.
   func create(_ key: Identifier) throws(ObjectStoreError) -> any ObjectWriter
 
-  /// Continues an upload at a checkpoint, in another request or another process; the bytes behind it are dropped. At
-  /// byte 0 it begins one.
+  /// Continues an upload at a checkpoint, in any request or process; at byte 0 begins one. Bytes behind it are dropped.
   ///
   /// An upload that was finished needs nothing but `finish` again. The writer's drop or failure keeps what is durable.
   ///
-  /// - Throws: `.busy` while another writer, perhaps another process's, has the upload open; `.incomplete` if the
-  ///   store has less than the checkpoint counts.
+  /// - Throws: `.busy` while another writer has the upload open; `.incomplete` if the store has less than it counts.
   func resume(
     _ key: Identifier, at checkpoint: ObjectCheckpoint
   ) throws(ObjectStoreError) -> any ResumableWriter
@@ -158,8 +152,7 @@ package struct ObjectCheckpoint: Sendable, Equatable {
 package protocol ResumableWriter: ObjectWriter {
   /// Makes durable the bytes that were written before the call. Blocks as long as the disk or the network does.
   ///
-  /// Unless it `isLast`, that is the last before the writer ends, the end may be left out that fills no part of
-  /// `ObjectParts.byteCount`.
+  /// Unless it is the last before the writer ends, bytes may be left out that fill no part of `ObjectParts.byteCount`.
   func checkpoint(isLast: Bool) throws(ObjectStoreError) -> ObjectCheckpoint
 
   /// Lets go of the upload and keeps the unfinished object, for `resume`.
@@ -171,7 +164,6 @@ package enum ObjectParts {
   /// Every part but the last has this size: some S3 services require equal parts of at least 5 MiB.
   package static let byteCount: Int64 = 8 << 20
 
-  /// The most that is read of an object on another machine at once. SeaweedFS stores blocks of this size, and reads a
-  /// whole one for any part of it.
+  /// The most that is read of a distant object at once: SeaweedFS reads whole blocks of this size.
   package static let blockByteCount: Int64 = 4 << 20
 }

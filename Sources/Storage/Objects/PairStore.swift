@@ -2,9 +2,8 @@ package import Base
 
 /// Two stores while an installation moves its objects from one to the other.
 ///
-/// `main` gets every new object. `also` is read, listed, deleted from, and continues the uploads that began in it.
-/// No transaction and no row says which of the two has an object: a copy is complete before the other one goes, so
-/// whoever looks in both finds it.
+/// `main` gets every new object. `also` is read, listed, deleted from, and continues its uploads. No row says which has
+/// an object: a copy is complete before the other one goes, so whoever looks in both finds it.
 package final class PairStore: ObjectStore {
   package let main: any ObjectStore
   package let also: any ObjectStore
@@ -40,8 +39,7 @@ package final class PairStore: ObjectStore {
   /// Reservations name it. A program of the first step, to which this store is `also`, looks there, too.
   package var instance: Identifier { main.instance }
 
-  /// Both are asked, because a program that was started with the two the other way round has its name in the
-  /// reservations from the other one. So has one that was started before there were two.
+  /// Both are asked: a program that was started with the two the other way round, or with one, is known there.
   package func isRunning(_ instance: Identifier) -> Bool {
     main.isRunning(instance) || also.isRunning(instance)
   }
@@ -59,8 +57,8 @@ package final class PairStore: ObjectStore {
 
   // MARK: Whose they are
 
-  /// Owned for as long as the younger ownership of the two, because no orphan is deleted in the first day. Nil if
-  /// they are of two databases: then no row shows which objects are garbage.
+  /// Owned since the younger ownership, because no orphan is deleted in the first day. Nil if they are of two
+  /// databases.
   package func owner() throws(ObjectStoreError) -> ObjectOwner? {
     let (first, second) = (try main.owner(), try also.owner())
     guard let first, let second else { return first }
@@ -70,9 +68,8 @@ package final class PairStore: ObjectStore {
 
   /// Writes into the stores that neither can be opened alone, before anything depends on it.
   ///
-  /// In the first of two steps `also` is new, no program writes to it yet, and only `main` has an owner: then `main`
-  /// stays free to be opened alone. Once `also` has its mark the move has begun, and `finish` may have ended it, so
-  /// `main` gets no mark again.
+  /// In the first of two steps only `main` has an owner, and stays free to be opened alone. Once `also` has its mark
+  /// the move has begun, and `finish` may have ended it, so `main` gets no mark again.
   package func belong(to history: Identifier) throws(ObjectStoreError) {
     let (own, other) = (try main.owner()?.history, try also.owner()?.history)
     guard other == nil || other == history || other == own else {
@@ -131,8 +128,7 @@ package final class PairStore: ObjectStore {
     return try main.open(key)
   }
 
-  /// From `also` first, so that less is copied to `main` after it was deleted there. What is copied nevertheless,
-  /// its copier deletes.
+  /// From `also` first, so that less is copied after its deletion. What is copied nevertheless, its copier deletes.
   package func delete(_ key: Identifier) throws(ObjectStoreError) {
     try also.delete(key)
     try main.delete(key)

@@ -107,8 +107,7 @@ package final class Database: Sendable {
     return try engine.read { try body(Reader($0)) }
   }
 
-  /// Runs `body` on a bounded pool. Fails with `.busy` if too many reads wait already. The read
-  /// waits in the lane of `account`.
+  /// Runs `body` on a bounded pool, in the lane of `account`. Fails with `.busy` if too many reads wait already.
   package func submitRead<Value: Sendable>(
     for account: Identifier?, _ body: @escaping @Sendable (Reader) throws -> Value,
     completion: @escaping @Sendable (Result<Value, any Error>) -> Void
@@ -121,9 +120,8 @@ package final class Database: Sendable {
 
   /// Runs `body` in a write transaction. Completes only once the commit is durable.
   ///
-  /// `body` may run more than once, so it must have no effect except through its transaction. An error that
-  /// it throws undoes its own writes and no other's, and is passed to `completion`. The write waits in the
-  /// lane of `account`, so that many writes of one account do not delay the others.
+  /// `body` may run more than once, so it must have no other effect. An error that it throws undoes its own writes
+  /// alone. Each `account` has a lane, so that its many writes do not delay the others.
   package func submitWrite<Value: Sendable>(
     for account: Identifier?,
     _ body: @escaping @Sendable (Transaction) throws -> Value,
@@ -144,8 +142,7 @@ package final class Database: Sendable {
     }
   }
 
-  /// Hears what all programs commit from now on, in the words that their transactions reported. Stop the listener
-  /// before the database is closed.
+  /// Hears what all programs commit from now on. Stop the listener before the database is closed.
   package func listen(
     _ hear: @escaping @Sendable (NewsListener.Heard) -> Void
   ) -> NewsListener {

@@ -2,8 +2,7 @@ import Base
 
 /// Why the database did not do what was requested. None of the texts holds a value or a secret.
 ///
-/// A refusal that a transaction's body throws (over the cap, name taken) is not one of these: it
-/// reaches the caller as it was thrown.
+/// A refusal that a transaction's body throws is not one of these: it reaches the caller as it was thrown.
 package enum DatabaseError: Error, Equatable, Sendable {
   /// Too much work is waiting. Nothing was done; the same request may succeed later.
   case busy(retryAfterSeconds: Int)
@@ -29,8 +28,7 @@ extension DatabaseError {
         + "sudo -u coffer does")
   }
 
-  /// For a database in use that lost one of its schemas. A new schema in its place would hide that
-  /// accounts, or all their payments, are gone.
+  /// For a database that lost one of its schemas. A new one would hide that accounts, or payments, are gone.
   static func half(of place: String, without lost: Schema) -> DatabaseError {
     .migration(
       "half of \(place) is lost: \(lost) is missing or empty, and \(lost.other) is not",
@@ -54,8 +52,7 @@ extension DatabaseError: CustomStringConvertible {
 }
 
 extension Error {
-  /// Whether the database itself is the cause, so that it accepts no request. All other errors are
-  /// caused by what it was given, and other requests may succeed.
+  /// Whether the database itself is the cause, so that other requests fail as well.
   package var isOfDatabase: Bool {
     switch self as? DatabaseError {
     case .busy, .unavailable, .uncertain, .forbidden, .migration: true

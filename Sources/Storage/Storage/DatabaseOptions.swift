@@ -26,8 +26,7 @@ package struct DatabaseOptions: Sendable {
   /// PostgreSQL: the most attempts at a transaction that loses conflicts.
   package var conflictAttemptCountMax = 8
 
-  /// SQLite: the frames (pages) in the log that wake the checkpoint thread, and those after which a
-  /// writer starts the log over.
+  /// SQLite: the log's frames (pages) that wake the checkpoint thread, and those after which it is started over.
   package var logFrameCountWanted = 1000
   package var logFrameCountMax = 16_000
 

@@ -6,8 +6,7 @@ package struct DatabaseWork: Equatable, Sendable {
   package var returnedRowCount: Int64 = 0
   /// Rows inserted, updated and deleted, each by a statement that names its table.
   package var changedRowCount: Int64 = 0
-  /// Steps of SQLite's virtual machine (SQLITE_STMTSTATUS_VM_STEP). They also count rows that were
-  /// looked at and not returned. 0 on PostgreSQL.
+  /// Steps of SQLite's virtual machine, which also count rows that are not returned; 0 on PostgreSQL.
   package var stepCount: Int64 = 0
 
   package init() {}

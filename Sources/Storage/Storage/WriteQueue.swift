@@ -20,8 +20,8 @@ package final class WriteQueue: Sendable {
     var isStopped = false
   }
 
-  /// With `servesAccountsSerially`, an account has one write running at a time: several connections
-  /// would only wait for each other at the owner's row. Call `finished` after each write.
+  /// With `servesAccountsSerially`, an account has one write running at a time, because several would only wait at the
+  /// owner's row. Call `finished` after each.
   package init(
     capacity: Int, capacityPerAccount: Int, servesAccountsSerially: Bool, gauge: Metrics.Gauge
   ) {
