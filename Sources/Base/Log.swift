@@ -8,7 +8,6 @@ package enum Log {
   package enum Level: String, Sendable {
     case info, warning, error
 
-    /// The level by which the journal files a line.
     fileprivate var journalMark: String {
       switch self {
       case .info: "<6>"

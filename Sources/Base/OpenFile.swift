@@ -45,7 +45,6 @@ package final class OpenFile: Sendable {
 
   /// Why a path cannot be read as a file.
   package enum Refusal: Error {
-    /// The system's error number.
     case system(Int32)
     /// The kind of thing that it is instead, e.g. "a pipe".
     case special(String)

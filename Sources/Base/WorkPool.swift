@@ -48,7 +48,6 @@ package final class WorkPool: Sendable {
     }
   }
 
-  /// Work that a thread took from a lane.
   private struct Taken: Sendable {
     let owner: Identifier?
     let work: @Sendable () -> Void

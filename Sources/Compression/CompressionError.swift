@@ -2,7 +2,6 @@
 package enum CompressionError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Not a frame, or one that was cut or changed.
   case malformed
-  /// Longer than the caller accepts.
   case tooLong
   /// Made with a dictionary that this program does not have.
   case unknownDictionary(UInt32)

@@ -48,7 +48,6 @@ package final class Compressor: Sendable {
     return try UnfoldedText.fold(unfolded, byteCountMax: byteCountMax)
   }
 
-  /// Nil if the bytes are not a whole frame.
   private static func content(
     of frame: [UInt8], byteCount: Int, _ dictionary: CompressionDictionary?
   ) -> [UInt8]? {

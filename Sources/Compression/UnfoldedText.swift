@@ -112,7 +112,6 @@ package enum UnfoldedText {
     return text
   }
 
-  /// Takes the next length and that number of bytes.
   private static func next(
     _ rest: inout ArraySlice<UInt8>
   ) throws(CompressionError) -> ArraySlice<UInt8> {

@@ -35,7 +35,6 @@ struct CipherContext: ~Copyable {
     return output
   }
 
-  /// Ends an encryption and returns its tag.
   func tag(byteCount: Int) -> [UInt8] {
     var tag = [UInt8](repeating: 0, count: byteCount)
     guard finish(),
@@ -63,7 +62,6 @@ struct CipherContext: ~Copyable {
     return unsafe EVP_CipherFinal_ex(handle, &block, &count) == 1
   }
 
-  /// The cipher, looked up once.
   @safe
   private final class Cipher: @unchecked Sendable {
     static let aes256GCM = Cipher("AES-256-GCM")

@@ -1,14 +1,11 @@
 /// Why sealed bytes cannot be opened, or a key cannot be used. It never contains either.
 package enum CryptoError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// A sealing key does not have 32 bytes.
   case keyLength
-  /// No sealing key is configured.
   case keyMissing
   /// The bytes are too short, or of a format that this program does not know.
   case malformed
   /// None of the configured keys sealed these bytes. Perhaps one was removed too early.
   case unknownKey
-  /// The bytes or their context were changed after sealing.
   case notAuthentic
 
   package var description: String {

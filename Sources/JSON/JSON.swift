@@ -167,7 +167,6 @@ extension JSON {
     try require(array, "an array")
   }
 
-  /// This value itself, after checking that it is an object.
   @discardableResult
   package func requireObject() throws(JSONError) -> JSON {
     try require(isObject ? self : nil, "an object")

@@ -9,14 +9,12 @@ package struct JSONError: Error, Sendable, Equatable {
     case duplicateName
     /// More nested arrays and objects than `JSONLimits.depthMax`.
     case tooDeep
-    /// More bytes or more values than the limits allow.
     case tooLarge
     /// An integer beyond 64 bits or a real beyond a double.
     case numberRange
     case invalidUTF8
     /// A string or a name contains U+0000, which SQL text and C strings cannot hold.
     case nullCharacter
-    /// The reader needs a member that is not there.
     case missing
     /// The reader needs a value of another kind than the one there.
     case wrongType

@@ -178,7 +178,6 @@ extension JSONScan {
     return number
   }
 
-  /// Whether the whole text is ASCII without a backslash.
   private static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     var bits: UInt8 = 0
     for index in 0..<bytes.count { unsafe bits |= bytes[index] }
@@ -186,7 +185,6 @@ extension JSONScan {
       && first(UInt8(ascii: "\\"), of: bytes, in: 0..<bytes.count) == nil
   }
 
-  /// The place after the closing quote, or the end of the text.
   private static func endOfString(
     _ bytes: UnsafeBufferPointer<UInt8>, from start: Int, isPlain: Bool
   ) -> Int {

@@ -27,7 +27,6 @@ package struct UnfoldedPart {
     return json.string.flatMap(unfolded).map { parts(of: $0, at: path) } ?? []
   }
 
-  /// The object that a text holds in another form.
   private static func unfolded(_ text: String) -> JSON? {
     let bytes = Array(text.utf8)
     guard let content = (try? JWSSegments(bytes))?.payload ?? Base64.standard.decode(text),

@@ -23,7 +23,6 @@ package struct Audience {
 
   private struct Listener {
     var streams: [Stream: Credential] = [:]
-    /// Streams that have not been told anything yet.
     var fresh: Set<Stream> = []
     /// Nil before the first look.
     var state: AccountState?
@@ -115,7 +114,6 @@ package struct Audience {
     }
   }
 
-  /// Notes a number that news told.
   private mutating func note(_ number: Int64, of account: Identifier) {
     guard var known = numbers[account] else {
       // The answer to the first question may be older than these news.

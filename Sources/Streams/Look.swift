@@ -70,7 +70,6 @@ package enum Look {
     let valid: Set<Credential>
     /// Nil if there is no such account.
     let state: AccountState?
-    /// The account's sequence number.
     let number: Int64
     /// The other accounts whose news concern the account, and their sequence numbers.
     let followed: [Followed: Int64]

@@ -50,7 +50,6 @@ struct OpenStreams {
     }
   }
 
-  /// Called when a socket's buffer takes bytes again.
   mutating func goOn(_ socket: Int32, at now: MonotonicTime) {
     guard let stream = streams[socket], stream.fullSince != nil else { return }
     streams[socket]?.fullSince = nil
@@ -97,7 +96,6 @@ struct OpenStreams {
     }
   }
 
-  /// The streams that have ended since the last call.
   mutating func takeEnded() -> [Int32] {
     defer { ended = [] }
     return ended

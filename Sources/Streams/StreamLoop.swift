@@ -5,7 +5,6 @@ import Storage
 
 /// The thread that serves all open streams: it sends them events, and ends them.
 final class StreamLoop: Sendable {
-  /// A connection that has just got the head of its response.
   struct Arrival: Sendable {
     let socket: Int32
     let account: Identifier
@@ -39,7 +38,6 @@ final class StreamLoop: Sendable {
       [Look.Question], @escaping @Sendable (Result<[Look.Finding], any Error>) -> Void
     ) -> Void
 
-  /// The accounts that are looked at together.
   private static let lookedCountMax = 50
   private static let retryPause = Instant.Span.seconds(1)
 
@@ -62,7 +60,6 @@ final class StreamLoop: Sendable {
     thread.withLock { $0.take() }?.join()
   }
 
-  /// Takes over a connection.
   func add(_ arrival: Arrival) {
     let isStopped = inbox.withLock { inbox in
       if !inbox.isStopped { inbox.arrivals.append(arrival) }

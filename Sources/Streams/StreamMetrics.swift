@@ -1,6 +1,5 @@
 import Base
 
-/// The instruments of live streams.
 enum StreamMetrics {
   static let open = Metrics.shared.gauge("coffer_streams", "Live streams that are open.")
   static let events = Metrics.shared.counter(
@@ -22,16 +21,13 @@ enum StreamMetrics {
   static func refuse(_ refusal: StreamRefusal) { refused[refusal.limit]?.add() }
 }
 
-/// Why a stream ended.
 enum StreamEnd: String, CaseIterable, Sendable {
   /// The client closed it, or cannot be reached.
   case closed
   /// The client left everything unread.
   case stalled
-  /// Its time was over.
   case aged
   /// The key was revoked, the session has ended, or the account is suspended or erased.
   case revoked
-  /// The program stops.
   case stopped
 }

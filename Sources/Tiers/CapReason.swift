@@ -15,7 +15,6 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
   case storeUnreachable = "store_unreachable"
   /// Kept by policy although no money came: a voided invoice, a paused collection.
   case courtesy
-  /// Granted by an operator.
   case granted
   /// Set by an operator, in place of anything else that is owed.
   case quotaSet = "quota_set"
@@ -23,7 +22,6 @@ package enum CapReason: String, Hashable, Sendable, CaseIterable {
   case paymentFailed = "payment_failed"
   /// Ended by the customer, or by time.
   case lapsed
-  /// Granted by an operator and revoked.
   case grantRevoked = "grant_revoked"
   case refunded
   /// Taken away while the customer's bank disputes the payment; a won dispute brings it back.

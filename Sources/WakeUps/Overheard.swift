@@ -72,7 +72,6 @@ struct Overheard {
     mayHaveMissed = true
   }
 
-  /// Whether news were missed since the last call.
   mutating func takeMissed() -> Bool {
     defer { mayHaveMissed = false }
     return mayHaveMissed

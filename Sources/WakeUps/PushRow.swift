@@ -16,7 +16,6 @@ struct PushRow: Sendable {
   let wakeUp: Identifier?
   /// The end of the last wake-up that the gateway took; nil if there was none.
   let sent: Instant?
-  /// How often the wake-up failed.
   let failureCount: Int64
 
   private static let columns = """
@@ -101,7 +100,6 @@ struct PushRow: Sendable {
     ) { row in try PushRow(row) }
   }
 
-  /// When the first wake-up is due; nil if none waits.
   static func firstDue(reading reader: Reader) throws -> Instant? {
     try reader.first(
       "SELECT due_ms FROM sync.push_ids WHERE due_ms IS NOT NULL ORDER BY due_ms LIMIT 1"
@@ -150,7 +148,6 @@ struct PushRow: Sendable {
       next == nil ? .null : .id(Random.identifier()), .instant(sent))
   }
 
-  /// Has the wake-up sent again at a later time.
   func postpone(until due: Instant, in transaction: Transaction) throws {
     try transaction.execute(
       """

@@ -11,7 +11,6 @@ package struct WakeUpLimits: Sendable {
 
   package init() {}
 
-  /// The wake-ups that one instance sends at once.
   static let concurrencyMax = 8
   /// When another instance sends a wake-up whose sender does not come back. Longer than any answer takes.
   static let leaseSpan = Instant.Span.minutes(1)

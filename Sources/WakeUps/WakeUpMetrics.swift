@@ -1,6 +1,5 @@
 import Base
 
-/// The instruments of wake-ups.
 enum WakeUpMetrics {
   private static let ended: [Outcome: Metrics.Counter] = Metrics.shared.counters(
     "coffer_wake_ups_total", "Wake-ups of devices that were tried, by outcome.", by: "outcome")
@@ -8,11 +7,9 @@ enum WakeUpMetrics {
     "coffer_wake_up_delay_seconds", "How long the wake-up that is most overdue waits.")
 
   enum Outcome: String, CaseIterable {
-    /// The gateway took it.
     case sent
     /// The gateway did not answer, or wants no more for a while. It is tried again.
     case failed
-    /// The gateway refused it for good.
     case refused
     /// The gateway no longer knows the push id, which was removed.
     case gone

@@ -16,7 +16,6 @@ struct WakeUpSender: Sendable {
   let transport: any ProviderTransport
 
   enum Progress: Sendable {
-    /// Nothing is due.
     case idle
     case done
     /// The gateway is to be left alone for a while.

@@ -16,7 +16,6 @@ struct Watcher: Sendable {
   /// The accounts whose news are looked into together, and those of them and of their followers that are looked at.
   static let heardCountMax = 500
   private static let followerCountMax = 1000
-  /// The accounts of one part of a look at all.
   private static let slice = 50
 
   private enum Step: Sendable {
@@ -24,7 +23,6 @@ struct Watcher: Sendable {
     case note(PushRow, number: Int64)
   }
 
-  /// Looks into what was heard.
   func look(into heard: [Identifier: Overheard.Entry]) throws {
     guard !heard.isEmpty else { return }
     let now = host.clock.now()

@@ -47,7 +47,6 @@ package struct XMLElement: Equatable, Sendable {
 
   package func all(_ name: String) -> [XMLElement] { children.filter { $0.name == name } }
 
-  /// Puts the elements together as Expat reports them.
   private final class Builder {
     private var open: [(element: XMLElement, text: [UInt8])] = []
     private var isRefused = false

@@ -1,9 +1,7 @@
 /// The reason why there is no reply. It never contains the URL, a header or a body, because they may hold secrets.
 package enum HTTPClientError: Error, Equatable, CustomStringConvertible {
-  /// The name does not resolve, or no server answers there.
   case connect(String)
   case timeout
-  /// No encrypted connection to the expected server.
   case tls(String)
   /// The body or the header section is longer than the client accepts.
   case tooLarge

@@ -36,7 +36,6 @@ final class Receipt {
     return !isTooLarge
   }
 
-  /// Takes a part of the body; false ends the transfer.
   func takeBody(_ part: RawSpan) -> Bool {
     if let takeEvents, headers.text("content-type")?.hasPrefix("text/event-stream") == true {
       isEnded = !takeEvents(unsafe part.withUnsafeBytes { unsafe Array($0) })

@@ -5,7 +5,6 @@ package enum ByteRange: Sendable, Equatable {
   case whole
   /// Answer 206 with these bytes; never empty.
   case part(Range<Int64>)
-  /// Answer 416.
   case unsatisfiable
 
   /// `tag` is the representation's; an If-Range that does not strongly match it voids the range.

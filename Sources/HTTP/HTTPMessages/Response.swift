@@ -3,7 +3,6 @@ package import JSON
 
 /// Bytes of another machine, fetched block by block while they are sent.
 package protocol BlockSource: Sendable {
-  /// The most bytes of one block.
   var blockByteCountMax: Int64 { get }
 
   /// Fetches exactly the bytes of `range`. Calls `done` once, from any thread, and does not block.

@@ -7,7 +7,6 @@ import HTTPMessages
 final class Acceptor: Sendable {
   private let descriptor: Int32
   private let isInherited: Bool
-  /// Rung when the loop must end.
   private let bell: Bell
   private let isStopped = Locked(false)
 

@@ -54,7 +54,6 @@ struct IPAddress: Hashable, Sendable {
     self.low = low
   }
 
-  /// The 128 bits in hexadecimal digits.
   var hexText: String { String(high, radix: 16) + ":" + String(low, radix: 16) }
 
   var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }

@@ -5,7 +5,6 @@ package import HTTPMessages
 /// Exactly one of `finish` and `abandon` is called, once.
 package struct Admission: Sendable {
   package enum Body: Sendable {
-    /// Any body is refused.
     case none
     /// Collected in memory and handed to `finish`.
     case memory(byteCountMax: Int)

@@ -30,7 +30,6 @@ final class BlockReader {
   private var blockStart: Int64
   /// When this block began to be sent; nil before the first one.
   private var begun: MonotonicTime?
-  /// The block after this one.
   private var next: Waiting<[UInt8]>?
 
   init(

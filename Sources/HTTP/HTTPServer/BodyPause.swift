@@ -16,7 +16,6 @@ final class BodyPause: Expirable {
     self.span = span
   }
 
-  /// Called once there is room, on any thread.
   func end() {
     peer.receive(until: .now() + span)
     waiting.complete(.success(()))

@@ -30,7 +30,6 @@ struct Connection: @unchecked Sendable {
     unsafe coffer_mhd_info(handle, .CONNECTION_INFO_CONNECTION_FD).pointee.connect_fd
   }
 
-  /// The client's address, numeric.
   var clientAddress: String {
     let info = unsafe coffer_mhd_info(handle, .CONNECTION_INFO_CLIENT_ADDRESS)
     guard let name = unsafe info?.pointee.client_addr else { return "unknown" }
@@ -50,7 +49,6 @@ struct Connection: @unchecked Sendable {
     return unsafe info?.pointee.header_size ?? 0
   }
 
-  /// The number of header fields that libmicrohttpd found.
   var headerCount: Int {
     unsafe Int(MHD_get_connection_values(handle, .HEADER_KIND, nil, nil))
   }

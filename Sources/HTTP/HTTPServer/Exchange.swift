@@ -180,7 +180,6 @@ final class Exchange {
     }
   }
 
-  /// Answers with a problem so that the client gets to read it.
   private func refuse(_ connection: Connection, _ problem: Problem) -> Bool {
     guard let section else { return false }
     let length = section.contentLength ?? 0

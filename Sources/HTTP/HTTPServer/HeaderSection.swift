@@ -8,7 +8,6 @@ import HTTPMessages
 struct HeaderSection {
   private(set) var headers = Headers()
   private(set) var authority = ""
-  /// Nil if there is no Content-Length.
   private(set) var contentLength: Int64?
   private(set) var isChunked = false
   private(set) var waitsForContinue = false

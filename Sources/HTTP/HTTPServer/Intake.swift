@@ -4,7 +4,6 @@ import Glibc
 /// Input for a worker from other threads: new sockets, resumed connections, the request to stop.
 final class Intake: Sendable {
   let core: ServerCore
-  /// Rung when there is input.
   private let bell: Bell
   private let state = Locked(State())
 
@@ -15,7 +14,6 @@ final class Intake: Sendable {
     var isRung = false
   }
 
-  /// An accepted socket and its client's address.
   struct Arrival: Sendable {
     let descriptor: Int32
     let address: String

@@ -21,7 +21,6 @@ final class Pause: Expirable {
 
   func expire(_: Problem) { waiting.complete(.success(())) }
 
-  /// Whether the pause is over. If not, suspends the connection.
   func isOver(orSuspend connection: Connection) -> Bool {
     waiting.outcome(orSuspend: connection) != nil
   }

@@ -12,7 +12,6 @@ final class Peer: Sendable {
     var idleSince: MonotonicTime?
     var closesAfterAnswer = false
     var refusesWaiting = false
-    /// Whether the socket is another owner's now.
     var isHandedOver = false
   }
 
@@ -90,7 +89,6 @@ final class Peer: Sendable {
     }
   }
 
-  /// Records that the response goes on.
   func goOn() { state.withLock { $0.waiting = nil } }
 
   /// Records that the request is over and the next may come.

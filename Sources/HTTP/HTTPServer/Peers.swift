@@ -133,7 +133,6 @@ final class Peers: Sendable {
     }
   }
 
-  /// Answers every suspended request with a 503.
   func refuseWaiting() {
     let waiting = state.withLock { $0.members.values.compactMap { $0.refuseWaiting() } }
     for step in waiting { step.expire(Self.isStopping) }
@@ -189,6 +188,5 @@ private struct Lingering {
     return false
   }
 
-  /// The most reads for one client in one round of the reaper.
   private static let readCountMax = 16
 }

@@ -16,7 +16,6 @@ final class RequestIDs: Sendable {
       })
   }
 
-  /// As many bytes as one call of getentropy(3) gives.
   private static func randomBytes() -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: 256)
     let code = unsafe getentropy(&bytes, bytes.count)

@@ -1,7 +1,6 @@
 import Base
 import HTTPMessages
 
-/// The state that all workers of a server share.
 final class ServerCore: Sendable {
   let router: Router
   let limits: ServerLimits

@@ -10,7 +10,6 @@ package final class SocketWatch: Sendable {
   package enum Event: Sendable {
     /// The client has closed its side, or cannot be reached.
     case gone(Int32)
-    /// The buffer takes bytes again.
     case hasRoom(Int32)
   }
 

@@ -1,6 +1,5 @@
 import HTTPMessages
 
-/// Reads what trusted proxies report about the client.
 struct TrustedProxies: Sendable {
   private let ranges: [AddressRange]
 

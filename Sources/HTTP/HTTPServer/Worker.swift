@@ -35,7 +35,6 @@ final class Worker: @unchecked Sendable {
     thread.withLock { $0 = Thread(niceness: Thread.behindWriter) { [self] in run() } }
   }
 
-  /// Hands over an accepted socket, which the worker then owns.
   func add(_ arrival: Intake.Arrival) { intake.add(arrival) }
 
   /// Ends the thread. No connection may be suspended, or libmicrohttpd would abort the process.
@@ -121,7 +120,6 @@ private func begin(
   return unsafe Unmanaged.passRetained(exchange).toOpaque()
 }
 
-/// MHD_AccessHandlerCallback.
 private func proceed(
   _ handle: OpaquePointer?, _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?,
   _ part: UnsafePointer<CChar>?, _ partByteCount: UnsafeMutablePointer<Int>?,

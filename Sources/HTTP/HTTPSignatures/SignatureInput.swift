@@ -5,7 +5,6 @@ import HTTPMessages
 /// The content of the headers Signature-Input and Signature, read but not yet verified.
 struct SignatureInput {
   private static let nonceByteCounts = 8...64
-  /// The most signatures of one request.
   private static let countMax = 8
   /// Distinguishes a client's signature from a proxy's of the same shape.
   private static let clientLabel = "coffer"
@@ -50,7 +49,6 @@ struct SignatureInput {
     if let nonce, !Self.nonceByteCounts.contains(nonce.count) { throw .nonceMissing }
   }
 
-  /// Whether the signature covers a component as a whole.
   func covers(_ name: String) -> Bool { Self.covers(name, list) }
 
   func requireComponents(of head: RequestHead) throws(SignatureRefusal) {

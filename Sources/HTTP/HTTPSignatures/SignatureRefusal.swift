@@ -1,20 +1,16 @@
 /// The reason why a request's signature is refused. Every case is the caller's fault, and none is secret.
 package enum SignatureRefusal: Error, Sendable, Equatable {
-  /// There is no signature.
   case missing
   /// The signature's headers violate RFC 9421, RFC 8941 or this server's narrower rules; the text says where.
   case malformed(String)
-  /// The algorithm is not `ed25519`.
   case unknownAlgorithm
   /// The components that a signature must cover here and this one does not.
   case componentsMissing([String])
-  /// A covered component that the request does not have.
   case componentAbsent(String)
   /// A covered component, or a parameter of one, that no request signature can have here.
   case componentUnsupported(String)
   /// The request is for a host that is not one of `expected`; perhaps its signature was made for another server.
   case wrongAuthority(expected: [String])
-  /// Created in the future, by more than clocks may differ.
   case notYetValid
   case expired
   /// Valid for longer than the policy allows, or not valid at any time.
@@ -25,10 +21,8 @@ package enum SignatureRefusal: Error, Sendable, Equatable {
   case badKey
   /// The signature does not match this key and this request, which was sent to `authority`.
   case badSignature(authority: String)
-  /// A request with a body needs a Content-Digest.
   case digestMissing
   /// The Content-Digest has neither sha-256 nor sha-512.
   case digestUnsupported
-  /// The Content-Digest violates RFC 9530.
   case digestMalformed
 }

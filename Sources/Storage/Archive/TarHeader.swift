@@ -34,7 +34,6 @@ struct TarHeader: Equatable {
     return bytes
   }
 
-  /// Nil if the bytes are not the header of a plain file.
   init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.byteCount, bytes[156] == UInt8(ascii: "0"),
       bytes[257..<262].elementsEqual("ustar".utf8),

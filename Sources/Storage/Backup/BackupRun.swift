@@ -12,7 +12,6 @@ package struct BackupRun {
   private let objects: any ObjectStore
   private let location: DatabaseLocation
   private let dumpCommand: String?
-  /// The approximate size of all contents, for progress.
   private let contentByteCount: Int64
   private let set: BackupSet
   /// The newest backup that is there already, and the time at which it says that it was made.

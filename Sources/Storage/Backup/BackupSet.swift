@@ -37,7 +37,6 @@ struct BackupSet {
     return path == other || path.hasPrefix(other + "/")
   }
 
-  /// The whole backups, newest first.
   static func whole(in folder: Folder) throws(BackupError) -> [Folder] {
     try folder.names().sorted(by: >).map { folder.folder($0) }
       .filter { $0.has(Manifest.name) && !$0.path.hasSuffix("/" + unfinished) }
@@ -64,7 +63,6 @@ struct BackupSet {
     return begun
   }
 
-  /// The directories that interrupted runs left.
   func leftovers() throws(BackupError) -> [Folder] {
     try folder.names().filter { $0.hasPrefix(Self.interrupted + "-") }.map { folder.folder($0) }
   }

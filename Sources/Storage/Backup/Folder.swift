@@ -107,7 +107,6 @@ struct Folder {
 }
 
 extension BackupError {
-  /// The error of the last system call that failed.
   static func system(_ action: String, _ path: String, _ kind: Kind = .unavailable) -> BackupError {
     BackupError(kind, "cannot \(action) \(path): \(systemError())")
   }

@@ -25,7 +25,6 @@ struct KeptObjects {
 
   init(in backup: Folder) { folder = backup.folder(Self.name) }
 
-  /// The object in this backup; nil if it is not there.
   func find(_ id: Identifier) throws(BackupError) -> Entry? {
     let place = Self.place(of: id, in: folder)
     let prefix = "\(id)."
@@ -46,7 +45,6 @@ struct KeptObjects {
     try Self.made(id, in: folder).link(entry.name, from: entry.path)
   }
 
-  /// Copies an object from its open file.
   func copy(_ file: Int32, as id: Identifier) throws(BackupError) -> Manifest.File {
     let place = try Self.made(id, in: folder)
     let part = "\(id).part"
@@ -60,7 +58,6 @@ struct KeptObjects {
     }
   }
 
-  /// The object's path according to the manifest.
   func path(of object: Manifest.Object) -> String {
     Self.place(of: object.id, in: folder).path(of: "\(object.id).\(Hex.encode(object.file.digest))")
   }
@@ -71,7 +68,6 @@ struct KeptObjects {
     return folder.folder(String(digits[0..<2])).folder(String(digits[2..<4]))
   }
 
-  /// The same directory, made if it is missing.
   static func made(_ id: Identifier, in folder: Folder) throws(BackupError) -> Folder {
     let place = place(of: id, in: folder)
     if place.exists { return place }

@@ -78,7 +78,6 @@ extension Manifest.Line {
     }
   }
 
-  /// Nil if the line is none of these.
   init?(_ text: String) {
     let words = text.split(separator: " ", omittingEmptySubsequences: false).map { String($0) }
     switch (words.first, words.count) {

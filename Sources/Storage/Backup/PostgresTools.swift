@@ -75,7 +75,6 @@ enum PostgresTools {
     }
   }
 
-  /// The program that a command begins with.
   private static func name(of command: String) -> Substring {
     let words = command.split(separator: " ")
     return (words.first == "exec" ? words.dropFirst().first : words.first) ?? "the command"

@@ -52,7 +52,6 @@ package struct Restore {
   package static let clockDifference = Instant.Span.minutes(1)
 
   /// `path` is a backup, or a directory of which the newest is used; `now` refuses one from the future.
-  ///
   package init(
     of path: String, into directory: String, _ objects: Objects, at now: Instant? = nil
   ) throws(BackupError) {
@@ -168,7 +167,6 @@ package struct Restore {
     }
   }
 
-  /// False if the backup does not have what its manifest states.
   private func restore(
     _ object: Manifest.Object, _ kept: KeptObjects, to store: any ObjectStore,
     _ advance: (Int64) -> Void

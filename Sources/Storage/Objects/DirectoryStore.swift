@@ -129,7 +129,6 @@ package final class DirectoryStore: ObjectStore {
     return DirectoryWriter(resuming: key, in: self, descriptor: file, at: checkpoint)
   }
 
-  /// The writer of an upload that has been finished.
   private func finished(
     _ key: Identifier, _ checkpoint: ObjectCheckpoint
   ) throws(ObjectStoreError) -> DirectoryWriter {
@@ -202,7 +201,6 @@ package final class DirectoryStore: ObjectStore {
     }
   }
 
-  /// Makes the names of unfinished uploads durable.
   func synchronizeUnfinished() throws(ObjectStoreError) {
     try Self.synchronize("\(directory)/tmp")
   }

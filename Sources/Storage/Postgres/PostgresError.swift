@@ -55,7 +55,6 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
     case locked
     case timedOut
     case readOnly
-    /// The role lacks the privilege.
     case forbidden
     case constraint
     /// The connection, the disk, the memory or the server itself.

@@ -68,7 +68,6 @@ final class BucketClient: Sendable {
     "/\(address.bucket)" + (key.map { "/\(address.prefix)\($0)" } ?? "/")
   }
 
-  /// A URL at which anyone can read an object for a while.
   func link(to key: String, seconds: Int64) -> String {
     let query = signer.query(
       forReading: path(key), host: address.authority, seconds: seconds, at: Clock.system.now())
@@ -101,7 +100,6 @@ final class BucketClient: Sendable {
     return isPlain ? code : ""
   }
 
-  /// What an unexpected answer means.
   func refusal(_ reply: Reply) -> ObjectStoreError {
     let code = Self.code(of: reply)
     let status = "\(reply.status)\(code.isEmpty ? "" : " \(code)")"

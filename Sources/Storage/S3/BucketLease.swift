@@ -20,13 +20,11 @@ final class BucketLease: Sendable {
 
   private final class Beat: Sendable {
     let last = Locked(MonotonicTime.now())
-    /// Whether the lease ran out once.
     let lapsed = Locked(false)
     /// Why the last beat failed; nil if it did not.
     let failure = Locked<ObjectStoreError?>(nil)
   }
 
-  /// `work` runs after each beat.
   init(
     _ client: BucketClient, in folder: Folder, work: @escaping @Sendable () throws -> Void = {}
   ) throws(ObjectStoreError) {
@@ -68,12 +66,10 @@ final class BucketLease: Sendable {
     }
   }
 
-  /// Whether the lease was valid without a break.
   var isUnbroken: Bool {
     !beat.lapsed.withLock { $0 } && beat.last.withLock { $0 } + Self.lifetime > .now()
   }
 
-  /// The leases of a folder, and whether each is valid.
   static func all(
     _ client: BucketClient, in folder: Folder
   ) throws(ObjectStoreError) -> [(id: Identifier, isValid: Bool)] {

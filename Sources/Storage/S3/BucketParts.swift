@@ -5,14 +5,11 @@ import HTTPMessages
 import Objects
 import XML
 
-/// Uploads in parts.
 extension BucketClient {
-  /// The most parts that services take.
   static let partCountMax = 10_000
   /// What a part may take, at 128 KiB a second.
   static let partSpan = Instant.Span.seconds(90)
 
-  /// Returns the upload's id.
   func beginParts(_ key: String) throws(ObjectStoreError) -> String {
     let reply = try send("POST", key, query: [("uploads", "")], body: .bytes([]))
     guard reply.status == 200, let id = XMLElement(reply.body)?["UploadId"]?.text, Self.fits(id)

@@ -7,7 +7,6 @@ import Objects
 struct BucketProgress: Sendable, Equatable {
   /// The service's id of the upload in parts; empty before the first part.
   var upload = ""
-  /// The ETags of the parts, in their order.
   var tags: [String] = []
   /// The bytes behind the last part; nil if there are none.
   var tail: BucketTail?
@@ -55,7 +54,6 @@ struct BucketProgress: Sendable, Equatable {
     return bytes
   }
 
-  /// Nil for bytes of another form.
   init?(_ bytes: [UInt8]) {
     self.init()
     guard !bytes.isEmpty else { return }

@@ -61,7 +61,6 @@ package struct BucketSigner: Sendable {
     return "\(text)&X-Amz-Signature=\(signature(of: request, moment))"
   }
 
-  /// The time of a signature, and what it is good for.
   private struct Moment {
     let time: String
     let day: String

@@ -148,7 +148,6 @@ final class BucketStore: ObjectStore {
       isFinished: isFinished)
   }
 
-  /// The tail's first bytes, here; nil if there is none.
   private func tail(
     of key: Identifier, _ progress: BucketProgress, _ byteCount: Int64
   ) throws(ObjectStoreError) -> SpoolFile? {

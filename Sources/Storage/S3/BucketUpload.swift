@@ -5,7 +5,6 @@ import Objects
 struct BucketUpload {
   /// What is behind the whole parts; nil if there is nothing.
   var rest: SpoolFile?
-  /// Whole parts that were not sent yet.
   private(set) var waiting: [SpooledBytes] = []
   private(set) var byteCount: Int64 = 0
   var progress = BucketProgress()
@@ -18,7 +17,6 @@ struct BucketUpload {
   /// Called once when there is room again, or the upload has ended.
   var proceed: (@Sendable () -> Void)?
 
-  /// Adds bytes to the spool.
   mutating func take(_ bytes: RawSpan) throws(ObjectStoreError) {
     var start = 0
     while start < bytes.byteCount {
@@ -36,7 +34,6 @@ struct BucketUpload {
     }
   }
 
-  /// The next part to send, and its number.
   mutating func next(again: Bool) -> (part: SpooledBytes, number: Int)? {
     guard !isEnded, again || failure == nil, let part = waiting.first else {
       isScheduled = false

@@ -100,7 +100,6 @@ final class BucketWriter: ResumableWriter {
 
   // MARK: Sending
 
-  /// Has the pool send the whole parts.
   private func schedule() {
     let isDue = state.withLock { state in
       guard !state.isScheduled, !state.waiting.isEmpty else { return false }
@@ -154,7 +153,6 @@ final class BucketWriter: ResumableWriter {
     }
   }
 
-  /// Returns the SHA-256.
   @discardableResult
   private func put(_ bytes: SpooledBytes, as name: String) throws(ObjectStoreError) -> [UInt8] {
     let digest = try bytes.digest(withMD5: client.sendsMD5)

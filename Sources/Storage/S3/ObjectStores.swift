@@ -2,7 +2,6 @@ package import Objects
 
 /// Opens the object store, or the two, of an installation.
 package enum ObjectStores {
-  /// Which stores may be made because they are missing.
   private enum Making {
     case none
     /// One of two, unless the other one knows it already.

@@ -38,7 +38,6 @@ final class SpoolFile {
   }
 }
 
-/// The first bytes of a spool file.
 struct SpooledBytes: Sendable {
   let file: OpenFile
   let byteCount: Int64

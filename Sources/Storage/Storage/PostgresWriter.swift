@@ -29,7 +29,6 @@ final class PostgresWriter: Sendable {
 
   func submit(_ request: WriteRequest) throws(DatabaseError) { try queue.append(request) }
 
-  /// Finishes queued writes, then ends the threads.
   func close() {
     queue.stop()
     for thread in threads.withLock({ threads in threads }) { thread.join() }

@@ -34,7 +34,6 @@ final class SQLiteWriter: Sendable {
 
   func submit(_ request: WriteRequest) throws(DatabaseError) { try queue.append(request) }
 
-  /// Finishes queued writes, then ends the thread.
   func close() {
     queue.stop()
     thread.withLock { thread in thread.take() }?.join()

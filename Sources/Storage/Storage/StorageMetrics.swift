@@ -1,6 +1,5 @@
 import Base
 
-/// The storage instruments of this process.
 enum StorageMetrics {
   static let batchSize = Metrics.shared.histogram(
     "coffer_storage_batch_size", "Writes that shared one commit",
@@ -36,7 +35,6 @@ enum StorageMetrics {
     _ = (work(.write), work(.read))
   }
 
-  /// The counters for the work of transactions of one kind.
   struct Work: Sendable {
     fileprivate let statements: Metrics.Counter
     fileprivate let returnedRows: Metrics.Counter
