@@ -38,8 +38,7 @@ package struct MonotonicTime: Comparable, Sendable {
   package static func now() -> MonotonicTime {
     var time = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-    return MonotonicTime(
-      nanoseconds: UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec))
+    return MonotonicTime(nanoseconds: UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec))
   }
 
   package static func + (time: MonotonicTime, span: Instant.Span) -> MonotonicTime {

@@ -19,9 +19,7 @@ package struct OpenFolder: Sendable {
   }
 
   /// Refuses a directory with a symbolic link, or anything else but files and directories, or with too much below it.
-  package init(
-    _ path: String, entryCountMax: Int, byteCountMax: Int64
-  ) throws(Refusal) {
+  package init(_ path: String, entryCountMax: Int, byteCountMax: Int64) throws(Refusal) {
     self.entryCountMax = entryCountMax
     self.byteCountMax = byteCountMax
     let directory = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -45,9 +43,7 @@ package struct OpenFolder: Sendable {
     }
   }
 
-  private mutating func add(
-    _ name: String, of directory: Int32, _ path: String
-  ) throws(Refusal) {
+  private mutating func add(_ name: String, of directory: Int32, _ path: String) throws(Refusal) {
     entryCount += 1
     guard entryCount <= entryCountMax else {
       throw Refusal("has more than \(entryCountMax) files and directories")

@@ -4,8 +4,7 @@ import Glibc
 package func systemError(_ code: Int32 = errno) -> String {
   var buffer = [CChar](repeating: 0, count: 128)
   guard unsafe strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
-  return String(
-    decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
 /// Every name in a directory except `.` and `..`, in no order. Nil, with `errno` set, if it cannot be read.

@@ -31,8 +31,7 @@ package final class TokenBuckets<Key: Hashable & Sendable>: Sendable {
     burst: Int64, perSecond: Int64, keyCountMax: Int,
     now: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
   ) {
-    self.init(
-      burst: UInt64(burst), interval: 1_000_000_000 / UInt64(perSecond), keyCountMax, now)
+    self.init(burst: UInt64(burst), interval: 1_000_000_000 / UInt64(perSecond), keyCountMax, now)
   }
 
   /// An emptied bucket is full again after `span`; `burst` is from 1 to a million.
@@ -52,8 +51,7 @@ package final class TokenBuckets<Key: Hashable & Sendable>: Sendable {
     self.burst = burst
     self.interval = interval
     self.now = now
-    state = Locked(
-      State(fullAt: Epochs(countMax: keyCountMax), since: now().nanoseconds))
+    state = Locked(State(fullAt: Epochs(countMax: keyCountMax), since: now().nanoseconds))
   }
 
   /// Takes `count` tokens, even if there are fewer, and returns the level that remains; nil if there is none.

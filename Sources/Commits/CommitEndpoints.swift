@@ -111,10 +111,7 @@ struct PostCommits: SyncWrite {
   private static func json(
     _ chain: Chain, repeated: Bool, refused: [RefusedReceiver]
   ) -> JSONValue {
-    [
-      "chain": chain.json, "repeated": .bool(repeated),
-      "refused": .array(refused.map(\.json)),
-    ]
+    ["chain": chain.json, "repeated": .bool(repeated), "refused": .array(refused.map(\.json))]
   }
 }
 

@@ -26,14 +26,11 @@ package final class Compressor: Sendable {
   package static func isCompressed(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
 
   package func compress(_ text: [UInt8]) -> [UInt8] {
-    CompressionContext.compress(
-      UnfoldedText.unfold(text), level: Self.level, dictionaries.last)
+    CompressionContext.compress(UnfoldedText.unfold(text), level: Self.level, dictionaries.last)
   }
 
   /// The text that was compressed. Its length is checked before anything is allocated for it.
-  package func decompress(
-    _ frame: [UInt8], byteCountMax: Int
-  ) throws(CompressionError) -> [UInt8] {
+  package func decompress(_ frame: [UInt8], byteCountMax: Int) throws(CompressionError) -> [UInt8] {
     guard Self.isCompressed(frame) else { throw .malformed }
     let count = unsafe ZSTD_getFrameContentSize(frame, frame.count)
     // The two largest values mean that the length is unknown, or that this is not a frame.

@@ -22,8 +22,7 @@ final class SignatureVerification: @unchecked Sendable {
       preconditionFailure("OpenSSL has no memory for a signature")
     }
     defer { unsafe EVP_PKEY_CTX_free(context) }
-    let code = unsafe EVP_PKEY_verify(
-      context, signature, signature.count, digest, digest.count)
+    let code = unsafe EVP_PKEY_verify(context, signature, signature.count, digest, digest.count)
     guard code == 1 else {
       ERR_clear_error()
       return false

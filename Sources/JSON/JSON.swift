@@ -130,8 +130,7 @@ package struct JSON: @unchecked Sendable {
   private var type: json_type? { unsafe node?.pointee.type }
 
   private static func string(_ text: UnsafePointer<CChar>, byteCount: Int) -> String {
-    unsafe String(
-      decoding: UnsafeRawBufferPointer(start: text, count: byteCount), as: UTF8.self)
+    unsafe String(decoding: UnsafeRawBufferPointer(start: text, count: byteCount), as: UTF8.self)
   }
 
   /// The steps from the document to a value, made into text only on request.

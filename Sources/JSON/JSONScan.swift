@@ -96,8 +96,7 @@ struct JSONScan {
           unsafe JSONScan.writeStandIn(lifted.count, to: output, &written)
           lifted.append(content)
         } else {
-          unsafe memcpy(
-            output.baseAddress! + written, bytes.baseAddress! + index, end - index)
+          unsafe memcpy(output.baseAddress! + written, bytes.baseAddress! + index, end - index)
           written += end - index
         }
         index = end

@@ -171,8 +171,7 @@ package enum Look {
         // The deletion suspends the account as well, and keeps whether it was suspended before.
         let suspended = try asked == nil ? row.optionalInstant(2) : row.optionalInstant(6)
         let cap = try row.optionalInteger(7).map { byteCount in
-          AccountState.Cap(
-            byteCount: byteCount, plan: try row.text(8), reason: try row.text(9))
+          AccountState.Cap(byteCount: byteCount, plan: try row.text(8), reason: try row.text(9))
         }
         let erases = try row.optionalInstant(4)
         states[try row.id(0)] = (

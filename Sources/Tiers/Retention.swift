@@ -43,9 +43,7 @@ package struct Retention: Hashable, Sendable {
   /// When a file that was deleted at a moment is purged from the trash, if no other plan follows.
   package func end(ofDeleted moment: Instant) -> Instant { end(of: moment, \.trashSpan) }
 
-  private func end(
-    of moment: Instant, _ span: (Plan.Limits) -> Instant.Span?
-  ) -> Instant {
+  private func end(of moment: Instant, _ span: (Plan.Limits) -> Instant.Span?) -> Instant {
     former.filter { moment < $0.end }.reduce(moment + (span(current) ?? .seconds(0))) { end, step in
       max(end, min(moment + (span(step.limits) ?? .seconds(0)), step.end + formerSpan))
     }

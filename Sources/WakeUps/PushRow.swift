@@ -90,9 +90,7 @@ struct PushRow: Sendable {
   }
 
   /// The devices whose wake-ups are due, those that wait longest first.
-  static func due(
-    at now: Instant, atMost count: Int, reading reader: Reader
-  ) throws -> [PushRow] {
+  static func due(at now: Instant, atMost count: Int, reading reader: Reader) throws -> [PushRow] {
     try reader.rows(
       """
       SELECT \(columns) FROM sync.push_ids WHERE due_ms <= $1 ORDER BY due_ms LIMIT $2

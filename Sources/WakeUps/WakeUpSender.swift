@@ -85,9 +85,7 @@ struct WakeUpSender: Sendable {
     }
   }
 
-  private func failed(
-    _ row: PushRow, _ id: Identifier, _ failure: APIFailure
-  ) throws -> Progress {
+  private func failed(_ row: PushRow, _ id: Identifier, _ failure: APIFailure) throws -> Progress {
     let now = host.clock.now()
     var rest: Instant.Span?
     let outcome: WakeUpMetrics.Outcome
@@ -110,8 +108,7 @@ struct WakeUpSender: Sendable {
       outcome = .failed
     }
     WakeUpMetrics.count(outcome)
-    Log.warning(
-      "sync.wake_up_failed", ["wake_up": id.description, "reason": "\(failure)"])
+    Log.warning("sync.wake_up_failed", ["wake_up": id.description, "reason": "\(failure)"])
     return rest.map { .rest($0) } ?? .done
   }
 

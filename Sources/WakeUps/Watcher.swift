@@ -87,8 +87,7 @@ struct Watcher: Sendable {
     _ decide: (PushRow, Look.Seen) -> Step
   ) throws -> [Step] {
     let rows = try PushRow.quiet(of: accounts, reading: reader)
-    let seen = try Look.see(
-      Array(Set(rows.map(\.account))), of: protocols, reader, now: now)
+    let seen = try Look.see(Array(Set(rows.map(\.account))), of: protocols, reader, now: now)
     // In the order of keys, so that no two instances wait for each other.
     return rows.sorted { $0.publicKey.lexicographicallyPrecedes($1.publicKey) }.compactMap { row in
       guard let seen = seen[row.account], !seen.isShut, row.differs(from: seen) else { return nil }

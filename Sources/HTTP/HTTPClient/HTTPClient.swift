@@ -53,8 +53,7 @@ package final class HTTPClient: Sendable {
   package func sendRepeatable(
     _ method: String, _ url: String, headers: [(String, String)], body: Body?, timeout: Instant.Span
   ) throws(HTTPClientError) -> Reply {
-    try send(
-      method, url, headers, body, timeout: timeout, isRepeatable: true, noticesStall: true)
+    try send(method, url, headers, body, timeout: timeout, isRepeatable: true, noticesStall: true)
   }
 
   /// Sends a GET. If events answer it (`text/event-stream`), `take` gets them as they arrive, and the reply has no body.

@@ -80,8 +80,7 @@ extension Response.Body {
     case .inherited, .unsent: self
     case .bytes(let bytes): .bytes(Array(bytes[Int(part.lowerBound)..<Int(part.upperBound)]))
     case .file(let file, let whole):
-      .file(
-        file, range: whole.lowerBound + part.lowerBound..<whole.lowerBound + part.upperBound)
+      .file(file, range: whole.lowerBound + part.lowerBound..<whole.lowerBound + part.upperBound)
     case .blocks(let source, let whole):
       .blocks(
         source, range: whole.lowerBound + part.lowerBound..<whole.lowerBound + part.upperBound)

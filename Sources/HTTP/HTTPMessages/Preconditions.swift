@@ -45,9 +45,7 @@ package struct Preconditions: Sendable, Equatable {
     }
   }
 
-  private static func condition(
-    _ headers: Headers, _ name: String
-  ) throws(Problem) -> Condition? {
+  private static func condition(_ headers: Headers, _ name: String) throws(Problem) -> Condition? {
     guard let value = headers.combined(name) else { return nil }
     let text = String(decoding: value, as: UTF8.self)
     if text == "*" { return .exists }

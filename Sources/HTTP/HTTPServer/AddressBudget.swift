@@ -14,8 +14,7 @@ package final class AddressBudget: Sendable {
     now: @escaping @Sendable () -> MonotonicTime = MonotonicTime.now
   ) {
     self.trustsProxies = trustsProxies
-    buckets = TokenBuckets(
-      burst: count, within: span, keyCountMax: addressCountMax, now: now)
+    buckets = TokenBuckets(burst: count, within: span, keyCountMax: addressCountMax, now: now)
   }
 
   /// The budget for requests that are refused because they prove no identity: 100 at once, and ten more a second.

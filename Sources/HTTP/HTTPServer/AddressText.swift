@@ -7,8 +7,7 @@ func addressText(_ storage: inout sockaddr_storage) -> String {
   unsafe withUnsafeBytes(of: &storage) { bytes in
     // After family and port and, in IPv6, the flow label.
     let address = unsafe bytes.baseAddress! + (isIPv6 ? 8 : 4)
-    _ = unsafe inet_ntop(
-      isIPv6 ? AF_INET6 : AF_INET, address, &text, socklen_t(INET6_ADDRSTRLEN))
+    _ = unsafe inet_ntop(isIPv6 ? AF_INET6 : AF_INET, address, &text, socklen_t(INET6_ADDRSTRLEN))
   }
   let name = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   return name.hasPrefix("::ffff:") && name.contains(".") ? String(name.dropFirst(7)) : name

@@ -54,9 +54,7 @@ final class Exchange {
   /// One call of the access handler; false closes the connection.
   ///
   /// It comes when the head is complete, for each part of the body, and at the end; after a suspension again.
-  func proceed(
-    _ connection: Connection, part: RawSpan, _ raw: @autoclosure () -> RawHead
-  ) -> Bool {
+  func proceed(_ connection: Connection, part: RawSpan, _ raw: @autoclosure () -> RawHead) -> Bool {
     switch phase {
     case .head:
       peer.completeHead()
@@ -108,9 +106,7 @@ final class Exchange {
 
   // MARK: The head
 
-  private func begin(
-    _ connection: Connection, _ method: String, _ section: HeaderSection
-  ) -> Bool {
+  private func begin(_ connection: Connection, _ method: String, _ section: HeaderSection) -> Bool {
     headByteCount = Int64(connection.headByteCount)
     let client = core.proxies.client(of: peer.address, section.headers)
     let head = RequestHead(
@@ -144,9 +140,7 @@ final class Exchange {
     }
   }
 
-  private func admit(
-    _ connection: Connection, _ outcome: Result<Admission, any Error>
-  ) -> Bool {
+  private func admit(_ connection: Connection, _ outcome: Result<Admission, any Error>) -> Bool {
     guard let head, let section else { return false }
     switch outcome {
     case .failure(let error): return refuse(connection, core.problem(for: error, head))
@@ -202,9 +196,7 @@ final class Exchange {
 
   // MARK: The body
 
-  private func receive(
-    _ connection: Connection, _ part: RawSpan, _ admission: Admission
-  ) -> Bool {
+  private func receive(_ connection: Connection, _ part: RawSpan, _ admission: Admission) -> Bool {
     bodyByteCount += Int64(part.byteCount)
     do {
       try endPause(connection)
@@ -325,9 +317,7 @@ final class Exchange {
 
   // MARK: The answer
 
-  private func answer(
-    _ connection: Connection, _ outcome: Result<Response, any Error>
-  ) -> Bool {
+  private func answer(_ connection: Connection, _ outcome: Result<Response, any Error>) -> Bool {
     switch outcome {
     case .success(let response):
       // A short response is sent however much is held, because the request may have taken effect.
@@ -349,9 +339,7 @@ final class Exchange {
   }
 
   /// Delays a 429, which slows down a client that repeats requests without a pause, and no other.
-  private func answer(
-    _ connection: Connection, _ problem: Problem, closes: Bool = false
-  ) -> Bool {
+  private func answer(_ connection: Connection, _ problem: Problem, closes: Bool = false) -> Bool {
     let limits = core.limits
     if problem.status == 429,
       let pause = Pause(core.pauses, countMax: limits.pauseCountMax),

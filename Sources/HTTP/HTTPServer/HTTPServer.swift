@@ -36,9 +36,7 @@ package final class HTTPServer: Sendable {
   deinit { drain(within: .seconds(0)) }
 
   /// Starts to serve, on an inherited socket if one listens at the server's address. Call once.
-  package func start(
-    inheriting sockets: InheritedSockets = .none
-  ) throws(HTTPServerError) {
+  package func start(inheriting sockets: InheritedSockets = .none) throws(HTTPServerError) {
     // A write to a closed connection becomes an error. libmicrohttpd needs to know, or it would not use sendfile.
     _ = signal(SIGPIPE, SIG_IGN)
     let acceptor = try Acceptor(listen, inherited: sockets.descriptor(at: listen))

@@ -16,9 +16,7 @@ package struct WebPages: Sendable {
     let exposed: String
 
     /// `sent` and `exposed` are the headers that clients send and read, besides those that pages always may.
-    package init(
-      authorities: Set<String>, origins: Set<String>, sent: String, exposed: String
-    ) {
+    package init(authorities: Set<String>, origins: Set<String>, sent: String, exposed: String) {
       self.authorities = authorities
       self.origins = origins
       self.sent = sent

@@ -8,11 +8,9 @@ extension SignatureRefusal {
       Problem(
         401, "not_authenticated", "Not authenticated", "Signature or Signature-Input is missing.")
     case .malformed(let rule):
-      Problem(
-        401, "signature_malformed", "Signature malformed", rule)
+      Problem(401, "signature_malformed", "Signature malformed", rule)
     case .unknownAlgorithm:
-      Problem(
-        401, "algorithm_unknown", "Algorithm unknown", "alg must be \"ed25519\".")
+      Problem(401, "algorithm_unknown", "Algorithm unknown", "alg must be \"ed25519\".")
     case .componentsMissing(let names):
       Problem(
         401, "components_missing", "Components missing",
@@ -35,8 +33,7 @@ extension SignatureRefusal {
         401, "signature_not_yet_valid", "Signature from the future",
         "created is in the future. Set the device's clock.")
     case .expired:
-      Problem(
-        401, "signature_expired", "Signature expired", "Sign the request again.")
+      Problem(401, "signature_expired", "Signature expired", "Sign the request again.")
     case .lifetimeTooLong:
       Problem(
         401, "signature_lifetime", "Signature lifetime",

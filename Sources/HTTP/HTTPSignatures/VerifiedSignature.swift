@@ -20,9 +20,7 @@ package struct VerifiedSignature: Sendable {
   package let contentDigest: ContentDigest?
   private let covered: StructuredField.InnerList
 
-  fileprivate init(
-    _ input: SignatureInput, fingerprint: [UInt8], contentDigest: ContentDigest?
-  ) {
+  fileprivate init(_ input: SignatureInput, fingerprint: [UInt8], contentDigest: ContentDigest?) {
     keyID = input.key
     nonce = input.nonce
     created = input.created
@@ -61,8 +59,7 @@ package func verify(
   guard input.key.isValid(signature: input.signature, for: base.bytes) else {
     throw .badSignature(authority: head.normalAuthority)
   }
-  return VerifiedSignature(
-    input, fingerprint: SHA256.hash(base.bytes), contentDigest: digest)
+  return VerifiedSignature(input, fingerprint: SHA256.hash(base.bytes), contentDigest: digest)
 }
 
 /// The key that a request claims to be signed with. The signature is not verified.

@@ -23,9 +23,7 @@ package final class ArchiveWriter {
   private static let partByteCount = 1 << 20
 
   /// The manifest begins with `kind` and `format`. Refuses a path that exists.
-  package init(
-    _ path: String, kind: String, format: Int, at now: Instant
-  ) throws(ArchiveError) {
+  package init(_ path: String, kind: String, format: Int, at now: Instant) throws(ArchiveError) {
     guard unsafe access(path, F_OK) != 0 else {
       throw ArchiveError(.refused, "\(path) exists and will not be overwritten")
     }
@@ -91,8 +89,7 @@ package final class ArchiveWriter {
     guard byteCount <= TarHeader.fileByteCountMax else {
       throw ArchiveError(.refused, "\(name) is larger than an archive's files can be, 8 GiB")
     }
-    try write(
-      TarHeader(name: name, fileByteCount: byteCount).encoded(modified: modified)[...])
+    try write(TarHeader(name: name, fileByteCount: byteCount).encoded(modified: modified)[...])
   }
 
   private func end(_ name: String, byteCount: Int64, digest: [UInt8]) throws(ArchiveError) {

@@ -99,8 +99,7 @@ package struct BackupRun {
     let whole = try set.finish(taken: now)
     return Outcome(
       path: whole.path,
-      head: Manifest.Head(
-        taken: now, installation: installation, schemas: schemas, files: files),
+      head: Manifest.Head(taken: now, installation: installation, schemas: schemas, files: files),
       sum: manifest.sum, copiedCount: objects.copiedCount,
       copiedByteCount: objects.copiedByteCount, digest: digest, ahead: ahead)
   }
@@ -124,8 +123,7 @@ package struct BackupRun {
       try Self.naming(begun) {
         try DatabaseCopy.take(of: directory, into: begun.path) { each(.database, $0, $1) }
       }
-      let copy = try Database.open(
-        .sqlite(directory: begun.path), owning: .sync, .requiresSchema)
+      let copy = try Database.open(.sqlite(directory: begun.path), owning: .sync, .requiresSchema)
       defer { copy.close() }
       try take(ObjectPages(copy), &objects, manifest, each)
     case .postgres(let url):

@@ -50,9 +50,7 @@ package struct InlineAudit {
   }
 
   /// Reads both sides in one snapshot, so that no write comes between.
-  private func page(
-    behind owner: Identifier, _ number: Int64, _ limit: Int
-  ) throws -> [File] {
+  private func page(behind owner: Identifier, _ number: Int64, _ limit: Int) throws -> [File] {
     try database.read { reader in
       try reader.rows(
         """

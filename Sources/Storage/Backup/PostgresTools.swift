@@ -4,9 +4,7 @@ import Glibc
 /// PostgreSQL's own programs, which dump its databases and load them.
 enum PostgresTools {
   /// Dumps both schemas in one snapshot, to a file that pg_restore reads. A shell command can do it instead.
-  static func dump(
-    _ url: Secret, to dump: String, with command: String?
-  ) throws(BackupError) {
+  static func dump(_ url: Secret, to dump: String, with command: String?) throws(BackupError) {
     let own = """
       exec pg_dump --format=custom --schema=sync --schema=billing --file="$COFFER_DUMP" \\
       --dbname="$COFFER_DUMP_OF"
@@ -49,9 +47,7 @@ enum PostgresTools {
 
   /// Runs a shell command, with `variables`, and waits for its end. Its output goes to stderr; stdout is for the
   /// answer.
-  private static func run(
-    _ command: String, _ variables: [String: String]
-  ) throws(BackupError) {
+  private static func run(_ command: String, _ variables: [String: String]) throws(BackupError) {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
     defer { unsafe posix_spawn_file_actions_destroy(&actions) }

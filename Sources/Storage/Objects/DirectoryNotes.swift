@@ -15,8 +15,7 @@ extension DirectoryStore {
     guard known != history else { return }
     let others = try identifiers(in: "instances").filter { $0 != instance && isRunning($0) }
     guard known == nil || others.isEmpty else {
-      throw .unavailable(
-        reason: "the object store is another database's, and a program runs on it")
+      throw .unavailable(reason: "the object store is another database's, and a program runs on it")
     }
     try write("\(history)", to: .history)
   }

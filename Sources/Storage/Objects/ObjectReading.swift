@@ -11,9 +11,7 @@ extension StoredObject {
   /// Reads the object from its first byte to its last, block by block.
   ///
   /// - Throws: What `each` throws, and `.unavailable` if the object ends before its length.
-  package func read(
-    each: (RawSpan) throws(ObjectStoreError) -> Void
-  ) throws(ObjectStoreError) {
+  package func read(each: (RawSpan) throws(ObjectStoreError) -> Void) throws(ObjectStoreError) {
     var start: Int64 = 0
     while start < byteCount {
       let end = min(start + blockByteCount, byteCount)

@@ -27,9 +27,7 @@ package final class PostgresConnection {
   private static let cachedStatementCountMax = 512
 
   /// Connects within about `connectSeconds`; later answers may take `answerWait` each.
-  package init(
-    url: Secret, connectSeconds: Int, answerWait: Instant.Span
-  ) throws(PostgresError) {
+  package init(url: Secret, connectSeconds: Int, answerWait: Instant.Span) throws(PostgresError) {
     // Settings after "dbname" override those in the URL.
     var settings: [(String, String)] = [
       ("dbname", String(decoding: url.exposed, as: UTF8.self)),
@@ -121,8 +119,7 @@ package final class PostgresConnection {
     }
     statementCount += 1
     let name = "s\(statementCount)"
-    try send(
-      unsafe PQsendPrepare(handle, name, key.sql, Int32(key.types.count), key.types))
+    try send(unsafe PQsendPrepare(handle, name, key.sql, Int32(key.types.count), key.types))
     _ = try receive()
     cache[key] = name
     return name

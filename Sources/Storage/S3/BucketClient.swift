@@ -47,8 +47,7 @@ final class BucketClient: Sendable {
         method, host: address.authority, path: path, query: query, headers: headers,
         digest: digest ?? BucketSigner.emptyDigest, at: Clock.system.now())
       do throws(HTTPClientError) {
-        let reply = try http.sendRepeatable(
-          method, url, headers: signed, body: body, timeout: span)
+        let reply = try http.sendRepeatable(method, url, headers: signed, body: body, timeout: span)
         if !Self.passes(reply, to: method) {
           if isWhole(reply) { return reply }
           failure = "the answer was cut off, or is another than asked for"

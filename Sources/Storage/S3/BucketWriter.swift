@@ -177,8 +177,7 @@ final class BucketWriter: ResumableWriter {
       do throws(ObjectStoreError) {
         var tags = progress.tags
         if let rest {
-          tags.append(
-            try client.sendPart(rest, number: tags.count + 1, of: progress.upload, path))
+          tags.append(try client.sendPart(rest, number: tags.count + 1, of: progress.upload, path))
         }
         try client.completeParts(path, progress.upload, tags)
       } catch {

@@ -74,8 +74,7 @@ package final class SQLiteStatement {
           return unsafe coffer_bind_text(handle, Int32(position) + 1, "", 0)
         }
         if unsafe memchr(start, 0, characters.count) != nil { return SQLITE_MISMATCH }
-        return unsafe coffer_bind_text(
-          handle, Int32(position) + 1, start, UInt64(characters.count))
+        return unsafe coffer_bind_text(handle, Int32(position) + 1, start, UInt64(characters.count))
       }
     }
     guard code != SQLITE_MISMATCH else {

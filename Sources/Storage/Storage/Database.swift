@@ -39,8 +39,7 @@ package final class Database: Sendable {
     let engine: any Engine =
       switch location {
       case .sqlite(let directory):
-        try SQLiteEngine(
-          directory: directory, owning: schema, preparation, options: options)
+        try SQLiteEngine(directory: directory, owning: schema, preparation, options: options)
       case .postgres(let url):
         try PostgresEngine(url: url, preparation, options: options)
       }
@@ -143,9 +142,7 @@ package final class Database: Sendable {
   }
 
   /// Hears what all programs commit from now on. Stop the listener before the database is closed.
-  package func listen(
-    _ hear: @escaping @Sendable (NewsListener.Heard) -> Void
-  ) -> NewsListener {
+  package func listen(_ hear: @escaping @Sendable (NewsListener.Heard) -> Void) -> NewsListener {
     NewsListener({ [engine] in try engine.makeNewsReceiver() }, hear)
   }
 
@@ -183,9 +180,7 @@ package final class Database: Sendable {
   }
 
   /// The non-blocking form. It fails if `checkWritable` would throw.
-  package func checkWritable(
-    completion: @escaping @Sendable (Result<Void, any Error>) -> Void
-  ) {
+  package func checkWritable(completion: @escaping @Sendable (Result<Void, any Error>) -> Void) {
     let sql = writableCheck
     submitWrite(
       for: nil, { transaction in _ = try transaction.execute(sql) }, completion: completion)

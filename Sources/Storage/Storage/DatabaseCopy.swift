@@ -36,9 +36,7 @@ package enum DatabaseCopy {
     }
   }
 
-  private static func byteCount(
-    of schema: Schema, _ connection: SQLiteConnection
-  ) throws -> Int64 {
+  private static func byteCount(of schema: Schema, _ connection: SQLiteConnection) throws -> Int64 {
     try connection.integer("PRAGMA \(schema).page_count")
       * connection.integer("PRAGMA \(schema).page_size")
   }

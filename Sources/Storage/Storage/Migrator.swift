@@ -161,8 +161,7 @@ struct Migrator {
       guard let error = error as? any EngineError else { throw error }
       switch error.databaseError {
       case .statement, .constraint:
-        throw DatabaseError.migration(
-          "\(schema): migration \(migration.number): \(error.message)")
+        throw DatabaseError.migration("\(schema): migration \(migration.number): \(error.message)")
       default: throw error
       }
     }

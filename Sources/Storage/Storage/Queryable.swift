@@ -2,9 +2,7 @@
 ///
 /// Statements are whole literals in the shared dialect (see `Dialect`), with all values as `$1`, `$2`, …, each used.
 package protocol Queryable {
-  func query(
-    _ sql: String, _ values: [SQLValue], row: (borrowing Row) throws -> Bool
-  ) throws
+  func query(_ sql: String, _ values: [SQLValue], row: (borrowing Row) throws -> Bool) throws
 
   /// The work of the statements so far.
   var work: DatabaseWork { get }

@@ -98,9 +98,7 @@ package struct Row: ~Copyable {
     .statement("there is no column \(column)")
   }
 
-  private func present<Value>(
-    _ value: Value?, _ column: Int
-  ) throws(DatabaseError) -> Value {
+  private func present<Value>(_ value: Value?, _ column: Int) throws(DatabaseError) -> Value {
     guard let value else { throw .statement("column \(column) holds NULL") }
     return value
   }

@@ -72,9 +72,7 @@ package struct SQLiteBatch {
   private func attempt(_ request: WriteRequest) -> Outcome {
     let session = Session(connection, counting: work)
     defer { session.end() }
-    let (changedBefore, lockedBefore) = (
-      connection.totalChangedRowCount, connection.lockedRowCount
-    )
+    let (changedBefore, lockedBefore) = (connection.totalChangedRowCount, connection.lockedRowCount)
     do {
       let finish = try request.attempt(Transaction(session))
       if let failure = session.failure { throw failure }

@@ -24,8 +24,7 @@ final class SQLiteCheckpointer: Sendable {
   init(_ files: SQLiteFiles, of schema: Schema, options: DatabaseOptions) throws(SQLiteError) {
     self.schema = schema
     self.options = options
-    connection = Locked(
-      try files.connect(.checkpointer(schema), lockWait: Self.lockWait))
+    connection = Locked(try files.connect(.checkpointer(schema), lockWait: Self.lockWait))
     thread.withLock { $0 = Thread(niceness: Thread.behindWriter) { [self] in run() } }
   }
 
@@ -65,9 +64,7 @@ final class SQLiteCheckpointer: Sendable {
   }
 
   /// Logs a failure and goes on, because the next attempt may succeed.
-  private func checkpoint(
-    _ connection: SQLiteConnection, _ mode: SQLiteConnection.CheckpointMode
-  ) {
+  private func checkpoint(_ connection: SQLiteConnection, _ mode: SQLiteConnection.CheckpointMode) {
     do {
       _ = try connection.checkpoint(schema.rawValue, mode)
     } catch {

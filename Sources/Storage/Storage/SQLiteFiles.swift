@@ -59,8 +59,7 @@ package struct SQLiteFiles: Sendable {
   /// process's connections to it (https://sqlite.org/howtocorrupt.html, section 2.2).
   package func create() throws(DatabaseError) {
     for schema in Schema.allCases {
-      let file = unsafe Glibc.open(
-        path(of: schema), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+      let file = unsafe Glibc.open(path(of: schema), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
       if file < 0, errno == EEXIST { continue }
       guard file >= 0 else {
         throw .unavailable(reason: "cannot create \(path(of: schema)): \(systemError())")

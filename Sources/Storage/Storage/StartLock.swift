@@ -14,8 +14,7 @@ enum StartLock {
     let file = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     if file < 0, errno == EACCES { throw DatabaseError.withoutRight(to: "write", path) }
     guard file >= 0 else {
-      throw DatabaseError.unavailable(
-        reason: "cannot open the lock file \(path): \(systemError())")
+      throw DatabaseError.unavailable(reason: "cannot open the lock file \(path): \(systemError())")
     }
     defer { close(file) }
     guard FileOwnership.handOver(file, at: path) else {
