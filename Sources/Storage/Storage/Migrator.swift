@@ -94,13 +94,8 @@ struct Migrator {
   private func isUsed(_ schema: Schema) throws -> Bool {
     guard let found = try site.found(schema) else { return false }
     for table in schema.tablesOfUse where try has(table, found) {
-      var hasRow = false
-      _ = try found.connection.perform("SELECT 1 FROM \(found.qualifier).\(table) LIMIT 1", []) {
-        _ in
-        hasRow = true
-        return false
-      }
-      if hasRow { return true }
+      let sql = "SELECT 1 FROM \(found.qualifier).\(table) LIMIT 1"
+      if try !found.connection.rows(sql, row: { _ in true }).isEmpty { return true }
     }
     return false
   }
@@ -112,36 +107,24 @@ struct Migrator {
   }
 
   private func has(_ table: String, _ site: SchemaSite) throws -> Bool {
-    var isThere = false
-    _ = try site.connection.perform(site.tableQuery(table), []) { _ in
-      isThere = true
-      return false
-    }
-    return isThere
+    try !site.connection.rows(site.tableQuery(table), row: { _ in true }).isEmpty
   }
 
   private func oldestProgram(_ site: SchemaSite) throws -> Int? {
     guard try has("oldest_program", site) else { return nil }
-    var number: Int?
-    _ = try site.connection.perform("SELECT number FROM \(site.qualifier).oldest_program", []) {
-      number = Int(try $0.integer(0))
-      return true
-    }
-    return number
+    return try site.connection.rows("SELECT number FROM \(site.qualifier).oldest_program") { row in
+      Int(try row.integer(0))
+    }.last
   }
 
   private func applied(_ site: SchemaSite) throws -> [MigrationPlan.Applied] {
     guard try has("migrations", site) else { return [] }
-    var applied: [MigrationPlan.Applied] = []
-    _ = try site.connection.perform(
-      "SELECT number, name, digest FROM \(site.qualifier).migrations ORDER BY number", []
+    return try site.connection.rows(
+      "SELECT number, name, digest FROM \(site.qualifier).migrations ORDER BY number"
     ) { row in
-      applied.append(
-        MigrationPlan.Applied(
-          number: Int(try row.integer(0)), name: try row.text(1), digest: try row.blob(2)))
-      return true
+      MigrationPlan.Applied(
+        number: Int(try row.integer(0)), name: try row.text(1), digest: try row.blob(2))
     }
-    return applied
   }
 
   private func apply(_ migration: Migration, to schema: Schema, _ site: SchemaSite) throws {

@@ -64,12 +64,7 @@ struct PostgresMigration: MigrationSite {
   }
 
   private func text(_ sql: String, _ values: SQLValue...) throws -> String? {
-    var result: String?
-    _ = try connection.perform(sql, values) { row in
-      result = try row.text(0)
-      return false
-    }
-    return result
+    try connection.rows(sql, values) { row in try row.text(0) }.first
   }
 }
 

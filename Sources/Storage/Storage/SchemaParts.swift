@@ -35,12 +35,7 @@ enum SchemaParts {
     for migration in migrations {
       try connection.execute(String(decoding: migration.sql, as: UTF8.self))
     }
-    var parts: [Part] = []
-    _ = try connection.perform(sqliteQuery("main"), []) { row in
-      parts.append(try Part(row))
-      return true
-    }
-    return parts
+    return try connection.rows(sqliteQuery("main")) { row in try Part(row) }
   }
 
   static func sqliteQuery(_ file: String) -> String {

@@ -10,6 +10,20 @@ package protocol EngineConnection: AnyObject {
   ) throws -> DatabaseWork
 }
 
+extension EngineConnection {
+  /// Every row of one statement, decoded.
+  func rows<Value>(
+    _ sql: String, _ values: [SQLValue] = [], row: (borrowing Row) throws -> Value
+  ) throws -> [Value] {
+    var rows: [Value] = []
+    _ = try perform(sql, values) { current in
+      rows.append(try row(current))
+      return true
+    }
+    return rows
+  }
+}
+
 /// One transaction on one connection, from its first statement to its last.
 ///
 /// After a failed statement, every further one fails with the same error. The transaction is rolled
