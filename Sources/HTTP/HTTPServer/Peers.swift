@@ -173,19 +173,16 @@ private struct Lingering {
   /// Reads what has arrived. Closes the socket at its end, at the deadline, or if `now` is nil.
   func isOver(_ now: MonotonicTime?) -> Bool {
     var bytes = [UInt8](repeating: 0, count: 16 * 1024)
+    var isOpen = true
     for _ in 0..<Self.readCountMax {
       let count = unsafe recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
       if count > 0 { continue }
-      let isWaiting = count < 0 && (errno == EAGAIN || errno == EINTR)
-      if isWaiting, let now, now < deadline { return false }
-      close(descriptor)
-      return true
+      isOpen = count < 0 && (errno == EAGAIN || errno == EINTR)
+      break
     }
-    guard let now, now < deadline else {
-      close(descriptor)
-      return true
-    }
-    return false
+    if isOpen, let now, now < deadline { return false }
+    close(descriptor)
+    return true
   }
 
   private static let readCountMax = 16
