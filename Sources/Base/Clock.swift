@@ -55,7 +55,6 @@ package struct MonotonicTime: Comparable, Sendable {
   }
 }
 
-/// The text of a file of at most 4 KiB, or nil.
 private func readSmallFile(_ path: String) -> String? {
   let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
   guard file >= 0 else { return nil }

@@ -36,7 +36,6 @@ package final class Later: Sendable {
     }
   }
 
-  /// The work that is due. Waits for some; nil at the end.
   private static func next(from state: Locked<State>) -> [@Sendable () -> Void]? {
     while true {
       let first = state.wait { state -> MonotonicTime?? in

@@ -39,7 +39,6 @@ package struct TraceContext: Equatable, Sendable {
   /// The header field for a request made as a part of this trace, with a new number for that part.
   package var traceparent: String { "00-\(id)-\(Self.number())-\(isSampled ? "01" : "00")" }
 
-  /// 16 hexadecimal digits, not all of them zero.
   private static func number() -> String {
     let digits = String(UInt64.random(in: 1...UInt64.max), radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits

@@ -7,7 +7,6 @@ import Requests
 
 /// A change of a group: the block of its chain, the commit for its members and the welcome for those that join.
 struct Commit: Sendable {
-  /// A sealed message, before it is known whom it goes to.
   struct Letter: Sendable {
     let id: Identifier
     let body: [UInt8]

@@ -8,7 +8,6 @@ final class CompressionDictionary: @unchecked Sendable {
   let compressing: OpaquePointer
   let decompressing: OpaquePointer
 
-  /// Traps on bytes that `zstd --train` did not make.
   init(_ bytes: [UInt8], level: Int32) {
     number = unsafe ZSTD_getDictID_fromDict(bytes, bytes.count)
     precondition(number != 0, "a dictionary has no number")

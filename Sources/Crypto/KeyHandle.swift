@@ -11,7 +11,6 @@ final class KeyHandle: @unchecked Sendable {
     unsafe self.handle = handle
   }
 
-  /// Nil if OpenSSL could not read a key from outside input.
   init?(parsed handle: OpaquePointer?) {
     guard let handle = unsafe handle else {
       ERR_clear_error()
@@ -73,7 +72,6 @@ final class KeyHandle: @unchecked Sendable {
     return Secret(Array(text[..<Int(count)]))
   }
 
-  /// The public half as a DER SubjectPublicKeyInfo.
   func publicKeyInfo() -> [UInt8] {
     let count = unsafe i2d_PUBKEY(handle, nil)
     precondition(count > 0, "OpenSSL could not write a public key")

@@ -46,7 +46,6 @@ package final class RSAPublicKey: Sendable {
     der(0x02, digits[0] >= 0x80 ? [0] + digits : digits)
   }
 
-  /// A tag, a length and a value of at most 65,535 bytes.
   private static func der(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
     let count = content.count
     let (high, low) = (UInt8(count >> 8), UInt8(count & 0xFF))

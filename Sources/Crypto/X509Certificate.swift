@@ -58,7 +58,6 @@ package final class X509Certificate: @unchecked Sendable {
   /// Whether the certificate is valid at this moment. At `notAfter` itself it is not, as in OpenSSL's path check.
   package func isValid(at moment: Instant) -> Bool { notBefore <= moment && moment < notAfter }
 
-  /// Nil also if bytes remain after the certificate.
   private static func parse(_ der: [UInt8]) -> OpaquePointer? {
     unsafe der.withUnsafeBufferPointer { buffer in
       var cursor = buffer.baseAddress

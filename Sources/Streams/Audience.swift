@@ -24,7 +24,6 @@ package struct Audience {
   private struct Listener {
     var streams: [Stream: Credential] = [:]
     var fresh: Set<Stream> = []
-    /// Nil before the first look.
     var state: AccountState?
     var followed: Set<Followed> = []
     /// The interruptions before the latest question about the account; nil before the first.
@@ -50,9 +49,7 @@ package struct Audience {
   private var accounts: [Stream: Identifier] = [:]
   /// By owner: who follows which of its news.
   private var followers: [Identifier: [Followed: Set<Identifier>]] = [:]
-  /// Of accounts that have streams or are followed.
   private var numbers: [Identifier: Known] = [:]
-  /// How often news may have been missed.
   private var interruptionCount = 0
   /// The accounts to look at, each once, in their order.
   private var doubted: [Identifier] = []

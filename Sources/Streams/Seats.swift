@@ -78,6 +78,5 @@ package final class Seats: Sendable {
 }
 
 extension Optional<Int> {
-  /// One less; nil instead of zero.
   fileprivate mutating func countDown() { self = self.flatMap { $0 > 1 ? $0 - 1 : nil } }
 }

@@ -41,7 +41,6 @@ final class StreamLoop: Sendable {
   private static let lookedCountMax = 50
   private static let retryPause = Instant.Span.seconds(1)
 
-  /// Nil if the process has too many files open.
   init?(_ limits: StreamLimits, look: @escaping Looking) {
     guard let watch = SocketWatch() else { return nil }
     self.watch = watch

@@ -7,7 +7,6 @@ package enum StreamRefusal: AnswerableError, Equatable {
   case tooManyOfAddress(max: Int)
   case full
 
-  /// Whose limit was reached.
   enum Limit: String, CaseIterable, Sendable { case account, address, instance }
 
   var limit: Limit {

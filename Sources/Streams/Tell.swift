@@ -40,7 +40,6 @@ package struct Tell: Equatable, Sendable {
     for (name, subjects) in other.kinds { merge(name, subjects) }
   }
 
-  /// No subjects stand for the whole kind.
   private mutating func merge(_ name: String, _ subjects: Set<Identifier>) {
     guard !isEverything else { return }
     let known = kinds[name]

@@ -23,7 +23,6 @@ package struct Catalogue: Hashable, Sendable {
   private var keptPlans: [String: Plan] = [:]
   /// The plan that each product of an earlier catalogue last stood for.
   private var keptProducts: [Key: String] = [:]
-  /// All amounts that each price ever cost.
   private var keptPrices: [Key: Set<Plan.Price>] = [:]
   /// The catalogues before this one, the latest first. They say what plans kept that ended, or are no longer listed.
   private var former: [Former] = []

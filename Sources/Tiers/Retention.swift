@@ -20,7 +20,6 @@ package struct Retention: Hashable, Sendable {
   private let current: Plan.Limits
   /// The latest first. Neighbours keep different things.
   private let former: [Step]
-  /// How long a former plan counts after its end.
   private let formerSpan: Instant.Span
 
   /// `steps` are the limits of now and before, the latest first. Those before `formerSpan` ago may be missing.

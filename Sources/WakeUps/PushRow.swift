@@ -12,7 +12,6 @@ struct PushRow: Sendable {
   /// What the account was like when the device was last woken: its sequence number, and a digest of the rest.
   let number: Int64
   let digest: [UInt8]
-  /// The wake-up that waits; nil if none does.
   let wakeUp: Identifier?
   /// The end of the last wake-up that the gateway took; nil if there was none.
   let sent: Instant?
@@ -104,7 +103,6 @@ struct PushRow: Sendable {
     ) { row in try row.instant(0) }
   }
 
-  /// Plans a wake-up, unless another instance was first.
   func plan(at due: Instant, in transaction: Transaction) throws {
     try transaction.execute(
       """

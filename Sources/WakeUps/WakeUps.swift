@@ -30,7 +30,6 @@ package final class WakeUps: Sendable {
     var rests: Instant?
   }
 
-  /// How often to look for work, in real time.
   private static let pollSpan = Instant.Span.milliseconds(250)
 
   package init(

@@ -7,7 +7,6 @@ final class Receipt {
   private(set) var headers = Headers()
   private(set) var body: [UInt8] = []
   private(set) var isTooLarge = false
-  /// Whether whoever takes the events wants no more.
   private(set) var isEnded = false
   private let bodyByteCountMax: Int
   private let takeEvents: (([UInt8]) -> Bool)?

@@ -10,7 +10,6 @@ final class Transfer: @unchecked Sendable {
   /// libcurl needs this call once, before any other. The first use makes it.
   private static let isReady = coffer_curl_global_init() == CURLE_OK
 
-  /// Nil if libcurl has no memory.
   init?() {
     guard Self.isReady, let handle = unsafe curl_easy_init() else { return nil }
     unsafe self.handle = handle

@@ -74,7 +74,6 @@ extension Response {
 }
 
 extension Response.Body {
-  /// The bytes of a range that lies within the body.
   fileprivate func slice(_ part: Range<Int64>) -> Response.Body {
     switch self {
     case .inherited, .unsent: self

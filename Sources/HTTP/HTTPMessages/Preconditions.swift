@@ -11,7 +11,6 @@ package struct Preconditions: Sendable, Equatable {
 
   package enum Outcome: Sendable, Equatable {
     case holds
-    /// Answer 304: the client has this state.
     case notModified
     /// Answer 412: the state is not the one that the client expected.
     case failed

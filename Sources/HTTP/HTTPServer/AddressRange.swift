@@ -58,7 +58,6 @@ struct IPAddress: Hashable, Sendable {
 
   var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }
 
-  /// The address with all but its first `bitCount` bits cleared.
   func masked(_ bitCount: Int) -> IPAddress {
     IPAddress(
       high: bitCount >= 64 ? high : high & ~(UInt64.max >> UInt64(bitCount)),

@@ -5,7 +5,6 @@ import Glibc
 final class Bell: Sendable {
   let descriptor: Int32
 
-  /// Nil if the process has too many files open.
   init?() {
     descriptor = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
     guard descriptor >= 0 else { return nil }

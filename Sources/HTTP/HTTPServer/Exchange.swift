@@ -28,7 +28,6 @@ final class Exchange {
   private var phase = Phase.head
   private var head: RequestHead?
   private var section: HeaderSection?
-  /// The code of the response, if it is a problem.
   private var problemCode: String?
   private var body: [UInt8] = []
   private var headByteCount: Int64 = 0
@@ -260,7 +259,6 @@ final class Exchange {
     peer.receive(until: bodyStart + core.limits.bodySpan + core.limits.pace(bodyByteCount))
   }
 
-  /// The client that the held bytes are counted for.
   private var client: String { ClientNetwork.of(head?.remoteAddress ?? peer.address) }
 
   private func release() {

@@ -56,7 +56,6 @@ final class Intake: Sendable {
     if files[1].revents != 0 { bell.hear() }
   }
 
-  /// The new sockets, and whether the worker must stop.
   func take() -> (arrivals: [Arrival], isStopped: Bool) {
     state.withLock { state in
       state.isRung = false

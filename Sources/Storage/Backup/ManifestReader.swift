@@ -56,7 +56,6 @@ struct ManifestReader {
     return found
   }
 
-  /// Passes on every line except the first and the last.
   @discardableResult
   func read(_ each: (Manifest.Line) throws(BackupError) -> Void) throws(BackupError) -> Manifest.Sum
   {

@@ -32,7 +32,6 @@ extension DirectoryStore {
 
   private func path(_ note: Note) -> String { "\(directory)/\(note.rawValue)" }
 
-  /// The first line, and when it was written; nil if there is none.
   private func read(_ note: Note) throws(ObjectStoreError) -> (line: String, written: Instant)? {
     let file = unsafe Glibc.open(path(note), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard file >= 0 else {

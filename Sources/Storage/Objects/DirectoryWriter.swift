@@ -11,11 +11,9 @@ final class DirectoryWriter: ResumableWriter {
   private let state: Locked<State>
 
   private struct State {
-    /// Negative once the upload has ended.
     var descriptor: Int32
     var byteCount: Int64 = 0
     var failure: ObjectStoreError?
-    /// Whether an earlier writer finished the object.
     var isFinished = false
     /// Whether the name of the unfinished object is durable.
     var isNamed = false

@@ -9,7 +9,6 @@ final class InstanceLock: Sendable {
   private let path: String
   private let descriptor: Int32
 
-  /// The directory must exist.
   init(in directory: String) throws(ObjectStoreError) {
     var random = SystemRandomNumberGenerator()
     while true {

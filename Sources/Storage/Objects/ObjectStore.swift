@@ -19,7 +19,6 @@ package protocol ObjectStore: AnyObject, Sendable {
   /// Whether the process of that name runs. If this is not known, it counts as running.
   func isRunning(_ instance: Identifier) -> Bool
 
-  /// Removes the names of processes that no longer run.
   func forgetInstances() throws(ObjectStoreError)
 
   /// The history of the database whose server last started with these objects; nil if none did.
@@ -34,7 +33,6 @@ package protocol ObjectStore: AnyObject, Sendable {
   /// none.
   func companion() throws(ObjectStoreError) -> String?
 
-  /// Writes the location of that other store; nil removes it.
   func setCompanion(_ location: String?) throws(ObjectStoreError)
 
   /// Keeps every process from deleting objects while the hold exists, so that what was in use can be read.
@@ -45,7 +43,6 @@ package protocol ObjectStore: AnyObject, Sendable {
   /// Choose the garbage to delete first, and then ask: a hold that is taken later sees none of that garbage in use.
   func isHeld() throws(ObjectStoreError) -> Bool
 
-  /// Begins an upload.
   func create(_ key: Identifier) throws(ObjectStoreError) -> any ObjectWriter
 
   /// Continues an upload at a checkpoint, in any request or process; at byte 0 begins one. Bytes behind it are dropped.
@@ -57,7 +54,6 @@ package protocol ObjectStore: AnyObject, Sendable {
     _ key: Identifier, at checkpoint: ObjectCheckpoint
   ) throws(ObjectStoreError) -> any ResumableWriter
 
-  /// Nil if there is no such object.
   func open(_ key: Identifier) throws(ObjectStoreError) -> StoredObject?
 
   /// Removes the object. It is not an error if there is none.

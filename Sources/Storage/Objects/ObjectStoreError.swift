@@ -6,7 +6,6 @@ package enum ObjectStoreError: Error, Equatable, Sendable {
   case misconfigured(reason: String)
   /// An object or an upload with this key exists already: keys are random and used once.
   case alreadyExists
-  /// Another writer has the unfinished object open.
   case busy
   /// The store does not have the bytes that a checkpoint counts.
   case incomplete

@@ -147,7 +147,6 @@ package final class PostgresConnection {
     try send(code)
   }
 
-  /// Checks the result of a PQsend call, and flushes what it queued.
   private func send(_ code: Int32) throws(PostgresError) {
     guard !isLost, code == 1 else { throw lose("the connection to PostgreSQL was lost") }
     let deadline = MonotonicTime.now() + answerWait

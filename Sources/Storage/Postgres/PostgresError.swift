@@ -57,9 +57,7 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
     case readOnly
     case forbidden
     case constraint
-    /// The connection, the disk, the memory or the server itself.
     case unavailable
-    /// A wrong statement or wrong types: a bug.
     case misuse
   }
 }

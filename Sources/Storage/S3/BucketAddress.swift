@@ -54,7 +54,6 @@ package struct BucketAddress: Sendable, Equatable {
     self.authorityFile = authorityFile
   }
 
-  /// Letters, digits and what needs no encoding in a path.
   private static func isPlain(_ text: String) -> Bool {
     !text.isEmpty && text != "." && text != ".."
       && text.utf8.allSatisfy { byte in

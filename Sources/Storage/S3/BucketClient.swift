@@ -147,7 +147,6 @@ final class BucketClient: Sendable {
     return reply.headers.text("transfer-encoding")?.lowercased() == "chunked"
   }
 
-  /// The time by the store's clock.
   static func time(of reply: Reply) -> Instant {
     reply.headers.text("date").flatMap { Instant(httpDate: $0) } ?? Clock.system.now()
   }
@@ -179,7 +178,6 @@ final class BucketClient: Sendable {
     return try put(key, .bytes(bytes), BodyDigest(bytes, withMD5: sendsMD5), isNew: isNew)
   }
 
-  /// The first line of a small object; nil if there is none.
   func firstLine(_ key: String) throws(ObjectStoreError) -> (text: String, reply: Reply)? {
     let reply = try send("GET", key) { $0.status != 200 || Self.isComplete($0) }
     if reply.status == 404, Self.code(of: reply) != "NoSuchBucket" { return nil }

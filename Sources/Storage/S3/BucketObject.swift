@@ -37,7 +37,6 @@ struct BucketObject: DistantObject {
 
   func fetch() throws(ObjectStoreError) -> OpenFile { try spool(byteCount).file() }
 
-  /// The first bytes, in a file of this machine.
   func spool(_ byteCount: Int64) throws(ObjectStoreError) -> SpoolFile {
     let spool = try SpoolFile()
     var start: Int64 = 0

@@ -9,7 +9,6 @@ struct BucketUpload {
   private(set) var byteCount: Int64 = 0
   var progress = BucketProgress()
   var failure: ObjectStoreError?
-  /// Whether an earlier writer finished the object.
   private(set) var isFinished = false
   private(set) var isEnded = false
   /// Whether the pool is about to send what waits.

@@ -139,7 +139,6 @@ final class BucketWriter: ResumableWriter {
     return id
   }
 
-  /// Stores what fills no part as an object of its own.
   private func sendTail() throws(ObjectStoreError) {
     try sending.withLock { _ throws(ObjectStoreError) in
       let (rest, end) = state.withLock { state in

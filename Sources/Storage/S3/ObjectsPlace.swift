@@ -10,7 +10,6 @@ package struct ObjectsPlace: Sendable {
     }
   }
 
-  /// The store that gets new objects.
   package let main: Part
   /// The store that may have older ones.
   package let also: Part?

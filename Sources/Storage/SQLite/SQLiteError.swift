@@ -36,7 +36,6 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
   package enum Kind: Sendable {
     /// Another connection held a lock for longer than the busy timeout.
     case locked
-    /// The disk or the file's own limit is full.
     case full
     /// The Unix user may not write the file; `message` is its path.
     case forbidden

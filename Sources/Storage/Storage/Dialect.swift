@@ -29,9 +29,7 @@ package enum Dialect {
   package enum Token: Equatable, Sendable {
     case word(String)
     case space(String)
-    /// `'…'`, with its quotes.
     case literal(String)
-    /// `"…"`, with its quotes.
     case quoted(String)
     case comment(String)
     case symbol(String)

@@ -15,7 +15,6 @@ protocol MigrationSite {
   func absence(of schema: Schema) -> DatabaseError
 }
 
-/// One schema, as a connection accesses it.
 struct SchemaSite {
   let connection: any ScriptConnection
   /// The qualifier of the schema's tables on this connection, e.g. `billing`.
@@ -28,10 +27,8 @@ struct SchemaSite {
   let translate: (String) -> String
 }
 
-/// A connection that can also run whole scripts.
 protocol ScriptConnection: EngineConnection {
   func execute(_ script: String) throws
-  /// Whether an open transaction can be rolled back.
   var canRollBack: Bool { get }
 }
 

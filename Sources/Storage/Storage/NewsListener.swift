@@ -12,7 +12,6 @@ protocol NewsReceiver: AnyObject {
 package final class NewsListener: Sendable {
   package enum Heard: Sendable {
     case news([News])
-    /// News may have been missed, so anything may have changed.
     case anything
   }
 

@@ -52,7 +52,6 @@ package struct OwnershipAudit {
     for name in Self.names(in: folder).prefix(Self.objectCountMax) { _ = look("\(folder)/\(name)") }
   }
 
-  /// Nil if the file no longer exists.
   private mutating func look(_ path: String) -> (path: String, changed: Int)? {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else { return nil }
@@ -63,7 +62,6 @@ package struct OwnershipAudit {
     return (path, Int(status.st_mtim.tv_sec))
   }
 
-  /// Whether the name is two hexadecimal digits.
   private static func isFanOut(_ name: String) -> Bool {
     name.utf8.count == 2 && Hex.decode(name) != nil
   }

@@ -10,7 +10,6 @@ struct PostgresServer: Sendable {
   /// The wait beyond the server's own limit on a statement. After it the connection itself is in doubt.
   private static let answerGrace = Instant.Span.seconds(5)
 
-  /// A connection on which a statement may take `statementTime`.
   func connect(statementTime: Instant.Span) throws(PostgresError) -> PostgresConnection {
     let connection = try PostgresConnection(
       url: url, connectSeconds: Self.connectSeconds,

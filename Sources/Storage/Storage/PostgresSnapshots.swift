@@ -1,6 +1,5 @@
 import Postgres
 
-/// Snapshots of both schemas of the PostgreSQL database.
 struct PostgresSnapshots: Snapshots {
   let server: PostgresServer
   let options: DatabaseOptions

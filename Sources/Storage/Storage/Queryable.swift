@@ -78,7 +78,6 @@ package struct Transaction: Queryable {
   /// Names the device key on whose request the transaction writes, for what is reported from now on.
   package func write(onRequestOf author: [UInt8]) { session.author = author }
 
-  /// What was reported so far.
   var news: Set<News> { session.news }
 
   /// Returns the number of changed rows.

@@ -5,13 +5,11 @@ protocol Snapshots: Sendable {
   associatedtype Connection
 
   func connect() throws -> Connection
-  /// Begins one snapshot of both schemas.
   func begin(on connection: Connection) throws
   func session(on connection: Connection, counting work: WorkCounter) -> Session
   func commit(on connection: Connection) throws
   /// Ends a snapshot in which something failed. Throws if that is not possible.
   func rollBack(on connection: Connection) throws
-  /// Whether the connection works and is not in a transaction.
   func isIdle(_ connection: Connection) -> Bool
   /// Whether the error means that an idle connection is lost, and so are all that were made as early.
   func isLoss(_ error: any Error) -> Bool
@@ -32,7 +30,6 @@ final class ReadPool<Source: Snapshots>: Sendable {
     var isClosed = false
   }
 
-  /// The result of asking the pool for a connection.
   private enum Checkout {
     case idle(Source.Connection)
     /// Permission to open one.
@@ -45,7 +42,6 @@ final class ReadPool<Source: Snapshots>: Sendable {
     self.options = options
   }
 
-  /// Runs `body` in one snapshot of both schemas.
   func read<Value>(_ body: (Session) throws -> Value) throws -> Value {
     do {
       let connection = try checkOutInSnapshot()

@@ -28,7 +28,6 @@ final class SQLiteCheckpointer: Sendable {
     thread.withLock { $0 = Thread(niceness: Thread.behindWriter) { [self] in run() } }
   }
 
-  /// Reports the new length of the log.
   func committed(logFrameCount: Int) {
     StorageMetrics.logFrames.set(Int64(logFrameCount))
     guard logFrameCount >= options.logFrameCountWanted else { return }

@@ -39,7 +39,6 @@ private enum NewsSockets {
   }
 }
 
-/// Sends messages to every program that listens.
 final class SQLiteNewsChannel: NewsChannel {
   private let folder: String
   /// The sockets that missed a message; nil: all of them.
@@ -153,7 +152,6 @@ final class SQLiteNewsReceiver: NewsReceiver {
   }
 
   private static let messageByteCountMax = 8192
-  /// The most messages that are read before they are handled.
   private static let messageCountMax = 64
 }
 
