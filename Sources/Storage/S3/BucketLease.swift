@@ -15,14 +15,15 @@ final class BucketLease: Sendable {
   let id: Identifier
   private let client: BucketClient
   private let key: String
-  private let beat: Beat
+  private let beat: Locked<Beat>
   private let periodic: Periodic
 
-  private final class Beat: Sendable {
-    let last = Locked(MonotonicTime.now())
-    let lapsed = Locked(false)
+  private struct Beat {
+    var last = MonotonicTime.now()
+    /// Whether the lease ran out once.
+    var hasLapsed = false
     /// Why the last beat failed; nil if it did not.
-    let failure = Locked<ObjectStoreError?>(nil)
+    var failure: ObjectStoreError?
   }
 
   init(
@@ -31,23 +32,21 @@ final class BucketLease: Sendable {
     var random = SystemRandomNumberGenerator()
     let id = Identifier(high: random.next(), low: random.next())
     let key = "\(folder.rawValue)/\(id)"
-    let beat = Beat()
+    let beat = Locked(Beat())
     _ = try client.put(key, "\(id)\n")
     (self.id, self.client, self.key, self.beat) = (id, client, key, beat)
     periodic = Periodic("objects.\(folder.rawValue)", every: Self.beatSeconds) {
       let begun = MonotonicTime.now()
       do throws(ObjectStoreError) {
         _ = try client.put(key, "\(id)\n")
-        beat.failure.withLock { $0 = nil }
       } catch {
-        beat.failure.withLock { $0 = error }
+        beat.withLock { $0.failure = error }
         throw error
       }
-      let before = beat.last.withLock { last in
-        defer { last = begun }
-        return last
+      beat.withLock { beat in
+        if beat.last + Self.lifetime < .now() { beat.hasLapsed = true }
+        (beat.last, beat.failure) = (begun, nil)
       }
-      if before + Self.lifetime < .now() { beat.lapsed.withLock { $0 = true } }
       try work()
     }
   }
@@ -60,14 +59,15 @@ final class BucketLease: Sendable {
 
   /// Throws if the store has not answered for a while, and at once if it refuses this program.
   func check() throws(ObjectStoreError) {
-    if let failure = beat.failure.withLock({ $0 }), case .misconfigured = failure { throw failure }
-    guard beat.last.withLock({ $0 }) + .seconds(3 * Self.beatSeconds) > .now() else {
+    let beat = beat.withLock { $0 }
+    if let failure = beat.failure, case .misconfigured = failure { throw failure }
+    guard beat.last + .seconds(3 * Self.beatSeconds) > .now() else {
       throw .unavailable(reason: "the object store has not answered for a minute")
     }
   }
 
   var isUnbroken: Bool {
-    !beat.lapsed.withLock { $0 } && beat.last.withLock { $0 } + Self.lifetime > .now()
+    beat.withLock { !$0.hasLapsed && $0.last + Self.lifetime > .now() }
   }
 
   static func all(
