@@ -7,6 +7,12 @@ package func systemError(_ code: Int32 = errno) -> String {
   return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
+/// A variable of the environment; nil if it is not set, or empty.
+package func environmentVariable(_ name: String) -> String? {
+  guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
+  return unsafe String(cString: value)
+}
+
 /// Every name in a directory except `.` and `..`, in no order. Nil, with `errno` set, if it cannot be read.
 package func directoryNames(_ path: String) -> [String]? {
   guard let listing = unsafe opendir(path) else { return nil }

@@ -8,7 +8,9 @@ import Glibc
 /// with its certificate that it is the one named (`verify-full`).
 package enum PostgresSecurity {
   /// The sslmode to connect with. Nil if it is set elsewhere, or the server is on this machine.
-  package static func mode(of url: Secret, environment: (String) -> String? = variable) -> String? {
+  package static func mode(
+    of url: Secret, environment: (String) -> String? = environmentVariable
+  ) -> String? {
     guard let values = settings(of: url) else { return nil }
     guard values["sslmode"] == nil, environment("PGSSLMODE") == nil else { return nil }
     // A service file may name any host.
@@ -46,10 +48,5 @@ package enum PostgresSecurity {
     var address = in_addr()
     let isAddress = unsafe inet_pton(AF_INET, host, &address) == 1
     return isAddress && host.hasPrefix("127.")
-  }
-
-  package static func variable(_ name: String) -> String? {
-    guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
-    return unsafe String(cString: value)
   }
 }

@@ -1,5 +1,4 @@
 package import Base
-import Glibc
 
 /// What proves to an S3 service who asks.
 package struct BucketKeys: Sendable {
@@ -31,9 +30,7 @@ package struct BucketKeys: Sendable {
   }
 
   private static func variable(_ name: String) -> String? {
-    guard let text = unsafe getenv(name), unsafe text.pointee != 0 else { return nil }
-    let value = unsafe String(cString: text)
-    return value.utf8.allSatisfy(isVisible) ? value : nil
+    environmentVariable(name).flatMap { $0.utf8.allSatisfy(isVisible) ? $0 : nil }
   }
 
   private static func isVisible(_ byte: UInt8) -> Bool { 0x21...0x7E ~= byte }

@@ -9,8 +9,7 @@ final class SpoolFile {
   private(set) var byteCount: Int64 = 0
 
   init() throws(ObjectStoreError) {
-    let place = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? ""
-    let directory = place.isEmpty ? "/var/tmp" : place
+    let directory = environmentVariable("TMPDIR") ?? "/var/tmp"
     let file = unsafe Glibc.open(directory, O_RDWR | Self.temporary | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw Self.failure("create") }
     open = OpenFile(owning: file, byteCount: 0)
