@@ -25,6 +25,7 @@ package final class PostgresConnection {
   }
 
   private static let cachedStatementCountMax = 512
+  private static let wasLost = "the connection to PostgreSQL was lost"
 
   /// Connects within about `connectSeconds`; later answers may take `answerWait` each.
   package init(url: Secret, connectSeconds: Int, answerWait: Instant.Span) throws(PostgresError) {
@@ -82,7 +83,7 @@ package final class PostgresConnection {
   package func notifications(within span: Instant.Span) throws(PostgresError) -> [String] {
     let payloads = takeNotifications()
     guard payloads.isEmpty else { return payloads }
-    guard !isLost else { throw lose("the connection to PostgreSQL was lost") }
+    guard !isLost else { throw lose() }
     var entry = pollfd(fd: unsafe PQsocket(handle), events: Int16(POLLIN), revents: 0)
     guard unsafe poll(&entry, 1, Int32(clamping: span.milliseconds)) > 0 else { return [] }
     try consume()
@@ -148,7 +149,7 @@ package final class PostgresConnection {
   }
 
   private func send(_ code: Int32) throws(PostgresError) {
-    guard !isLost, code == 1 else { throw lose("the connection to PostgreSQL was lost") }
+    guard !isLost, code == 1 else { throw lose() }
     let deadline = MonotonicTime.now() + answerWait
     while true {
       switch unsafe PQflush(handle) {
@@ -157,7 +158,7 @@ package final class PostgresConnection {
         // A server that is sending may have stopped reading, so its output is taken in.
         try wait(for: Int16(POLLIN | POLLOUT), until: deadline)
         try consume()
-      default: throw lose("the connection to PostgreSQL was lost")
+      default: throw lose()
       }
     }
   }
@@ -182,7 +183,7 @@ package final class PostgresConnection {
       }
     }
     guard unsafe PQstatus(handle) == CONNECTION_OK else {
-      throw lose(failure?.message ?? "the connection to PostgreSQL was lost")
+      throw lose(failure?.message ?? Self.wasLost)
     }
     if let failure { throw failure }
     guard let last else { throw lose("PostgreSQL gave no answer") }
@@ -190,9 +191,7 @@ package final class PostgresConnection {
   }
 
   private func consume() throws(PostgresError) {
-    guard unsafe PQconsumeInput(handle) == 1 else {
-      throw lose("the connection to PostgreSQL was lost")
-    }
+    guard unsafe PQconsumeInput(handle) == 1 else { throw lose() }
   }
 
   private func wait(for events: Int16, until deadline: MonotonicTime) throws(PostgresError) {
@@ -203,13 +202,11 @@ package final class PostgresConnection {
       let milliseconds = (deadline.nanoseconds - now.nanoseconds) / 1_000_000 + 1
       let code = unsafe poll(&entry, 1, Int32(clamping: milliseconds))
       if code > 0 { return }
-      guard code == 0 || errno == EINTR else {
-        throw lose("the connection to PostgreSQL was lost")
-      }
+      guard code == 0 || errno == EINTR else { throw lose() }
     }
   }
 
-  private func lose(_ message: String) -> PostgresError {
+  private func lose(_ message: String = wasLost) -> PostgresError {
     isLost = true
     return .lost(message)
   }
