@@ -23,20 +23,14 @@ final class CompressionContext: @unchecked Sendable {
   ) -> [UInt8] {
     let context = idle.withLock { $0.popLast() } ?? CompressionContext()
     defer { idle.withLock { $0.append(context) } }
-    return context.compress(bytes, level: level, dictionary)
-  }
-
-  private func compress(
-    _ bytes: [UInt8], level: Int32, _ dictionary: CompressionDictionary?
-  ) -> [UInt8] {
     let capacity = ZSTD_compressBound(bytes.count)
     return unsafe [UInt8](unsafeUninitializedCapacity: capacity) { output, count in
       if let dictionary {
         unsafe count = ZSTD_compress_usingCDict(
-          handle, output.baseAddress, capacity, bytes, bytes.count, dictionary.compressing)
+          context.handle, output.baseAddress, capacity, bytes, bytes.count, dictionary.compressing)
       } else {
         unsafe count = ZSTD_compressCCtx(
-          handle, output.baseAddress, capacity, bytes, bytes.count, level)
+          context.handle, output.baseAddress, capacity, bytes, bytes.count, level)
       }
       precondition(ZSTD_isError(count) == 0, "zstd has no memory to compress")
     }

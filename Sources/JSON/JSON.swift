@@ -117,7 +117,9 @@ package struct JSON: @unchecked Sendable {
     var position = unsafe json_object_iter(node)
     while let current = unsafe position {
       if let key = unsafe json_object_iter_key(current) {
-        let name = unsafe Self.string(key, byteCount: json_object_iter_key_len(current))
+        let name = unsafe String(
+          decoding: UnsafeRawBufferPointer(start: key, count: json_object_iter_key_len(current)),
+          as: UTF8.self)
         let value = unsafe json_object_iter_value(current)
         members.append(
           (name, unsafe JSON(document: document, node: value, place: .member(of: place, name))))
@@ -128,10 +130,6 @@ package struct JSON: @unchecked Sendable {
   }
 
   private var type: json_type? { unsafe node?.pointee.type }
-
-  private static func string(_ text: UnsafePointer<CChar>, byteCount: Int) -> String {
-    unsafe String(decoding: UnsafeRawBufferPointer(start: text, count: byteCount), as: UTF8.self)
-  }
 
   /// The steps from the document to a value, made into text only on request.
   private indirect enum Place {

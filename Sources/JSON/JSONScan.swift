@@ -62,8 +62,14 @@ struct JSONScan {
           continue
         }
         if kind == .mark {
-          depth += JSONScan.depthChange(byte)
-          valueCount += JSONScan.valueCount(byte)
+          switch byte {
+          case UInt8(ascii: "["), UInt8(ascii: "{"):
+            depth += 1
+            valueCount += 1
+          case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+          case UInt8(ascii: ","): valueCount += 1
+          default: break
+          }
           if depth > limits.depthMax {
             failure = JSONError(
               code: .tooDeep, message: "more than \(limits.depthMax) levels at byte \(index)")
@@ -124,21 +130,6 @@ extension JSONScan {
       UInt8(ascii: ","), UInt8(ascii: ":"):
       .mark
     default: .other
-    }
-  }
-
-  private static func depthChange(_ byte: UInt8) -> Int {
-    switch byte {
-    case UInt8(ascii: "["), UInt8(ascii: "{"): 1
-    case UInt8(ascii: "]"), UInt8(ascii: "}"): -1
-    default: 0
-    }
-  }
-
-  private static func valueCount(_ byte: UInt8) -> Int {
-    switch byte {
-    case UInt8(ascii: "["), UInt8(ascii: "{"), UInt8(ascii: ","): 1
-    default: 0
     }
   }
 

@@ -112,7 +112,13 @@ package struct ArchiveReader: Sendable {
     guard lines.count >= 3, lines.popLast() == [], let end = lines.popLast() else {
       throw refused("its manifest is cut off")
     }
-    try requireFormat(words(lines[0]), kind, format)
+    let title = words(lines[0])
+    guard title.count == 2, title[0] == kind, let number = Int(title[1]), number > 0 else {
+      throw refused("it is no \(kind)")
+    }
+    guard number <= format else {
+      throw refused("it has format \(number); this program reads up to \(format)")
+    }
     let said = bytes[..<end.startIndex]
     guard words(end) == ["end", String(files.count), Hex.encode(SHA256.hash(Array(said)))],
       lines.count == files.count + 1
@@ -124,17 +130,6 @@ package struct ArchiveReader: Sendable {
         let digest = Hex.decode(text)
       else { throw refused("\(files[index].name) does not match the manifest") }
       files[index].digest = digest
-    }
-  }
-
-  private func requireFormat(
-    _ words: [String], _ kind: String, _ format: Int
-  ) throws(ArchiveError) {
-    guard words.count == 2, words[0] == kind, let number = Int(words[1]), number > 0 else {
-      throw refused("it is no \(kind)")
-    }
-    guard number <= format else {
-      throw refused("it has format \(number); this program reads up to \(format)")
     }
   }
 
