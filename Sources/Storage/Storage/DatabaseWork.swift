@@ -34,23 +34,19 @@ package struct DatabaseWork: Equatable, Sendable {
 /// The sum of the work of transactions of one kind. Each adds once, at its end, however it ends.
 package final class WorkCounter: Sendable {
   /// Writes run under the writer's lock or hold row locks; reads block no one.
-  package enum Kind: String, Sendable { case write, read }
+  package enum Kind: String, CaseIterable, Sendable { case write, read }
 
   private let kind: Kind
   private let sum = Locked(DatabaseWork())
-  private let instruments: StorageMetrics.Work
 
-  package init(_ kind: Kind) {
-    self.kind = kind
-    instruments = StorageMetrics.work(kind)
-  }
+  package init(_ kind: Kind) { self.kind = kind }
 
   package var total: DatabaseWork { sum.withLock { $0 } }
 
   /// `seconds` is how long the transaction's body took. For a write, all others waited that long.
   func add(_ work: DatabaseWork, seconds: Double) {
     sum.withLock { $0 += work }
-    instruments.add(work)
+    StorageMetrics.add(work, kind)
     if kind == .write { StorageMetrics.writeTime.observe(seconds) }
   }
 }

@@ -32,36 +32,25 @@ enum StorageMetrics {
   static func register() {
     _ = (batchSize, writeTime, queuedWrites, brokenBatches, repeatedBatches, conflicts, logFrames)
     _ = (newsSent, newsLost, newsInterruptions)
-    _ = (work(.write), work(.read))
+    _ = (statements, returnedRows, changedRows, steps)
   }
 
-  struct Work: Sendable {
-    fileprivate let statements: Metrics.Counter
-    fileprivate let returnedRows: Metrics.Counter
-    fileprivate let changedRows: Metrics.Counter
-    fileprivate let steps: Metrics.Counter
+  private typealias Counters = [WorkCounter.Kind: Metrics.Counter]
 
-    fileprivate init(_ kind: WorkCounter.Kind) {
-      func counter(_ name: String, _ help: String) -> Metrics.Counter {
-        Metrics.shared.counter(
-          "coffer_storage_\(name)_total", help, label: ("transaction", kind.rawValue))
-      }
-      statements = counter("statements", "Statements that transactions ran")
-      returnedRows = counter("returned_rows", "Rows that statements returned")
-      changedRows = counter("changed_rows", "Rows that statements inserted, updated or deleted")
-      steps = counter("steps", "Steps of SQLite's virtual machine")
-    }
+  private static let statements: Counters = Metrics.shared.counters(
+    "coffer_storage_statements_total", "Statements that transactions ran", by: "transaction")
+  private static let returnedRows: Counters = Metrics.shared.counters(
+    "coffer_storage_returned_rows_total", "Rows that statements returned", by: "transaction")
+  private static let changedRows: Counters = Metrics.shared.counters(
+    "coffer_storage_changed_rows_total",
+    "Rows that statements inserted, updated or deleted", by: "transaction")
+  private static let steps: Counters = Metrics.shared.counters(
+    "coffer_storage_steps_total", "Steps of SQLite's virtual machine", by: "transaction")
 
-    func add(_ work: DatabaseWork) {
-      statements.add(work.statementCount)
-      returnedRows.add(work.returnedRowCount)
-      changedRows.add(work.changedRowCount)
-      steps.add(work.stepCount)
-    }
+  static func add(_ work: DatabaseWork, _ kind: WorkCounter.Kind) {
+    statements[kind]?.add(work.statementCount)
+    returnedRows[kind]?.add(work.returnedRowCount)
+    changedRows[kind]?.add(work.changedRowCount)
+    steps[kind]?.add(work.stepCount)
   }
-
-  private static let writes = Work(.write)
-  private static let reads = Work(.read)
-
-  static func work(_ kind: WorkCounter.Kind) -> Work { kind == .write ? writes : reads }
 }
