@@ -46,7 +46,7 @@ final class SQLiteCheckpointer: Sendable {
   func close() {
     state.signal { $0.isStopped = true }
     thread.withLock { $0.take() }?.join()
-    connection.withLock { checkpoint($0, .truncate) }
+    connection.withLock { $0.tryCheckpoint(schema, .truncate) }
   }
 
   private func run() {
@@ -58,14 +58,17 @@ final class SQLiteCheckpointer: Sendable {
         return false
       }
       if isStopped == true { return }
-      connection.withLock { checkpoint($0, .passive) }
+      connection.withLock { $0.tryCheckpoint(schema, .passive) }
     }
   }
 
+}
+
+extension SQLiteConnection {
   /// Logs a failure and goes on, because the next attempt may succeed.
-  private func checkpoint(_ connection: SQLiteConnection, _ mode: SQLiteConnection.CheckpointMode) {
+  func tryCheckpoint(_ schema: Schema, _ mode: CheckpointMode) {
     do {
-      _ = try connection.checkpoint(schema.rawValue, mode)
+      _ = try checkpoint(schema.rawValue, mode)
     } catch {
       Log.warning("storage.checkpoint_failed", ["reason": error.message])
     }

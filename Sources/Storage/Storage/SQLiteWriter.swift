@@ -52,22 +52,12 @@ final class SQLiteWriter: Sendable {
         committed(length)
         restartsAt = options.logFrameCountMax
       } else if length >= restartsAt {
-        restartLog(on: connection)
+        // Lets the next commit start the log over, once every reader has left it. Here, because any other thread would
+        // compete with this one for the lock.
+        connection.tryCheckpoint(schema, .restart)
         // A reader that stays too long costs one wait per `logFrameCountWanted` frames, not one per batch.
         restartsAt = length + options.logFrameCountWanted
       }
-    }
-  }
-
-  /// Lets the next commit start the log over, once every reader has left it.
-  ///
-  /// Done here because any other thread would compete with this one for the lock. Almost all of the log is copied
-  /// already.
-  private func restartLog(on connection: SQLiteConnection) {
-    do {
-      _ = try connection.checkpoint(schema.rawValue, .restart)
-    } catch {
-      Log.warning("storage.checkpoint_failed", ["reason": error.message])
     }
   }
 
