@@ -20,9 +20,10 @@ package struct SealingKeys: Sendable {
   private static let idByteCount = 4
   private static let nonceByteCount = 12
   private static let tagByteCount = 16
-  private static let headerByteCount = 1 + idByteCount
+  /// The number of bytes at the beginning of sealed bytes that identify the key.
+  package static let prefixByteCount = 1 + idByteCount
   /// The number of bytes by which sealed bytes are longer than plain ones.
-  package static let overheadByteCount = headerByteCount + nonceByteCount + tagByteCount
+  package static let overheadByteCount = prefixByteCount + nonceByteCount + tagByteCount
 
   private var keys: [Key]
 
@@ -37,13 +38,10 @@ package struct SealingKeys: Sendable {
     }
   }
 
-  /// The number of bytes at the beginning of sealed bytes that identify the key.
-  package static let prefixByteCount = headerByteCount
-
   /// The index of the key that sealed bytes with this beginning; nil if none of these keys did.
   package func index(ofSealed prefix: [UInt8]) -> Int? {
-    guard prefix.count >= Self.headerByteCount, prefix[0] == Self.version else { return nil }
-    let id = Array(prefix[1..<Self.headerByteCount])
+    guard prefix.count >= Self.prefixByteCount, prefix[0] == Self.version else { return nil }
+    let id = Array(prefix[1..<Self.prefixByteCount])
     return keys.firstIndex { $0.id == id }
   }
 
@@ -73,11 +71,11 @@ package struct SealingKeys: Sendable {
     guard sealed.count >= Self.overheadByteCount, sealed[0] == Self.version else {
       throw .malformed
     }
-    let header = Array(sealed[..<Self.headerByteCount])
+    let header = Array(sealed[..<Self.prefixByteCount])
     let id = Array(header.dropFirst())
     let candidates = keys.filter { $0.id == id }
     guard !candidates.isEmpty else { throw .unknownKey }
-    let body = sealed[Self.headerByteCount...]
+    let body = sealed[Self.prefixByteCount...]
     let nonce = Array(body.prefix(Self.nonceByteCount))
     let ciphertext = Array(body.dropFirst(Self.nonceByteCount).dropLast(Self.tagByteCount))
     let tag = Array(body.suffix(Self.tagByteCount))

@@ -31,18 +31,12 @@ package enum JSONValue: Sendable, Equatable {
     } else if let value = json.integer {
       self = .integer(value)
     } else if let elements = json.array {
-      var values: [JSONValue] = []
-      for element in elements {
-        guard let value = JSONValue(element) else { return nil }
-        values.append(value)
-      }
+      let values = elements.compactMap { JSONValue($0) }
+      guard values.count == elements.count else { return nil }
       self = .array(values)
     } else if let parsed = json.members {
-      var members: [Member] = []
-      for member in parsed {
-        guard let value = JSONValue(member.value) else { return nil }
-        members.append(Member(member.name, value))
-      }
+      let members = parsed.compactMap { name, json in JSONValue(json).map { Member(name, $0) } }
+      guard members.count == parsed.count else { return nil }
       self = .object(members)
     } else {
       return nil

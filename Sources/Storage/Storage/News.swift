@@ -73,12 +73,9 @@ extension News {
 
   /// The news of a message; nil if anything may have changed. A text that is no message counts as that.
   static func read(_ message: String) -> [News]? {
-    var news: [News] = []
-    for text in message.split(separator: " ") {
-      guard let one = News(text) else { return nil }
-      news.append(one)
-    }
-    return news
+    let texts = message.split(separator: " ")
+    let news = texts.compactMap { News($0) }
+    return news.count == texts.count ? news : nil
   }
 
   /// Two that differ in their numbers alone, as one; nil if another change may have taken numbers between theirs.
