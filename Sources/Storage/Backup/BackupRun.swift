@@ -84,7 +84,7 @@ package struct BackupRun {
       self.objects, into: try set.begin(), after: earlier?.folder, checks: checksEarlier,
       try set.leftovers())
     let begun = objects.backup
-    try ObjectPages(database).read { page, inlineByteCount in
+    try ObjectPages(database: database).read { page, inlineByteCount in
       for object in page {
         _ = try objects.take(object)
         objects.passedByteCount += object.byteCount
@@ -120,12 +120,14 @@ package struct BackupRun {
     switch location {
     case .sqlite(let directory):
       names = Schema.allCases.map { "\($0).db" }
-      try Self.naming(begun) {
+      do {
         try DatabaseCopy.take(of: directory, into: begun.path) { each(.database, $0, $1) }
+      } catch DatabaseError.unavailable(let reason) {
+        throw BackupError(.unavailable, "the database cannot be copied to \(begun.path): \(reason)")
       }
       let copy = try Database.open(.sqlite(directory: begun.path), owning: .sync, .requiresSchema)
       defer { copy.close() }
-      try take(ObjectPages(copy), &objects, manifest, each)
+      try take(ObjectPages(database: copy), &objects, manifest, each)
     case .postgres(let url):
       names = [Self.dumpName]
       try PostgresTools.dump(url, to: begun.path(of: Self.dumpName), with: dumpCommand)
@@ -133,7 +135,7 @@ package struct BackupRun {
         throw BackupError(.refused, "the command wrote no dump to the file $COFFER_DUMP")
       }
       try begun.handOver(Self.dumpName)
-      try take(ObjectPages(database, includesGarbage: true), &objects, manifest, each)
+      try take(ObjectPages(database: database, includesGarbage: true), &objects, manifest, each)
     }
     for schema in Schema.allCases {
       for log in ["-wal", "-shm"] { try begun.remove("\(schema).db\(log)") }
@@ -182,15 +184,6 @@ package struct BackupRun {
         ) { row in Int(try row.integer(0)) }
       }
       return numbers
-    }
-  }
-
-  /// Reports a lack of space in the folder as the backup's problem, not the database's.
-  private static func naming(_ folder: Folder, _ body: () throws -> Void) throws {
-    do {
-      try body()
-    } catch DatabaseError.unavailable(let reason) {
-      throw BackupError(.unavailable, "the database cannot be copied to \(folder.path): \(reason)")
     }
   }
 }

@@ -33,8 +33,7 @@ package struct ObjectAudit {
     sample: Identifier? = nil, each: (_ checked: Int64) -> Void
   ) throws -> (checked: Int64, missing: Found) {
     var (checked, missing) = (Int64(0), Found())
-    let pages = sample.map { ObjectPages(sampleOf: database, from: $0) } ?? ObjectPages(database)
-    try pages.read { page, _ in
+    try ObjectPages(database: database, sample: sample).read { page, _ in
       for object in page {
         checked += 1
         if try objects.open(object.id)?.byteCount != object.byteCount, try isUsed(object) {

@@ -16,33 +16,19 @@ struct ObjectPages {
     var number: Int64 = 0
   }
 
-  private let database: Database
-  private let includesGarbage: Bool
-  private let start: Identifier
-  private let rowCountMax: Int64
+  let database: Database
+  var includesGarbage = false
+  /// One page of objects: from that owner on, and after the last owner from the first. Nil: all objects.
+  var sample: Identifier?
+
   private static let rowCount: Int64 = 5000
   private static let first = Identifier(high: 0, low: 0)
 
-  init(_ database: Database, includesGarbage: Bool = false) {
-    self.database = database
-    self.includesGarbage = includesGarbage
-    start = Self.first
-    rowCountMax = .max
-  }
-
-  /// One page of objects: from that owner on, and after the last owner from the first.
-  init(sampleOf database: Database, from start: Identifier) {
-    self.database = database
-    includesGarbage = false
-    self.start = start
-    rowCountMax = Self.rowCount
-  }
-
   /// `each` gets the objects of a page, and the size of the contents outside the object store.
   func read(_ each: (_ objects: [Object], _ inlineByteCount: Int64) throws -> Void) throws {
-    var left = rowCountMax
-    try read(from: start, before: nil, &left, each)
-    if start > Self.first { try read(from: Self.first, before: start, &left, each) }
+    var left = sample == nil ? .max : Self.rowCount
+    try read(from: sample ?? Self.first, before: nil, &left, each)
+    if let sample { try read(from: Self.first, before: sample, &left, each) }
     if includesGarbage { try readGarbage(each) }
   }
 
@@ -55,19 +41,15 @@ struct ObjectPages {
     var isLast = false
     while !isLast, left > 0 {
       let limit = min(Self.rowCount, left)
-      var (objects, inlineByteCount) = ([Object](), Int64(0))
       let page = try page(behind: (owner, number), limit: limit)
       let rows = page.prefix { row in end.map { row.owner < $0 } ?? true }
-      for row in rows {
-        if let id = row.object {
-          objects.append(
-            Object(
-              id: id, byteCount: row.byteCount, isInUse: true, owner: row.owner, number: row.number
-            ))
-        } else {
-          inlineByteCount += row.byteCount
+      let objects = rows.compactMap { row in
+        row.object.map {
+          Object(
+            id: $0, byteCount: row.byteCount, isInUse: true, owner: row.owner, number: row.number)
         }
       }
+      let inlineByteCount = rows.reduce(Int64(0)) { $0 + ($1.object == nil ? $1.byteCount : 0) }
       if let last = rows.last { (owner, number) = (last.owner, last.number) }
       isLast = rows.count < page.count || page.count < limit
       left -= Int64(rows.count)
