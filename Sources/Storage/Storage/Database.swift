@@ -102,7 +102,9 @@ package final class Database: Sendable {
 
   /// Runs `body` on the calling thread, in one consistent snapshot of both schemas.
   package func read<Value>(_ body: (Reader) throws -> Value) throws -> Value {
-    try refuseWhenClosed()
+    guard !isClosed.withLock({ $0 }) else {
+      throw DatabaseError.unavailable(reason: "the database is closed")
+    }
     return try engine.read { try body(Reader($0)) }
   }
 
@@ -187,10 +189,7 @@ package final class Database: Sendable {
   }
 
   private var writableCheck: String {
-    switch owned {
-    case .sync: "UPDATE sync.migrations SET applied_at = applied_at WHERE number = 1"
-    case .billing: "UPDATE billing.migrations SET applied_at = applied_at WHERE number = 1"
-    }
+    "UPDATE \(owned).migrations SET applied_at = applied_at WHERE number = 1"
   }
 
   /// Finishes queued work, then closes. Later calls find the database unavailable.
@@ -203,11 +202,5 @@ package final class Database: Sendable {
     reads.stop()
     engine.close()
     news.stop()
-  }
-
-  private func refuseWhenClosed() throws(DatabaseError) {
-    guard !isClosed.withLock({ $0 }) else {
-      throw .unavailable(reason: "the database is closed")
-    }
   }
 }

@@ -22,7 +22,10 @@ package enum DatabaseCopy {
       try snapshots.begin(on: connection)
       defer { connection.reader.readDeadline = nil }
       var copied: Int64 = 0
-      let sizes = try Schema.allCases.map { try byteCount(of: $0, connection.reader) }
+      let sizes = try Schema.allCases.map { schema in
+        try connection.reader.integer("PRAGMA \(schema).page_count")
+          * connection.reader.integer("PRAGMA \(schema).page_size")
+      }
       let total = sizes.reduce(0, +)
       for (schema, size) in zip(Schema.allCases, sizes) {
         try connection.reader.copy(schema.rawValue, to: copies.path(of: schema)) { done, pages in
@@ -34,10 +37,5 @@ package enum DatabaseCopy {
     } catch let error as SQLiteError {
       throw error.databaseError
     }
-  }
-
-  private static func byteCount(of schema: Schema, _ connection: SQLiteConnection) throws -> Int64 {
-    try connection.integer("PRAGMA \(schema).page_count")
-      * connection.integer("PRAGMA \(schema).page_size")
   }
 }
