@@ -79,11 +79,6 @@ enum ForeignText {
   private static func isDigit(_ byte: UInt8) -> Bool { 0x30...0x39 ~= byte }
 
   private static func isOfNumber(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "e"),
-      UInt8(ascii: "E"):
-      true
-    default: isDigit(byte)
-    }
+    isDigit(byte) || "-+.eE".utf8.contains(byte)
   }
 }

@@ -198,7 +198,8 @@ final class Exchange {
   private func receive(_ connection: Connection, _ part: RawSpan, _ admission: Admission) -> Bool {
     bodyByteCount += Int64(part.byteCount)
     do {
-      try endPause(connection)
+      // The client is not charged with the time of a pause.
+      if let pause, let outcome = pause.outcome(orSuspend: connection) { try end(pause, outcome) }
       awaitBody()
       guard case .stream(_, let sink) = admission.body else {
         guard hold(part.byteCount) else { throw Self.tooMuchHeld }
@@ -211,7 +212,6 @@ final class Exchange {
     } catch {
       body = []
       release()
-
       admission.abandon?()
       guard let head else { return false }
       let problem = core.problem(for: error, head)
@@ -238,12 +238,6 @@ final class Exchange {
     self.pause = pause
     // There may be room by now.
     if let outcome = pause.outcome(orSuspend: connection) { try end(pause, outcome) }
-  }
-
-  /// Ends the pause, if there was one. The client is not charged with its time.
-  private func endPause(_ connection: Connection) throws {
-    guard let pause, let outcome = pause.outcome(orSuspend: connection) else { return }
-    try end(pause, outcome)
   }
 
   private func end(_ pause: BodyPause, _ outcome: Result<Void, any Error>) throws {

@@ -253,13 +253,6 @@ extension UInt8 {
 
   /// tchar of RFC 9110, section 5.6.2, and the colon and slash that RFC 8941 adds.
   fileprivate var isTokenCharacter: Bool {
-    switch self {
-    case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"),
-      UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^"),
-      UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"),
-      UInt8(ascii: ":"), UInt8(ascii: "/"):
-      true
-    default: isDigit || isLetter
-    }
+    isDigit || isLetter || "!#$%&'*+-.^_`|~:/".utf8.contains(self)
   }
 }
