@@ -19,8 +19,7 @@ package struct Clock: Sendable {
 
   /// A clock that a test moves by rewriting a file that holds milliseconds in decimal.
   ///
-  /// The file is read at every call, so that several programs share one virtual time. A missing or
-  /// malformed file stops the program, because silently using another time would be worse.
+  /// The file is read at every call. A missing or malformed one stops the program: another time would be worse.
   package static func file(_ path: String) -> Clock {
     Clock {
       guard let text = readSmallFile(path), let number = Int64(text.filter { $0 != "\n" }) else {

@@ -1,7 +1,7 @@
 /// A dictionary of bounded size that forgets entries that were not used lately, without ever searching for them.
 ///
-/// Entries that are used go into the younger of two epochs. When that is full, or on `age()`, it becomes the elder, and
-/// the elder is dropped whole. So at most twice `countMax` entries are kept.
+/// When the younger of two epochs is full, or on `age()`, it becomes the elder, and the elder is dropped whole. So at
+/// most twice `countMax` entries are kept, and a dropped one was unused for at least one epoch.
 package struct Epochs<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private var younger: [Key: Value] = [:]
   private var elder: [Key: Value] = [:]

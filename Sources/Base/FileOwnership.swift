@@ -2,8 +2,7 @@ import Glibc
 
 /// The ownership of files that this process creates.
 ///
-/// Commands are sometimes run as root next to servers of another user. Files that root creates in that user's directory
-/// are given to that user, as SQLite does with its logs: root's would be closed to the servers.
+/// Commands are sometimes run as root next to servers of another user, to whom root's files would be closed.
 package enum FileOwnership {
   /// Creates a directory for its owner only. False if that fails, as `errno` says, also if it exists already.
   package static func makeDirectory(_ path: String) -> Bool {

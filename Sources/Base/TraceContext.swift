@@ -1,5 +1,4 @@
-/// The trace that a request or a job belongs to, as in the W3C's `traceparent` header field
-/// (https://www.w3.org/TR/trace-context/). Its id is written in log lines.
+/// The trace of a request or a job, as in `traceparent` (https://www.w3.org/TR/trace-context/). Log lines have its id.
 package struct TraceContext: Equatable, Sendable {
   /// 32 hexadecimal digits.
   package let id: String

@@ -1,7 +1,6 @@
 /// A fixed number of threads that run submitted work, behind a bounded queue with a lane for each owner.
 ///
-/// Lanes are served one after the other. Work within a lane runs in order of arrival. No owner has more than
-/// half of the threads, so that an owner with much long work leaves some to the others.
+/// Lanes are served in turns, each in order of arrival. No owner has more than half of the threads.
 package final class WorkPool: Sendable {
   private let state: Locked<State>
   private let capacity: Int

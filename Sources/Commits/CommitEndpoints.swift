@@ -150,8 +150,7 @@ struct PostChainMessages: SyncWrite {
           return []
         }
         let members = try Chain.members(transaction, of: body.chain).receivers
-        // The owner's row is the lock of the chain: no block comes between the membership that is judged and the
-        // message.
+        // The owner's row is the lock of the chain: no block comes between the membership and the message.
         return
           try Delivery.accounts(of: members, from: caller, inGroup: true, transaction)
           .union([owner])

@@ -5,8 +5,7 @@ import Endpoints
 package import HTTPServer
 package import Storage
 
-/// Commits of groups: a block of a chain and the messages that tell its members of it, stored together. It keeps
-/// nothing of its own: blocks are of the chain, and messages of their mailboxes.
+/// Commits of groups: a block of a chain and the messages that tell its members of it, stored together.
 package struct GroupCommits: ProtocolRoom {
   package static let name = "commits"
   package static let remedy = "coffer usage recount --all"

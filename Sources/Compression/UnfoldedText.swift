@@ -10,8 +10,7 @@ import Glibc
 /// in groups of seven bits, the lowest first, with the highest bit set in all but the last.
 package enum UnfoldedText {
   private static let mark: UInt8 = 0
-  /// The most bytes by which the form can be longer than its text: a zero byte and one length, for
-  /// a text that begins with zero and has no part. A part saves more than its lengths take.
+  /// The most bytes by which the form can be longer: a zero byte and one length. A part saves more than its lengths.
   static let overheadByteCountMax = 8
   /// Shorter parts gain nothing.
   private static let partByteCountMin = 64

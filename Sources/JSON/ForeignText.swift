@@ -2,8 +2,7 @@ import Glibc
 
 /// A text that a store signed or answered: anything that RFC 8259 allows, of which we need a few members.
 ///
-/// A number or a character that cannot be held is replaced, so that the rest is readable. No decoder reads such a
-/// value.
+/// A number or a character that cannot be held is replaced, so that the rest is readable. No decoder reads it.
 enum ForeignText {
   /// A text of the same length without numbers out of range, U+0000 and escapes of half a surrogate pair.
   static func readable(_ bytes: [UInt8]) -> [UInt8] {

@@ -2,8 +2,7 @@ import CJansson
 
 /// The tree of one parsed text, freed when the last view of it goes.
 ///
-/// Nothing changes it after `init`, and jansson's readers are safe from several threads at once
-/// (https://jansson.readthedocs.io/en/latest/threadsafety.html), hence Sendable.
+/// Nothing changes it after `init` (https://jansson.readthedocs.io/en/latest/threadsafety.html), hence Sendable.
 @safe
 final class JSONDocument: @unchecked Sendable {
   let root: UnsafeMutablePointer<json_t>

@@ -173,8 +173,7 @@ package struct Schedule: Hashable, Sendable {
     }
   }
 
-  /// The same if another schedule applied until `now`: room that a catalogue or a transfer takes away is gone since
-  /// `now`.
+  /// The same if another schedule applied until `now`: room that it had and this one lacks is gone since `now`.
   package func shrunkSince(
     at now: Instant, heldByteCount: Int64, heldSince: Instant?
   ) -> [Instant?] {

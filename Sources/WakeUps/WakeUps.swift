@@ -6,11 +6,9 @@ package import HTTPServer
 package import ProviderAPI
 import Storage
 
-/// Wakes the devices that sleep: a push gateway is told their push ids, and nothing else, when their account has
-/// changed.
+/// Wakes the devices that sleep: a push gateway gets their push ids, no more, when their account has changed.
 ///
-/// A registration is a row, and so is the wake-up that waits for its device. No transaction that changes an account
-/// writes either: the watcher hears the news of commits, as live streams do.
+/// A registration is a row, and so is a wake-up that waits. Transactions write neither: the watcher hears their news.
 package final class WakeUps: Sendable {
   private let host: ProtocolHost
   private let protocols: [any ProtocolRoom.Type]

@@ -21,8 +21,7 @@ package final class HTTPClient: Sendable {
 
   private let authorityFile: String?
 
-  /// Replies with a longer body are refused as they arrive. Servers' certificates must be of an authority in
-  /// `authorityFile` (PEM), or of one that the system trusts.
+  /// Refuses replies with a longer body. `authorityFile` (PEM) has the servers' authorities; nil: the system's.
   package init(bodyByteCountMax: Int = 1 << 20, authorityFile: String? = nil) {
     self.bodyByteCountMax = bodyByteCountMax
     self.authorityFile = authorityFile
@@ -30,8 +29,7 @@ package final class HTTPClient: Sendable {
 
   /// Sends one request. Any status is a reply; an error means that there was no reply.
   ///
-  /// `timeout` limits the whole call, including name lookup and connecting. Names and values of
-  /// headers must not contain line breaks (`.invalidRequest`).
+  /// `timeout` limits the whole call. Names and values of headers must not contain line breaks (`.invalidRequest`).
   package func send(
     _ method: String, _ url: String, headers: [(String, String)] = [], body: [UInt8]? = nil,
     timeout: Instant.Span

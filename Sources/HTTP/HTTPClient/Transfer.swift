@@ -70,8 +70,7 @@ final class Transfer: @unchecked Sendable {
     return HTTPClient.Reply(status: status, headers: receipt.headers, body: receipt.body)
   }
 
-  /// Sets what must not depend on libcurl's defaults: both TLS checks, no redirects, no other
-  /// protocols, and no signals, because a timeout by SIGALRM could hit any thread.
+  /// Sets what must not depend on libcurl's defaults. SIGALRM, by which it can time out, could hit any thread.
   private func secure() {
     unsafe coffer_curl_set_long(handle, CURLOPT_NOSIGNAL, 1)
     unsafe coffer_curl_set_long(handle, CURLOPT_SSL_VERIFYPEER, 1)

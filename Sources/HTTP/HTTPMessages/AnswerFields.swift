@@ -2,8 +2,7 @@ import Base
 
 /// Header fields that the response to one request carries, whatever the response is.
 ///
-/// The request's handlers set them as they run, e.g. what is left of a limit. So refusals carry
-/// them too, including those that the server itself makes. Safe to use from any thread.
+/// The request's handlers set them as they run, so refusals carry them too. Safe to use from any thread.
 package final class AnswerFields: Sendable {
   private let fields = Locked<[(name: String, value: String)]>([])
 

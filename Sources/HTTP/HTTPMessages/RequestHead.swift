@@ -2,8 +2,7 @@ package import Base
 
 /// The part of a request before its body.
 ///
-/// The server creates one only for a request that passed its strict header rules: exactly one Host,
-/// a target in origin form without %00 or an encoded slash, at most one Content-Length.
+/// The server creates one only for a request that passed its strict header rules (`HeaderSection`).
 package struct RequestHead: Sendable {
   package let method: String
   /// The raw request target, exactly as on the wire: `/v1/updates?since=x`.

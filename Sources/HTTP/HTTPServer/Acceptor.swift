@@ -74,8 +74,7 @@ final class Acceptor: Sendable {
     unsafe poll(&files, nfds_t(files.count), -1)
   }
 
-  /// Ends the loop. Later clients are refused at once. On an inherited socket they wait for the
-  /// next program that has it.
+  /// Ends the loop. Later clients are refused; on an inherited socket they wait for the next program that has it.
   func stop() {
     isStopped.withLock { $0 = true }
     bell.ring()

@@ -2,8 +2,8 @@ package import Base
 
 /// A budget of costly requests for each address: a number at once, and the same again, spread evenly over a time.
 ///
-/// Addresses are those that trusted proxies report. Without any, this machine's own never have to wait: behind a proxy
-/// that is not configured every request comes from there.
+/// Addresses are those that trusted proxies report, or the proxy's own if it reports no readable one. Without trusted
+/// proxies this machine's own never have to wait: behind a proxy that is not configured, every request is from there.
 package final class AddressBudget: Sendable {
   private let buckets: TokenBuckets<String>
   private let trustsProxies: Bool

@@ -61,8 +61,7 @@ final class BlockReader {
     return unsafe message
   }
 
-  /// Copies bytes from `position` of the body on. Returns their number, 0 once the connection is suspended,
-  /// and -2 (`MHD_CONTENT_READER_END_WITH_ERROR`) to close the connection.
+  /// Copies bytes from `position` on. Returns their number, 0 once suspended, and -2 to close the connection.
   private func read(from position: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int {
     let position = range.lowerBound + position
     if position < blockStart || position >= blockStart + Int64(block.count) {

@@ -21,8 +21,7 @@ package enum Descriptors {
     return Int(clamping: limit.rlim_cur)
   }
 
-  /// The number of handed-over connections that `descriptorCount` descriptors suffice for beside the server's own: as
-  /// wanted, or the usual number and at most half.
+  /// The handed-over connections that so many descriptors suffice for: as wanted, or the usual number and at most half.
   package static func streamCountMax(of descriptorCount: Int, wanted: Int?) -> Int {
     let free = max(32, descriptorCount - reservedCount)
     return wanted.map { min($0, free - free / 16) } ?? min(10_000, free / 2)

@@ -356,8 +356,8 @@ final class Exchange {
     }
   }
 
-  /// Sends the head of the response and leaves the socket to its heir. False, so that libmicrohttpd forgets the
-  /// connection; it closes only its own descriptor (`coffer_mhd_start`).
+  /// Sends the head and leaves the socket to its heir. False, so that libmicrohttpd forgets the connection; it closes
+  /// only its own descriptor (`coffer_mhd_start`).
   private func handOver(_ response: Response, to heir: any ConnectionHeir) -> Bool {
     guard let descriptor = peer.handOver() else { return false }
     let head = completed(response).rawHead(requestID: requestID)

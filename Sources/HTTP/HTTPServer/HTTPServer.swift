@@ -20,8 +20,7 @@ package final class HTTPServer: Sendable {
   private let core: ServerCore
   private let running = Locked<Running?>(nil)
 
-  /// `name` labels the metrics. `problem` maps the errors of routes, except a `Problem`, which is
-  /// sent as it is. If it returns nil, the client gets 500 `internal` and the error is logged.
+  /// `name` labels the metrics. `problem` maps the errors of routes except a `Problem`; nil becomes 500 and is logged.
   package init(
     listen: SocketAddress, routes: [Route], limits: ServerLimits = ServerLimits(),
     trustedProxies: [AddressRange] = [], pages: WebPages = WebPages(origins: []), name: String,

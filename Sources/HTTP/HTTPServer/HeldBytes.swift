@@ -1,7 +1,6 @@
 import Base
 
-/// Limits the bytes of bodies and responses held in memory, in total and for each client. So slow
-/// or stalled clients cannot make the server hold more than it has.
+/// Limits the bytes of bodies and responses in memory, in total and for each client.
 final class HeldBytes: Sendable {
   private struct State {
     var total = 0
@@ -19,8 +18,8 @@ final class HeldBytes: Sendable {
     self.gauge = gauge
   }
 
-  /// Counts bytes as held. Returns false, with nothing counted, if there would be too many. This machine
-  /// itself has no share of its own: behind a proxy that is not configured, all clients come from it.
+  /// Counts bytes as held; false, with nothing counted, if there would be too many. This machine has no share of its
+  /// own: behind a proxy that is not configured, all clients come from it.
   ///
   /// `leavesHalf` is for bytes that can be done without: half of the client's share, and of all, stays free.
   func take(_ count: Int, for client: String, leavesHalf: Bool = false) -> Bool {

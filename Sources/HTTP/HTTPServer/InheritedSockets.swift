@@ -1,7 +1,6 @@
 import Glibc
 
-/// Listening sockets that the process that started the program holds open for it: systemd's socket activation
-/// (sd_listen_fds(3)). Clients that connect during a restart wait in them, so none is refused.
+/// Listening sockets that systemd holds open for the program (sd_listen_fds(3)), so that a restart refuses no client.
 package struct InheritedSockets: Sendable {
   private let sockets: [(descriptor: Int32, address: SocketAddress)]
 

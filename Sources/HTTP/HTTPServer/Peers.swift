@@ -28,8 +28,7 @@ final class Peers: Sendable {
     var count = 0
     var members: [Int32: Peer] = [:]
 
-    /// Whether one more connection is possible. If `countMax` are open, the one that has been idle
-    /// the longest is closed for it. At most as many again may still be closing.
+    /// Whether one more is possible, perhaps after the one idle longest is closed. As many again may still be closing.
     func takesOneMore(_ countMax: Int) -> Bool {
       if count < countMax { return true }
       guard count / 2 < countMax else { return false }
@@ -46,8 +45,7 @@ final class Peers: Sendable {
 
   /// Counts a new connection; false if there are too many, in total or from its address.
   ///
-  /// An address at its limit loses the connection that has been idle the longest. So connections that are
-  /// only kept open, or whose headers never end, do not shut out others behind the same address.
+  /// An address at its limit loses the connection that has been idle the longest, so idle ones shut out no others.
   func reserve(_ address: String, _ limits: ServerLimits, isProxy: Bool) -> Bool {
     state.withLock { state in
       let network = ClientNetwork.of(address)
@@ -158,8 +156,7 @@ final class Peers: Sendable {
 
 /// A socket that got its response before all of its request was read.
 ///
-/// If it were closed at once, the kernel would reset the connection and the client might never read
-/// the response (RFC 9112, section 9.6). So further input is discarded for a while.
+/// If it were closed at once, the client might never read the response (RFC 9112, section 9.6).
 private struct Lingering {
   private let descriptor: Int32
   private let deadline: MonotonicTime

@@ -2,8 +2,7 @@ import Base
 
 /// Writes a line, with its id, for each request that was refused or failed, or that belongs to a recorded trace.
 ///
-/// Each client has a share, so that a stranger cannot fill the log: 100 lines at once and five a
-/// second. All clients together have ten times that. The number of lines left out is logged, too.
+/// Each client has a share: 100 lines at once and five a second; all together ten times that. The rest is counted.
 final class ProblemLog: Sendable {
   private let ofClient = TokenBuckets<String>(burst: 100, perSecond: 5, keyCountMax: 4096)
   private let ofAll = TokenBuckets<Bool>(burst: 1000, perSecond: 50, keyCountMax: 1)

@@ -4,8 +4,7 @@ package import HTTPMessages
 package struct Route: Sendable {
   /// `GET` also serves HEAD unless there is a route for HEAD; the head still shows which of the two it is.
   package let method: String
-  /// Segments are literal or, in braces, captured: `/v1/files/{id}/content`. A segment
-  /// `{secret}` never appears in a log. `elsewhere` stands for the paths of no other route.
+  /// Segments are literal or, in braces, captured; `{secret}` is in no log. `elsewhere` is for paths of no other route.
   package let pattern: String
   /// Checks a request by its head alone, on the connection's worker, before any body byte is read.
   ///

@@ -6,8 +6,7 @@ package struct ServerLimits: Sendable {
   package var connectionCountMax = 10_000
   /// Connections of one address, or of one IPv6 network of 64 bits; nil for no such limit. Trusted proxies are exempt.
   package var connectionsPerAddressMax: Int?
-  /// Bytes of bodies and responses held in memory: in total, and for one client, by the address
-  /// that trusted proxies report. Files that are sent or stored are not held.
+  /// Bytes of bodies and responses in memory: in total, and for one client. Files that are sent or stored do not count.
   package var heldByteCountMax = 256 << 20
   package var heldByteCountPerClientMax = 16 << 20
   /// Request line and header section together.

@@ -1,8 +1,7 @@
 import Base
 import Glibc
 
-/// A directory of backups, each in a directory named by its time. Only the next run looks at what interrupted ones
-/// left.
+/// A directory of backups, each in one named by its time. The next run removes what interrupted ones left.
 ///
 /// Backups share the files of objects by hard links, but none needs another: any of them may be removed.
 struct BackupSet {

@@ -65,8 +65,7 @@ struct ObjectPages {
     let byteCount: Int64
   }
 
-  /// The next rows of all tables, in the order of owners and numbers: fewer than `limit` only at the end. A
-  /// replaced content and the one that replaced it have one number, and are in one page.
+  /// The next rows in the order of owners and numbers. A replaced content and its successor are in one page.
   private func page(
     behind place: (owner: Identifier, number: Int64), limit: Int64
   ) throws -> [ContentRow] {

@@ -45,8 +45,7 @@ enum PostgresTools {
     }
   }
 
-  /// Runs a shell command, with `variables`, and waits for its end. Its output goes to stderr; stdout is for the
-  /// answer.
+  /// Runs a shell command with `variables`. Its output goes to stderr; stdout is for the answer.
   private static func run(_ command: String, _ variables: [String: String]) throws(BackupError) {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)

@@ -29,8 +29,7 @@ package protocol ObjectStore: AnyObject, Sendable {
   /// - Throws: An error if they are another database's that may be in use: each would delete the other's objects.
   func belong(to history: Identifier) throws(ObjectStoreError)
 
-  /// The location of another store that may have objects of this installation, as this store says; nil if there is
-  /// none.
+  /// The location of another store that may have objects of this installation, as this one says.
   func companion() throws(ObjectStoreError) -> String?
 
   func setCompanion(_ location: String?) throws(ObjectStoreError)

@@ -57,8 +57,7 @@ package final class PairStore: ObjectStore {
 
   // MARK: Whose they are
 
-  /// Owned since the younger ownership, because no orphan is deleted in the first day. Nil if they are of two
-  /// databases.
+  /// Owned since the younger ownership: no orphan is deleted in the first day. Nil if they are of two databases.
   package func owner() throws(ObjectStoreError) -> ObjectOwner? {
     let (first, second) = (try main.owner(), try also.owner())
     guard let first, let second else { return first }

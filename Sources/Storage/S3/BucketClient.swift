@@ -151,8 +151,7 @@ final class BucketClient: Sendable {
     reply.headers.text("date").flatMap { Instant(httpDate: $0) } ?? Clock.system.now()
   }
 
-  /// Stores a small object, or a file. `isNew` replaces none if the store knows that condition; then false if there is
-  /// one.
+  /// Stores a small object, or a file. `isNew` replaces none if the store can do that; false if there is one.
   func put(
     _ key: String, _ body: HTTPClient.Body, _ digest: BodyDigest, isNew: Bool = false,
     within span: Instant.Span = shortSpan

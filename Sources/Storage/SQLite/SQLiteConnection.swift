@@ -62,8 +62,7 @@ package final class SQLiteConnection {
 
   /// Tries a lock once a millisecond, for `milliseconds`.
   ///
-  /// SQLite's own waiting tries a dozen times in 100 ms: too rarely for a lock that quick readers
-  /// hold most of the time.
+  /// SQLite's own waiting tries a dozen times in 100 ms: too rarely for a lock that quick readers hold.
   private func waitForLocks(milliseconds: Int32) {
     let tryCountMax = unsafe UnsafeMutableRawPointer(bitPattern: UInt(milliseconds))
     unsafe sqlite3_busy_handler(

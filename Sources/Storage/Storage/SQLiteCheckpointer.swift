@@ -34,8 +34,7 @@ final class SQLiteCheckpointer: Sendable {
     state.signal { state in
       // A shorter log has been started over.
       if logFrameCount < state.copiedFrameCount { state.copiedFrameCount = 0 }
-      // Under load the log is never copied to its end. Without this distance the same pages would be copied all the
-      // time.
+      // Without this distance the same pages would be copied over and over while the log is under load.
       guard logFrameCount >= state.copiedFrameCount + options.logFrameCountWanted else { return }
       state.copiedFrameCount = logFrameCount
       state.isWanted = true

@@ -14,8 +14,7 @@ extension SQLiteError: EngineError {
     }
   }
 
-  /// What it means as the failure of a COMMIT. If the disk failed, the log may hold the whole transaction, and whoever
-  /// opens the file after a crash finds it committed.
+  /// What it means for a COMMIT: if the disk failed, a later program may find the transaction in the log.
   package var failureOfCommit: DatabaseError {
     switch (kind, databaseError) {
     case (.outside, .unavailable(let reason)), (.damaged, .unavailable(let reason)):
