@@ -48,7 +48,7 @@ final class Acceptor: Sendable {
       }
       guard accepted >= 0 else {
         let error = errno
-        if error == EAGAIN { wait() } else { pause(after: error) }
+        if error == EAGAIN { _ = bell.wait(or: descriptor, for: -1) } else { pause(after: error) }
         continue
       }
       _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
@@ -64,14 +64,6 @@ final class Acceptor: Sendable {
           descriptor: accepted, address: address, name: storage, nameByteCount: byteCount))
       turn = (turn + 1) % workers.count
     }
-  }
-
-  /// Waits until a client comes or the loop must end.
-  private func wait() {
-    var files = [descriptor, bell.descriptor].map {
-      pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
-    }
-    unsafe poll(&files, nfds_t(files.count), -1)
   }
 
   /// Ends the loop. Later clients are refused; on an inherited socket they wait for the next program that has it.

@@ -49,11 +49,7 @@ final class Intake: Sendable {
 
   /// Waits for input here or at `descriptor`, at most for `milliseconds`; -1 waits for ever.
   func wait(or descriptor: Int32, for milliseconds: Int32) {
-    var files = [descriptor, bell.descriptor].map {
-      pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
-    }
-    unsafe poll(&files, nfds_t(files.count), milliseconds)
-    if files[1].revents != 0 { bell.hear() }
+    if bell.wait(or: descriptor, for: milliseconds) { bell.hear() }
   }
 
   func take() -> (arrivals: [Arrival], isStopped: Bool) {
