@@ -29,7 +29,12 @@ package struct AuditCheck: Sendable {
       // The first page includes entries that were put before the first one.
       let begin = count == 0 ? .min : count
       let (page, end) = try database.read { reader in
-        (try Self.page(of: schema, after: begin, reader), try Self.end(of: schema, reader))
+        let page = try reader.rows(
+          """
+          SELECT \(AuditEntry.columns) FROM \(schema).audit WHERE number > $1 ORDER BY number LIMIT $2
+          """, .integer(begin), .integer(Self.pageCount)
+        ) { row in try AuditEntry(row, of: schema) }
+        return (page, try Self.end(of: schema, reader))
       }
       for entry in page where fault == nil { take(entry, seeking: digests) }
       guard page.count < Self.pageCount else {
@@ -84,16 +89,6 @@ package struct AuditCheck: Sendable {
     } else if end.number < count || end.digest != head {
       fault = "the head of \(schema) is not its last entry"
     }
-  }
-
-  private static func page(
-    of schema: Schema, after number: Int64, _ reader: Reader
-  ) throws -> [AuditEntry] {
-    try reader.rows(
-      """
-      SELECT \(AuditEntry.columns) FROM \(schema).audit WHERE number > $1 ORDER BY number LIMIT $2
-      """, .integer(number), .integer(pageCount)
-    ) { row in try AuditEntry(row, of: schema) }
   }
 
   private static func end(
