@@ -19,9 +19,7 @@ package struct Instant: Hashable, Comparable, Sendable {
 
   /// Saturates, so that "for ever plus a day" remains for ever.
   package static func + (instant: Instant, span: Span) -> Instant {
-    let (sum, overflow) = instant.milliseconds.addingReportingOverflow(span.milliseconds)
-    guard overflow else { return Instant(milliseconds: sum) }
-    return span.milliseconds > 0 ? .distantFuture : .distantPast
+    Instant(milliseconds: instant.milliseconds.addingClamped(span.milliseconds))
   }
 
   package static func - (instant: Instant, span: Span) -> Instant {

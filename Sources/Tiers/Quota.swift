@@ -1,3 +1,5 @@
+import Base
+
 /// Decides whether a write fits. The usage ledger that it decides about belongs to sync.
 package enum Quota {
   package enum Admission: Hashable, Sendable {
@@ -11,8 +13,7 @@ package enum Quota {
   /// So shrinking writes and deletes always pass, even far above a cap that was lowered.
   package static func admission(usage: Int64, delta: Int64, cap: Int64) -> Admission {
     guard delta > 0 else { return .admitted }
-    let (sum, overflow) = usage.addingReportingOverflow(delta)
-    let needed = overflow ? .max : sum
+    let needed = usage.addingClamped(delta)
     return needed > cap ? .exceeded(needed: needed) : .admitted
   }
 }

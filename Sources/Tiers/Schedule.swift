@@ -198,15 +198,11 @@ package struct Schedule: Hashable, Sendable {
     let additions = additions(current)
     let base = current.filter { !$0.plan.isAddition }.min(by: isBetter)
     if let granting = base ?? additions.first {
-      let (cap, overflow) = additions.reduce(
-        ((base?.plan ?? catalogue.free).byteCount, false)
-      ) { sum, addition in
-        let (next, overflow) = sum.0.addingReportingOverflow(addition.plan.byteCount)
-        return (next, sum.1 || overflow)
+      let cap = additions.reduce((base?.plan ?? catalogue.free).byteCount) { cap, addition in
+        cap.addingClamped(addition.plan.byteCount)
       }
       return Boundary(
-        from: moment, capByteCount: overflow ? .max : cap, planID: granting.plan.id,
-        reason: granting.reason)
+        from: moment, capByteCount: cap, planID: granting.plan.id, reason: granting.reason)
     }
     let ending = endings.filter { $0.at <= moment }.max {
       ($0.at, -$0.reason.precedence) < ($1.at, -$1.reason.precedence)

@@ -59,11 +59,7 @@ struct Overheard {
   private(set) var mayHaveMissed = true
 
   mutating func add(_ news: [News], at now: MonotonicTime) {
-    for one in news {
-      var entry = entries[one.account] ?? Entry(since: now)
-      entry.note(one)
-      entries[one.account] = entry
-    }
+    for one in news { entries[one.account, default: Entry(since: now)].note(one) }
     if entries.count > Self.countMax { miss() }
   }
 
