@@ -60,7 +60,6 @@ final class SQLiteCheckpointer: Sendable {
       connection.withLock { $0.tryCheckpoint(schema, .passive) }
     }
   }
-
 }
 
 extension SQLiteConnection {
