@@ -29,38 +29,6 @@ package struct ChainBlock: Sendable, Equatable {
   /// The charge of each key that it names: in its row, and the row of a member.
   private static let keyByteCount = 128
 
-  init(
-    chain: Identifier, parent: [UInt8]?, epoch: Int64, author: [UInt8], additions: [[UInt8]],
-    removals: [[UInt8]], hash: [UInt8], signature: [UInt8]
-  ) {
-    self.chain = chain
-    self.parent = parent
-    self.epoch = epoch
-    self.author = author
-    self.additions = additions
-    self.removals = removals
-    self.hash = hash
-    self.signature = signature
-  }
-
-  /// Reads `{"block": …, "hash": …, "signature": …}`. Hash and signature are only read.
-  init(_ json: JSON) throws(RequestRefusal) {
-    try json.requireMembers(["block", "hash", "signature"])
-    let block = json["block"]
-    try block.requireMembers(["additions", "author", "chain", "epoch", "parent", "removals"])
-    guard let epoch = block["epoch"].integer, 0...Self.epochMax ~= epoch else {
-      throw .bodyInvalid(
-        path: block["epoch"].path, rule: "must be a number from 0 to \(Self.epochMax)")
-    }
-    let signatureByteCount = Ed25519PublicKey.signatureByteCount
-    self.init(
-      chain: try block["chain"].identifier(),
-      parent: block["parent"].isNull ? nil : try block["parent"].hash(), epoch: epoch,
-      author: try block["author"].key(), additions: try block["additions"].keys(),
-      removals: try block["removals"].keys(), hash: try json["hash"].hash(),
-      signature: try json["signature"].base64(byteCount: signatureByteCount...signatureByteCount))
-  }
-
   /// Whether it takes members away and gives nothing.
   var onlyRemoves: Bool { additions.isEmpty && !removals.isEmpty }
 
@@ -95,6 +63,26 @@ package struct ChainBlock: Sendable, Equatable {
       .init("block", statement), .init("hash", .base64(hash)),
       .init("signature", .base64(signature)),
     ]
+  }
+}
+
+extension ChainBlock {
+  /// Reads `{"block": …, "hash": …, "signature": …}`. Hash and signature are only read.
+  init(_ json: JSON) throws(RequestRefusal) {
+    try json.requireMembers(["block", "hash", "signature"])
+    let block = json["block"]
+    try block.requireMembers(["additions", "author", "chain", "epoch", "parent", "removals"])
+    guard let epoch = block["epoch"].integer, 0...Self.epochMax ~= epoch else {
+      throw .bodyInvalid(
+        path: block["epoch"].path, rule: "must be a number from 0 to \(Self.epochMax)")
+    }
+    let signatureByteCount = Ed25519PublicKey.signatureByteCount
+    self.init(
+      chain: try block["chain"].identifier(),
+      parent: block["parent"].isNull ? nil : try block["parent"].hash(), epoch: epoch,
+      author: try block["author"].key(), additions: try block["additions"].keys(),
+      removals: try block["removals"].keys(), hash: try json["hash"].hash(),
+      signature: try json["signature"].base64(byteCount: signatureByteCount...signatureByteCount))
   }
 }
 

@@ -2,12 +2,9 @@
 package struct ChainPoint: Equatable, Sendable {
   package let epoch: Int64
   let hash: [UInt8]
+}
 
-  init(epoch: Int64, hash: [UInt8]) {
-    self.epoch = epoch
-    self.hash = hash
-  }
-
+extension ChainPoint {
   init(_ block: ChainBlock) { self.init(epoch: block.epoch, hash: block.hash) }
 }
 
@@ -17,25 +14,10 @@ struct ChainMembers: Sendable {
   private(set) var head: ChainPoint
   /// All members, including those that are not named.
   private(set) var count: Int
-  /// Since which epoch those that are named are members.
+  /// Since which epoch those are members that are named, or will be by the blocks to come.
   private(set) var since: [[UInt8]: Int64]
 
   static let countMax = 256
-
-  /// `since` must have each of the keys that the blocks to come name, if it is a member.
-  init(head: ChainPoint, count: Int, since: [[UInt8]: Int64]) {
-    self.head = head
-    self.count = count
-    self.since = since
-  }
-
-  /// The chain of a root alone.
-  init(root: ChainBlock) throws(ChainRule) {
-    guard root.epoch == 0, root.parent == nil, root.additions == [root.author],
-      root.removals.isEmpty
-    else { throw .rootInvalid }
-    self.init(head: ChainPoint(root), count: 1, since: [root.author: 0])
-  }
 
   /// Appends a block. Who is removed leaves first, so that the same block may add it again.
   mutating func append(_ block: ChainBlock) throws(ChainRule) {
@@ -63,5 +45,15 @@ struct ChainMembers: Sendable {
     before.count -= block.additions.count
     before.head = ChainPoint(epoch: block.epoch - 1, hash: parent)
     return before
+  }
+}
+
+extension ChainMembers {
+  /// The chain of a root alone.
+  init(root: ChainBlock) throws(ChainRule) {
+    guard root.epoch == 0, root.parent == nil, root.additions == [root.author],
+      root.removals.isEmpty
+    else { throw .rootInvalid }
+    self.init(head: ChainPoint(root), count: 1, since: [root.author: 0])
   }
 }

@@ -33,32 +33,6 @@ package struct Chain: Sendable {
     c.replaced_epoch, c.replaced_hash, c.replaced_ms
     """
 
-  init(
-    id: Identifier, owner: Identifier, isOwn: Bool, head: ChainPoint, memberCount: Int,
-    byteCount: Int64, created: Instant
-  ) {
-    self.id = id
-    self.owner = owner
-    self.isOwn = isOwn
-    self.head = head
-    self.memberCount = memberCount
-    self.byteCount = byteCount
-    self.created = created
-  }
-
-  private init(row: borrowing Row) throws {
-    self.init(
-      id: try row.id(0), owner: try row.id(1), isOwn: try row.integer(2) == 1,
-      head: ChainPoint(epoch: try row.integer(3), hash: try row.blob(4)),
-      memberCount: Int(try row.integer(5)), byteCount: try row.integer(6),
-      created: try row.instant(7))
-    if let epoch = try row.optionalInteger(8), let hash = try row.optionalBlob(9),
-      let at = try row.optionalInstant(10)
-    {
-      replaced = Replaced(point: ChainPoint(epoch: epoch, hash: hash), at: at)
-    }
-  }
-
   /// A chain that an account reads, because devices of it are members and it has not left. Others' chains are not told
   /// from those that do not exist.
   package static func seen(
@@ -179,5 +153,20 @@ package struct Chain: Sendable {
           ]
         } ?? .null),
     ]
+  }
+}
+
+extension Chain {
+  fileprivate init(row: borrowing Row) throws {
+    self.init(
+      id: try row.id(0), owner: try row.id(1), isOwn: try row.integer(2) == 1,
+      head: ChainPoint(epoch: try row.integer(3), hash: try row.blob(4)),
+      memberCount: Int(try row.integer(5)), byteCount: try row.integer(6),
+      created: try row.instant(7))
+    if let epoch = try row.optionalInteger(8), let hash = try row.optionalBlob(9),
+      let at = try row.optionalInstant(10)
+    {
+      replaced = Replaced(point: ChainPoint(epoch: epoch, hash: hash), at: at)
+    }
   }
 }

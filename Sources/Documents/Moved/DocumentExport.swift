@@ -96,7 +96,8 @@ extension StoredVersion {
       throw .bodyInvalid(path: number.path, rule: "must be a number of the account")
     }
     self.init(
-      try DocumentVersion(json["signed"]), number: seq, stored: try json["stored_ms"].moment(),
+      version: try DocumentVersion(json["signed"]), number: seq,
+      stored: try json["stored_ms"].moment(),
       replaced: replaced.isNull ? nil : try replaced.moment())
   }
 }

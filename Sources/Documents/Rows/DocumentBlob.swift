@@ -25,20 +25,6 @@ package struct DocumentBlob: Sendable {
 
   static func charge(_ byteCount: Int64) -> Int64 { byteCount + overheadByteCount }
 
-  init(id: Identifier, owner: Identifier, number: Int64, object: Identifier, byteCount: Int64) {
-    self.id = id
-    self.owner = owner
-    self.number = number
-    self.object = object
-    self.byteCount = byteCount
-  }
-
-  private init(row: borrowing Row) throws {
-    self.init(
-      id: try row.id(0), owner: try row.id(1), number: try row.integer(2),
-      object: try row.id(3), byteCount: try row.integer(4))
-  }
-
   static func find(_ queryable: some Queryable, _ id: Identifier) throws -> DocumentBlob? {
     try queryable.first(
       "SELECT \(columns) FROM sync.document_blobs WHERE id = $1", .id(id)
@@ -222,5 +208,13 @@ package struct DocumentBlob: Sendable {
       try Garbage.addOfErased(transaction, blob.object, since: now)
     }
     return !blobs.isEmpty
+  }
+}
+
+extension DocumentBlob {
+  fileprivate init(row: borrowing Row) throws {
+    self.init(
+      id: try row.id(0), owner: try row.id(1), number: try row.integer(2),
+      object: try row.id(3), byteCount: try row.integer(4))
   }
 }

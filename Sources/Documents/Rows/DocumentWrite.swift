@@ -107,8 +107,8 @@ struct DocumentWrite {
     try VersionRows(transaction, of: account).insert(
       zip(plan.stored(keeping: keeps), (number + 1)...).map { fresh, number in
         StoredVersion(
-          fresh.version, number: number, stored: now, replaced: fresh.isCurrent ? nil : now,
-          text: fresh.text)
+          version: fresh.version, number: number, stored: now,
+          replaced: fresh.isCurrent ? nil : now, text: fresh.text)
       })
   }
 
@@ -141,7 +141,7 @@ struct DocumentWrite {
     try VersionRows(transaction, of: receiver).insert(
       zip(versions, (number + 1)...).map { version, number in
         StoredVersion(
-          version, number: number, stored: now, replaced: nil, writer: account,
+          version: version, number: number, stored: now, replaced: nil, writer: account,
           text: texts[version.counter] ?? nil)
       })
     if let last = versions.last {

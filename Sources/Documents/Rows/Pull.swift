@@ -20,21 +20,6 @@ struct Pull: Sendable {
     let author: [UInt8]
     let counter: Int64
 
-    init(author: [UInt8], counter: Int64) {
-      self.author = author
-      self.counter = counter
-    }
-
-    init(_ text: String) throws(DocumentRefusal) {
-      let keyByteCount = Ed25519PublicKey.byteCount
-      guard let bytes = Base64.url.decode(Array(text.utf8)), bytes.count == keyByteCount + 8,
-        bytes[keyByteCount] < 0x80
-      else { throw .cursorInvalid }
-      self.init(
-        author: Array(bytes[..<keyByteCount]),
-        counter: bytes[keyByteCount...].reduce(0) { $0 << 8 | Int64($1) })
-    }
-
     var text: String {
       Base64.url.encode(
         author + (0..<8).map { UInt8(truncatingIfNeeded: counter >> (56 - 8 * Int64($0))) })
@@ -109,6 +94,16 @@ struct Pull: Sendable {
 }
 
 extension Pull.Place {
+  init(_ text: String) throws(DocumentRefusal) {
+    let keyByteCount = Ed25519PublicKey.byteCount
+    guard let bytes = Base64.url.decode(Array(text.utf8)), bytes.count == keyByteCount + 8,
+      bytes[keyByteCount] < 0x80
+    else { throw .cursorInvalid }
+    self.init(
+      author: Array(bytes[..<keyByteCount]),
+      counter: bytes[keyByteCount...].reduce(0) { $0 << 8 | Int64($1) })
+  }
+
   fileprivate init(_ version: DocumentVersion) {
     self.init(author: version.author, counter: version.counter)
   }

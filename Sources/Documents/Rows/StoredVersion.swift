@@ -13,9 +13,9 @@ struct StoredVersion: Sendable {
   /// When another took its place; nil while it is current.
   let replaced: Instant?
   /// The account whose device wrote it; nil for the one that holds it.
-  let writer: Identifier?
+  var writer: Identifier?
   /// Where its clock and body are; nil if they are in its row.
-  let text: Identifier?
+  var text: Identifier?
 
   static let columns = """
     v.document_id, v.author_key, v.counter, coalesce(v.clock, t.clock), v.created_s, v.secret,
@@ -27,18 +27,18 @@ struct StoredVersion: Sendable {
     sync.document_versions AS v LEFT JOIN sync.document_texts AS t ON t.id = v.text_id
     """
 
-  init(
-    _ version: DocumentVersion, number: Int64, stored: Instant, replaced: Instant?,
-    writer: Identifier? = nil, text: Identifier? = nil
-  ) {
-    self.version = version
-    self.number = number
-    self.stored = stored
-    self.replaced = replaced
-    self.writer = writer
-    self.text = text
+  /// The version as it was sent, and the account that it came from if it is another.
+  var members: [JSONValue.Member] {
+    version.members + (writer.map { [.init("account", .string($0.description))] } ?? [])
   }
 
+  /// When a replaced version is deleted; nil for a current one.
+  func end(under retention: Retention) -> Instant? {
+    replaced.map { retention.end(ofReplaced: $0) }
+  }
+}
+
+extension StoredVersion {
   init(row: borrowing Row) throws {
     guard let clock = VersionClock(bytes: try row.blob(3)) else {
       throw DatabaseError.statement("column 3 holds no clock")
@@ -68,16 +68,6 @@ struct StoredVersion: Sendable {
       }
       return id
     }
-  }
-
-  /// The version as it was sent, and the account that it came from if it is another.
-  var members: [JSONValue.Member] {
-    version.members + (writer.map { [.init("account", .string($0.description))] } ?? [])
-  }
-
-  /// When a replaced version is deleted; nil for a current one.
-  func end(under retention: Retention) -> Instant? {
-    replaced.map { retention.end(ofReplaced: $0) }
   }
 }
 

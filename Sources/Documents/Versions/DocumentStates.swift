@@ -9,24 +9,11 @@ struct CurrentVersion: Hashable, Sendable {
   /// Its charge besides the fee of a record and its text.
   let byteCount: Int64
   /// The number of the account's sequence under which it was stored; 0 if it is not yet.
-  let number: Int64
+  var number: Int64 = 0
   /// The account whose device wrote it; nil for the one that holds it.
-  let writer: Identifier?
+  var writer: Identifier?
   /// The text that it refers to.
-  let text: Identifier?
-
-  init(
-    author: [UInt8], counter: Int64, isEmpty: Bool, byteCount: Int64, number: Int64 = 0,
-    writer: Identifier? = nil, text: Identifier? = nil
-  ) {
-    self.author = author
-    self.counter = counter
-    self.isEmpty = isEmpty
-    self.byteCount = byteCount
-    self.number = number
-    self.writer = writer
-    self.text = text
-  }
+  var text: Identifier?
 
   /// Whether the document is deleted, for good. No other account can do that.
   var isDeletion: Bool { isEmpty && writer == nil }

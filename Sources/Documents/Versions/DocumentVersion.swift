@@ -45,55 +45,6 @@ struct DocumentVersion: Sendable {
   /// The end of the year 9999.
   private static let createdMax: Int64 = 253_402_300_799
 
-  init(
-    document: Identifier, author: [UInt8], counter: Int64, clock: VersionClock, created: Int64,
-    content: Content?, receivers: [Identifier] = [], blobs: [Identifier] = [],
-    signature: [UInt8]
-  ) {
-    self.document = document
-    self.author = author
-    self.counter = counter
-    self.clock = clock
-    self.created = created
-    self.content = content
-    self.receivers = receivers
-    self.blobs = blobs
-    self.signature = signature
-  }
-
-  /// Reads `{"version": …, "signature": …}`. The signature is only read.
-  init(_ json: JSON) throws(RequestRefusal) {
-    try json.requireMembers(["signature", "version"])
-    let version = json["version"]
-    let isDeletion = try version["deleted"].boolean()
-    try version.requireMembers(
-      ["author", "clock", "counter", "created", "deleted", "document", "to"]
-        + (isDeletion ? [] : ["blobs", "body", "secret"]))
-    let keyByteCount = Ed25519PublicKey.byteCount
-    let counter = try version["counter"].counter()
-    let author = try version["author"].base64(byteCount: keyByteCount...keyByteCount)
-    let clock = try VersionClock(version["clock"])
-    guard clock[author] < counter else {
-      throw .bodyInvalid(
-        path: version["clock"].path, rule: "must have a counter of the author below the version's")
-    }
-    let receivers = try version["to"].identifiers(countMax: Self.receiverCountMax)
-    let blobs = try version["blobs"].identifiers(countMax: Self.blobCountMax)
-    guard !isDeletion || receivers.isEmpty || clock.isEmpty else {
-      throw .bodyInvalid(
-        path: version["clock"].path, rule: "must be empty in a deletion that names accounts")
-    }
-    guard let created = version["created"].integer, 0...Self.createdMax ~= created else {
-      throw .bodyInvalid(path: version["created"].path, rule: "must be whole seconds since 1970")
-    }
-    let signatureByteCount = Ed25519PublicKey.signatureByteCount
-    self.init(
-      document: try version["document"].identifier(), author: author, counter: counter,
-      clock: clock, created: created, content: isDeletion ? nil : try Content(version),
-      receivers: receivers, blobs: blobs,
-      signature: try json["signature"].base64(byteCount: signatureByteCount...signatureByteCount))
-  }
-
   /// Whether it deletes the document, or removes accounts from it.
   var isDeletion: Bool { content == nil }
   /// Whether it removes accounts from the document, and says nothing of the document in its own.
@@ -136,6 +87,41 @@ struct DocumentVersion: Sendable {
   /// `version` and `signature`, as they were sent.
   var members: [JSONValue.Member] {
     [.init("version", statement), .init("signature", .base64(signature))]
+  }
+}
+
+extension DocumentVersion {
+  /// Reads `{"version": …, "signature": …}`. The signature is only read.
+  init(_ json: JSON) throws(RequestRefusal) {
+    try json.requireMembers(["signature", "version"])
+    let version = json["version"]
+    let isDeletion = try version["deleted"].boolean()
+    try version.requireMembers(
+      ["author", "clock", "counter", "created", "deleted", "document", "to"]
+        + (isDeletion ? [] : ["blobs", "body", "secret"]))
+    let keyByteCount = Ed25519PublicKey.byteCount
+    let counter = try version["counter"].counter()
+    let author = try version["author"].base64(byteCount: keyByteCount...keyByteCount)
+    let clock = try VersionClock(version["clock"])
+    guard clock[author] < counter else {
+      throw .bodyInvalid(
+        path: version["clock"].path, rule: "must have a counter of the author below the version's")
+    }
+    let receivers = try version["to"].identifiers(countMax: Self.receiverCountMax)
+    let blobs = try version["blobs"].identifiers(countMax: Self.blobCountMax)
+    guard !isDeletion || receivers.isEmpty || clock.isEmpty else {
+      throw .bodyInvalid(
+        path: version["clock"].path, rule: "must be empty in a deletion that names accounts")
+    }
+    guard let created = version["created"].integer, 0...Self.createdMax ~= created else {
+      throw .bodyInvalid(path: version["created"].path, rule: "must be whole seconds since 1970")
+    }
+    let signatureByteCount = Ed25519PublicKey.signatureByteCount
+    self.init(
+      document: try version["document"].identifier(), author: author, counter: counter,
+      clock: clock, created: created, content: isDeletion ? nil : try Content(version),
+      receivers: receivers, blobs: blobs,
+      signature: try json["signature"].base64(byteCount: signatureByteCount...signatureByteCount))
   }
 }
 

@@ -10,12 +10,9 @@ struct LogBatch: Sendable {
   /// The epoch that the client knows.
   let epoch: Identifier
   let messages: [LogMessage]
+}
 
-  init(epoch: Identifier, messages: [LogMessage]) {
-    self.epoch = epoch
-    self.messages = messages
-  }
-
+extension LogBatch {
   init(_ body: [UInt8]) throws(RequestRefusal) {
     let json = try JSON.body(body)
     try json.requireMembers(["epoch", "messages"])

@@ -10,13 +10,9 @@ struct LogCursor: Sendable, Equatable {
   let number: Int64
 
   private static let byteCount = 40
+}
 
-  init(history: Identifier, epoch: Identifier, number: Int64) {
-    self.history = history
-    self.epoch = epoch
-    self.number = number
-  }
-
+extension LogCursor {
   init(_ text: String) throws(LogRefusal) {
     guard let bytes = Base64.url.decode(Array(text.utf8)), bytes.count == Self.byteCount,
       let history = Identifier(bytes: bytes[..<16]), let epoch = Identifier(bytes: bytes[16..<32]),

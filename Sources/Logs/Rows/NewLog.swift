@@ -6,17 +6,13 @@ import Requests
 struct NewLog: Sendable {
   let id: Identifier
   let name: [UInt8]
-  let key: [UInt8]?
+  var key: [UInt8]?
 
   static let nameByteCountMax = 512
   static let keyByteCountMax = 1024
+}
 
-  init(id: Identifier, name: [UInt8]) {
-    self.id = id
-    self.name = name
-    key = nil
-  }
-
+extension NewLog {
   init(_ body: [UInt8]) throws(RequestRefusal) {
     let json = try JSON.body(body)
     try json.requireMembers(["id", "name", "key"])

@@ -98,11 +98,6 @@ package struct RefusedReceiver: Equatable, Sendable {
 
   static let byteCount = 1 + Ed25519PublicKey.byteCount
 
-  init(publicKey: [UInt8], reason: Undelivered) {
-    self.publicKey = publicKey
-    self.reason = reason
-  }
-
   package var json: JSONValue {
     ["key": .base64(publicKey), "reason": .string(reason.word)]
   }
