@@ -19,22 +19,12 @@ package struct GroupCommits: ProtocolRoom {
     return endpoints.map { $0.route(on: host.database) }
   }
 
-  package var upkeep: [Upkeep] { [] }
-
-  package static func erase(
-    _ account: Identifier, in transaction: Transaction, now: Instant
-  ) throws -> Bool { false }
-
   package static func export(
     _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
     progress: (Int64) -> Void
   ) throws -> ProtocolExport { ProtocolExport() }
 
-  package static func weights(
-    of account: Identifier, reading queryable: some Queryable
-  ) throws -> [String: UsageWeight] { [:] }
-
-  package static func faults(of account: Identifier, in database: Database) throws -> [String] {
-    []
-  }
+  package static func erase(
+    _ account: Identifier, in transaction: Transaction, now: Instant
+  ) throws -> Bool { false }
 }

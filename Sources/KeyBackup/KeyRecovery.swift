@@ -6,6 +6,10 @@ package import HTTPServer
 package import Storage
 
 /// The protocol of key backups: what devices seal for a recovery key, and the way back in for whoever lost every device.
+///
+/// A backup is small, and needed most when an account is full, so it is not charged. An archive holds nothing of it: a
+/// recovery key is named anew where the account arrives, because its devices there must learn what waits there. Recovery
+/// keys that let devices in come with the keys.
 package struct KeyRecovery: ProtocolRoom {
   package static let name = "recovery"
   package static let remedy = "coffer usage recount --all"
@@ -37,6 +41,11 @@ package struct KeyRecovery: ProtocolRoom {
     ]
   }
 
+  package static func export(
+    _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
+    progress: (Int64) -> Void
+  ) throws -> ProtocolExport { ProtocolExport() }
+
   package static func erase(
     _ account: Identifier, in transaction: Transaction, now: Instant
   ) throws -> Bool {
@@ -47,22 +56,6 @@ package struct KeyRecovery: ProtocolRoom {
     return try tables.contains { table, key in
       try transaction.eraseSlice(of: table, by: key, where: "account_id", is: account)
     }
-  }
-
-  /// Writes nothing. A recovery key is named anew where the account arrives, because what waits there must be told to its
-  /// devices there. Those that let devices in come with the keys.
-  package static func export(
-    _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
-    progress: (Int64) -> Void
-  ) throws -> ProtocolExport {
-    ProtocolExport()
-  }
-
-  /// Not charged: a backup is small, and needed most when an account is full.
-  package static func weights(
-    of account: Identifier, reading queryable: some Queryable
-  ) throws -> [String: UsageWeight] {
-    [:]
   }
 
   package static func faults(of account: Identifier, in database: Database) throws -> [String] {

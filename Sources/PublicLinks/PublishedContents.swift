@@ -61,10 +61,4 @@ package struct PublishedContents: ProtocolRoom {
     let weight = try PublicLink.weight(queryable, of: account)
     return weight.recordCount == 0 ? [:] : ["public_link": weight]
   }
-
-  /// No row repeats what another says. The usage is counted from the links, and their objects are looked for with all
-  /// others.
-  package static func faults(of account: Identifier, in database: Database) throws -> [String] {
-    []
-  }
 }

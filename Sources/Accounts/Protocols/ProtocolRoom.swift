@@ -81,6 +81,9 @@ extension ProtocolRoom {
   /// A protocol that keeps everything in the database.
   package var contents: [any ContentPut] { [] }
 
+  /// A protocol without work that is repeated.
+  package var upkeep: [Upkeep] { [] }
+
   /// A protocol whose accounts have nothing in others.
   package func withdraw(
     _ account: Identifier, in transaction: Transaction, now: Instant
@@ -89,6 +92,16 @@ extension ProtocolRoom {
   /// A protocol of which nothing stays after `erase`.
   package static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool {
     false
+  }
+
+  /// A protocol that charges for nothing of its own.
+  package static func weights(
+    of account: Identifier, reading queryable: some Queryable
+  ) throws -> [String: UsageWeight] { [:] }
+
+  /// A protocol in which no row repeats what others say.
+  package static func faults(of account: Identifier, in database: Database) throws -> [String] {
+    []
   }
 
   /// A protocol without totals of its own.

@@ -23,8 +23,6 @@ struct PutBlob: ContentPut {
   let kind = "blob"
   let pattern = "/v1/blobs/{id}"
 
-  init(host: ProtocolHost) { self.host = host }
-
   func id(_ request: AccountRequest) throws -> Identifier { try request.blob() }
 
   func lock(

@@ -11,7 +11,7 @@ package import Storage
 /// The door for clients of Actual: their own protocol over message logs, at the root of hosts of its own.
 ///
 /// A budget file is a log with a snapshot, its group is the log's epoch. A client logs in with an app password, and has
-/// a right to the budgets of that account only.
+/// a right to the budgets of that account only. Budgets are charged as logs.
 package struct ActualDoor: ProtocolRoom {
   package static let name = "actual"
   package static let remedy = "coffer log list <account>"
@@ -41,8 +41,6 @@ package struct ActualDoor: ProtocolRoom {
     ]
   }
 
-  package var upkeep: [Upkeep] { [] }
-
   package static func erase(
     _ account: Identifier, in transaction: Transaction, now: Instant
   ) throws -> Bool {
@@ -62,11 +60,6 @@ package struct ActualDoor: ProtocolRoom {
     try archive.add(ArrivingBudgets.list, list.encoded())
     return ProtocolExport()
   }
-
-  /// Budgets are charged as logs.
-  package static func weights(
-    of account: Identifier, reading queryable: some Queryable
-  ) throws -> [String: UsageWeight] { [:] }
 
   package static func faults(of account: Identifier, in database: Database) throws -> [String] {
     try database.read { reader in

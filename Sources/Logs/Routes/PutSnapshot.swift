@@ -15,8 +15,6 @@ struct PutSnapshot: ContentPut {
   let kind = "snapshot"
   let pattern = "/v1/logs/{id}/snapshot"
 
-  init(host: ProtocolHost) { self.host = host }
-
   func id(_ request: AccountRequest) throws -> Identifier { try request.log() }
 
   /// The log of an upload, and who writes it.

@@ -24,8 +24,6 @@ struct PutPublicLink: ContentPut {
   let kind = "link"
   let pattern = "/v1/public/{id}"
 
-  init(host: ProtocolHost) { self.host = host }
-
   func id(_ request: AccountRequest) throws -> Identifier { try request.link() }
 
   /// What an upload is to become, and what it replaces.

@@ -80,12 +80,6 @@ extension BareRoom {
     _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
     progress: (Int64) -> Void
   ) throws -> ProtocolExport { ProtocolExport() }
-
-  static func weights(
-    of account: Identifier, reading queryable: some Queryable
-  ) throws -> [String: UsageWeight] { [:] }
-
-  static func faults(of account: Identifier, in database: Database) throws -> [String] { [] }
 }
 
 /// Brings nothing.
