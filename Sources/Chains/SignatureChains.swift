@@ -1,7 +1,6 @@
 package import Accounts
 package import Archive
 package import Base
-import Endpoints
 package import HTTPServer
 package import Storage
 
@@ -18,25 +17,16 @@ package struct SignatureChains: ProtocolRoom {
   }
 
   package var routes: [Route] {
-    let endpoints: [any Endpoint] = [
+    host.routes(
       GetChains(host: host), GetChain(host: host), GetChainBlocks(host: host),
-      PostChains(host: host),
-      PostChainBlocks(host: host), DeleteChain(host: host),
-    ]
-    return endpoints.map { $0.route(on: host.database) }
+      PostChains(host: host), PostChainBlocks(host: host), DeleteChain(host: host))
   }
 
   package var upkeep: [Upkeep] {
-    let queues = QueueWork(host.database, clock: host.clock)
-    return [
-      Upkeep("chains", isUrgent: false) {
-        let now = queues.clock.now()
-        return try queues.takeNext(
-          ChainPurge.queue, of: "chains", by: "id", owner: "owner_id", at: "purge_ms", now: now
-        ) { transaction, chain in
-          try ChainPurge.sweep(transaction, chain)
-        }
-      }
+    [
+      host.upkeep(
+        ChainPurge.queue, of: "chains", by: "id", owner: "owner_id", at: "purge_ms"
+      ) { transaction, chain, _ in try ChainPurge.sweep(transaction, chain) }
     ]
   }
 

@@ -1,7 +1,6 @@
 package import Accounts
 package import Archive
 package import Base
-import Endpoints
 package import HTTPServer
 package import Storage
 
@@ -15,8 +14,7 @@ package struct GroupCommits: ProtocolRoom {
   package init(_ host: ProtocolHost) { self.host = host }
 
   package var routes: [Route] {
-    let endpoints: [any Endpoint] = [PostCommits(host: host), PostChainMessages(host: host)]
-    return endpoints.map { $0.route(on: host.database) }
+    host.routes(PostCommits(host: host), PostChainMessages(host: host))
   }
 
   package static func export(

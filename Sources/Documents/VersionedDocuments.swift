@@ -1,7 +1,6 @@
 package import Accounts
 package import Archive
 package import Base
-import Endpoints
 package import HTTPServer
 package import Storage
 import Tiers
@@ -21,40 +20,33 @@ package struct VersionedDocuments: ProtocolRoom {
   }
 
   package var routes: [Route] {
-    let endpoints: [any Endpoint] = [
+    host.routes(
       PostDocuments(host: host), PostPull(host: host), GetDocumentVersions(host: host),
-      GetBlob(host: host),
-    ]
-    return endpoints.map { $0.route(on: host.database) }
+      GetBlob(host: host))
   }
 
   package var contents: [any ContentPut] { [blob] }
 
   package var upkeep: [Upkeep] {
-    let (host, queues) = (host, QueueWork(host.database, clock: host.clock))
+    let queues = QueueWork(host.database, clock: host.clock)
     return [
-      Upkeep("documents", isUrgent: false) {
-        let now = queues.clock.now()
-        return try queues.takeNext(
-          DocumentPurge.queue, of: "document_totals", by: "account_id", at: "due_ms", now: now
-        ) { transaction, account in
-          try DocumentPurge.sweep(transaction, account, host: host, now: now)
-        }
+      host.upkeep(DocumentPurge.queue, of: "document_totals", by: "account_id", at: "due_ms") {
+        try DocumentPurge.sweep($0, $1, host: host, now: $2)
       },
       Upkeep("documents.blobs", isUrgent: false) {
         let now = queues.clock.now()
-        return try queues.takeNext(DocumentBlob.queue) { transaction in
-          try DocumentBlob.next(transaction, now: now)
-        } work: { transaction, account in
-          try DocumentBlob.sweep(transaction, account, now: now)
+        return try queues.takeNext(DocumentBlob.queue) {
+          try DocumentBlob.next($0, now: now)
+        } work: {
+          try DocumentBlob.sweep($0, $1, now: now)
         }
       },
       Upkeep("documents.releases", isUrgent: false) {
         let now = queues.clock.now()
-        return try queues.takeNext(DocumentReleases.queue) { transaction in
-          try DocumentReleases.next(transaction, now: now)
-        } work: { transaction, account in
-          try DocumentReleases.sweep(transaction, account, now: now)
+        return try queues.takeNext(DocumentReleases.queue) {
+          try DocumentReleases.next($0, now: now)
+        } work: {
+          try DocumentReleases.sweep($0, $1, now: now)
         }
       },
     ]

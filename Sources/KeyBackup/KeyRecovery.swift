@@ -1,7 +1,6 @@
 package import Accounts
 package import Archive
 package import Base
-import Endpoints
 package import HTTPServer
 package import Storage
 
@@ -19,12 +18,10 @@ package struct KeyRecovery: ProtocolRoom {
   package init(_ host: ProtocolHost) { self.host = host }
 
   package var routes: [Route] {
-    let endpoints: [any Endpoint] = [
+    host.routes(
       PutRecoveryKey(host: host), DeleteRecoveryKey(host: host), PutKeyBackup(host: host),
       GetKeyBackup(host: host), PostRecovery(host: host), GetRecovery(host: host),
-      DeleteRecovery(host: host),
-    ]
-    return endpoints.map { $0.route(on: host.database) }
+      DeleteRecovery(host: host))
   }
 
   package var upkeep: [Upkeep] {

@@ -1,7 +1,6 @@
 package import Accounts
 package import Archive
 package import Base
-import Endpoints
 package import HTTPServer
 package import Storage
 
@@ -20,28 +19,21 @@ package struct MessageLogs: ProtocolRoom {
   }
 
   package var routes: [Route] {
-    let endpoints: [any Endpoint] = [
+    host.routes(
       PostLogs(host: host), GetLogs(host: host), GetLog(host: host), DeleteLog(host: host),
       PostEpochs(host: host), PostMessages(host: host), GetMessages(host: host),
-      GetTrie(host: host), GetSnapshot(host: host), PutLogKey(host: host),
-      GetLogShares(host: host), PutLogShare(host: host), DeleteLogShare(host: host),
-    ]
-    return endpoints.map { $0.route(on: host.database) }
+      GetTrie(host: host), GetSnapshot(host: host), PutLogKey(host: host), GetLogShares(host: host),
+      PutLogShare(host: host), DeleteLogShare(host: host))
   }
 
   package var contents: [any ContentPut] { [snapshot] }
 
   package var upkeep: [Upkeep] {
-    let queues = QueueWork(host.database, clock: host.clock)
-    return [
-      Upkeep("logs", isUrgent: true) {
-        let now = queues.clock.now()
-        return try queues.takeNext(
-          LogPurge.queue, of: "log_epochs", by: "id", owner: "owner_id", at: "purge_ms", now: now
-        ) { transaction, epoch in
-          try LogPurge.sweep(transaction, epoch, now: now)
-        }
-      }
+    [
+      host.upkeep(
+        LogPurge.queue, isUrgent: true, of: "log_epochs", by: "id", owner: "owner_id",
+        at: "purge_ms"
+      ) { try LogPurge.sweep($0, $1, now: $2) }
     ]
   }
 

@@ -1,7 +1,6 @@
 package import Accounts
 package import Archive
 package import Base
-import Endpoints
 package import HTTPServer
 package import Storage
 
@@ -19,15 +18,13 @@ package struct DeviceMailboxes: ProtocolRoom {
   }
 
   package var routes: [Route] {
-    let endpoints: [any Endpoint] = [
+    host.routes(
       PostMessages(host: host), GetMailbox(host: host), DeleteMessage(host: host),
-      PostKeyPackages(host: host), PostClaim(host: host),
-    ]
-    return endpoints.map { $0.route(on: host.database) }
+      PostKeyPackages(host: host), PostClaim(host: host))
   }
 
   package var upkeep: [Upkeep] {
-    let (host, queues) = (host, QueueWork(host.database, clock: host.clock))
+    let queues = QueueWork(host.database, clock: host.clock)
     return [
       Upkeep("mailboxes", isUrgent: false) {
         let now = queues.clock.now()

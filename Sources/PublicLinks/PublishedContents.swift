@@ -1,7 +1,6 @@
 package import Accounts
 package import Archive
 package import Base
-import Endpoints
 package import HTTPServer
 package import Storage
 
@@ -19,24 +18,17 @@ package struct PublishedContents: ProtocolRoom {
   }
 
   package var routes: [Route] {
-    let endpoints: [any Endpoint] = [
-      GetPublicLinks(host: host), DeletePublicLink(host: host), PostLinkToken(host: host),
-    ]
-    return endpoints.map { $0.route(on: host.database) } + [GetPublishedContent(host: host).route]
+    host.routes(
+      GetPublicLinks(host: host), DeletePublicLink(host: host),
+      PostLinkToken(host: host)) + [GetPublishedContent(host: host).route]
   }
 
   package var contents: [any ContentPut] { [link] }
 
   package var upkeep: [Upkeep] {
-    let (host, queues) = (host, QueueWork(host.database, clock: host.clock))
-    return [
-      Upkeep("links", isUrgent: false) {
-        let now = queues.clock.now()
-        return try queues.takeNext(
-          LinkPurge.queue, of: "public_links", by: "owner_id", at: "expires_ms", now: now
-        ) { transaction, account in
-          try LinkPurge.sweep(transaction, account, host: host, now: now)
-        }
+    [
+      host.upkeep(LinkPurge.queue, of: "public_links", by: "owner_id", at: "expires_ms") {
+        try LinkPurge.sweep($0, $1, host: host, now: $2)
       }
     ]
   }

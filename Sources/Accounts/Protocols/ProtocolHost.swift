@@ -46,4 +46,8 @@ package struct ProtocolHost: Sendable {
     self.linkLimits = linkLimits
     self.recoveries = recoveries
   }
+
+  package func routes(_ endpoints: any Endpoint...) -> [Route] {
+    endpoints.map { $0.route(on: database) }
+  }
 }

@@ -183,3 +183,22 @@ package struct Upkeep: Sendable {
     self.slice = slice
   }
 }
+
+extension ProtocolHost {
+  /// Work on the row of `sync.<table>` whose moment was first to pass, under the name of its queue. The columns are those
+  /// of `QueueWork`.
+  package func upkeep(
+    _ queue: FailingItems.Queue, isUrgent: Bool = false, of table: String, by item: String,
+    owner: String? = nil, at moment: String,
+    work: @escaping @Sendable (Transaction, Identifier, _ now: Instant) throws -> Void
+  ) -> Upkeep {
+    let queues = QueueWork(database, clock: clock)
+    return Upkeep(queue.name, isUrgent: isUrgent) {
+      let now = queues.clock.now()
+      return try queues.takeNext(queue, of: table, by: item, owner: owner, at: moment, now: now) {
+        transaction, id in
+        try work(transaction, id, now)
+      }
+    }
+  }
+}
