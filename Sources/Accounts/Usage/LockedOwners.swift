@@ -76,6 +76,19 @@ package struct LockedOwners {
     return value
   }
 
+  /// Charges an account for a change of a topic under its next number, which is returned.
+  @discardableResult
+  package mutating func charge(
+    _ account: Identifier, _ delta: Int64, records: Int64 = 0, reason: UsageReason,
+    file: Identifier, for topic: News.Topic, _ subject: Identifier? = nil, quietly: Bool = false
+  ) throws -> Int64 {
+    try change(account) { owner in
+      let number = owner.nextSequence(for: topic, subject, quietly: quietly)
+      owner.charge(delta, records: records, reason: reason, file: file, sequence: number)
+      return number
+    }
+  }
+
   /// Writes totals, sequences and the usage ledger, as far as they changed since they were locked or last saved.
   package mutating func save(_ transaction: Transaction, now: Instant) throws {
     for account in owners.keys { try owners[account]?.save(transaction, now: now) }

@@ -266,15 +266,12 @@ package struct ChainWrite {
     _ chain: Chain, _ owners: inout LockedOwners
   ) throws {
     let delta = byteCount + records * host.catalogue.metadataFeeByteCount
-    try owners.change(chain.owner) { owner in
-      if mustFit {
-        try owner.requireRoom(
-          for: delta, askedBy: caller.account, transaction, catalogue: host.catalogue, now: now)
-      }
-      owner.charge(
-        delta, records: records, reason: reason, file: chain.id,
-        sequence: owner.nextSequence(for: .chains, chain.id))
+    if mustFit {
+      try owners.require(chain.owner).requireRoom(
+        for: delta, askedBy: caller.account, transaction, catalogue: host.catalogue, now: now)
     }
+    try owners.charge(
+      chain.owner, delta, records: records, reason: reason, file: chain.id, for: .chains, chain.id)
     try owners.save(transaction, now: now)
   }
 }

@@ -92,11 +92,8 @@ private struct BlobWrite {
   func put(_ object: Identifier, _ owners: inout LockedOwners) throws -> DocumentBlob {
     try requireRoom(reserved: 0)
     let charge = DocumentBlob.charge(byteCount)
-    let number = try owners.change(owner.account) { owner in
-      let number = owner.nextSequence(for: .documents)
-      owner.charge(charge, reason: .documentsPushed, file: write.id, sequence: number)
-      return number
-    }
+    let number = try owners.charge(
+      owner.account, charge, reason: .documentsPushed, file: write.id, for: .documents)
     try owners.save(transaction, now: now)
     let blob = DocumentBlob(
       id: write.id, owner: owner.account, number: number, object: object,

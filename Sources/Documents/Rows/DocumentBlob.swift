@@ -184,12 +184,7 @@ package struct DocumentBlob: Sendable {
     let byteCount = try delete(unnamed: Set(due), of: account, transaction, now: now)
     guard byteCount > 0 else { return }
     var totals = try DocumentTotals(transaction, of: account)
-    totals.byteCount -= byteCount
-    totals.number = try owners.change(account) { owner in
-      let number = owner.nextSequence(for: .documents, quietly: true)
-      owner.charge(-byteCount, reason: .documentsCollected, file: first, sequence: number)
-      return number
-    }
+    try totals.collect(byteCount, file: first, of: account, &owners)
     try owners.save(transaction, now: now)
     try totals.save(transaction, of: account)
   }

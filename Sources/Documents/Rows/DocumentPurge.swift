@@ -48,17 +48,10 @@ enum DocumentPurge {
         ReleasedText($0.text, writer: $0.writer, holder: account)
       }
       let freed = try DocumentTexts(transaction).release(released, holding: [account])
-      let byteCount = slice.leaving.reduce(freed[account] ?? 0) { $0 + $1.byteCount }
-      totals.recordCount -= Int64(deletions.count)
-      totals.byteCount -= byteCount
-      totals.number = try owners.change(account) { owner in
-        let number = owner.nextSequence(for: .documents, quietly: true)
-        owner.charge(
-          -byteCount - Int64(deletions.count) * host.catalogue.metadataFeeByteCount,
-          records: -Int64(deletions.count), reason: .documentsCollected, file: first.document,
-          sequence: number)
-        return number
-      }
+      try totals.collect(
+        slice.leaving.reduce(freed[account] ?? 0) { $0 + $1.byteCount },
+        records: Int64(deletions.count), fee: host.catalogue.metadataFeeByteCount,
+        file: first.document, of: account, &owners)
       try owners.save(transaction, now: now)
     }
     try totals.save(transaction, of: account)

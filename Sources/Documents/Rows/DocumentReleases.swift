@@ -41,12 +41,7 @@ enum DocumentReleases {
       + DocumentBlob.delete(unnamed: items, of: account, transaction, now: now)
     guard byteCount > 0, let first = released.first else { return }
     var totals = try DocumentTotals(transaction, of: account)
-    totals.byteCount -= byteCount
-    totals.number = try owners.change(account) { owner in
-      let number = owner.nextSequence(for: .documents, quietly: true)
-      owner.charge(-byteCount, reason: .documentsCollected, file: first.item, sequence: number)
-      return number
-    }
+    try totals.collect(byteCount, file: first.item, of: account, &owners)
     try owners.save(transaction, now: now)
     try totals.save(transaction, of: account)
   }

@@ -31,6 +31,19 @@ struct DocumentTotals: Equatable, Sendable {
 
   mutating func look(at moment: Instant) { due = min(due ?? moment, moment) }
 
+  /// Takes what was deleted from the totals and from the usage of an account whose row is held, under its next number. No
+  /// device is woken by it. The caller saves the totals and the owners.
+  mutating func collect(
+    _ byteCount: Int64, records: Int64 = 0, fee: Int64 = 0, file: Identifier,
+    of account: Identifier, _ owners: inout LockedOwners
+  ) throws {
+    recordCount -= records
+    self.byteCount -= byteCount
+    number = try owners.charge(
+      account, -byteCount - records * fee, records: -records, reason: .documentsCollected,
+      file: file, for: .documents, quietly: true)
+  }
+
   func save(_ transaction: Transaction, of account: Identifier) throws {
     try transaction.execute(
       """

@@ -20,16 +20,10 @@ enum DocumentWithdrawal {
       .filter { owners.accounts.contains($0.holder) }
     for (holder, versions) in Dictionary(grouping: written, by: \.holder) {
       try VersionRows(transaction, of: holder).delete(versions.map(\.number))
-      let recordCount = Int64(versions.count { $0.isCurrent })
       var totals = try DocumentTotals(transaction, of: holder)
-      totals.recordCount -= recordCount
-      totals.number = try owners.change(holder) { owner in
-        let number = owner.nextSequence(for: .documents, quietly: true)
-        owner.charge(
-          -recordCount * fee, records: -recordCount, reason: .documentsCollected,
-          file: versions[0].document, sequence: number)
-        return number
-      }
+      try totals.collect(
+        0, records: Int64(versions.count { $0.isCurrent }), fee: fee, file: versions[0].document,
+        of: holder, &owners)
       try totals.save(transaction, of: holder)
     }
     try owners.save(transaction, now: now)

@@ -52,14 +52,10 @@ struct EpochStart {
     let carried = try carried(after: covered)
     let byteCount = carried.reduce(0) { $0 + $1.byteCount }
     let epoch = Random.identifier()
-    try owners.change(log.owner) { owner in
-      try write.requireAllowance(for: byteCount, of: owner)
-      owner.charge(
-        byteCount - log.byteCount, reason: .epochBegun, file: log.id,
-        sequence: owner.nextSequence(for: .logs, log.id))
-    }
-    try owners.save(transaction, now: write.now)
-    try LogOverdraft.change(transaction, of: log.owner, by: byteCount - log.byteCount)
+    let delta = byteCount - log.byteCount
+    try write.requireAllowance(for: byteCount, of: owners.require(log.owner))
+    try write.charge(delta, .epochBegun, log.id, of: log.owner, &owners)
+    try LogOverdraft.change(transaction, of: log.owner, by: delta)
     try MessageLog.insertEpoch(
       transaction, epoch, of: log.id, log.owner, horizon: horizon(covered),
       snapshot: snapshot.object)

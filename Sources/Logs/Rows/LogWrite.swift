@@ -37,21 +37,19 @@ package struct LogWrite {
     }
     guard try !Self.exists(transaction, log.id) else { throw LogRefusal.logExists }
     let fee = catalogue.metadataFeeByteCount
-    try owners.change(account) { owner in
-      try owner.requireRoom(
-        for: fee, askedBy: account, transaction, catalogue: catalogue, now: now)
-      owner.charge(
-        fee, records: 1, reason: .recordCreated, file: log.id,
-        sequence: owner.nextSequence(for: .logs, log.id))
-    }
-    try owners.save(transaction, now: now)
+    try owners.require(account).requireRoom(
+      for: fee, askedBy: account, transaction, catalogue: catalogue, now: now)
+    try charge(fee, records: 1, .recordCreated, log.id, of: account, &owners)
     let epoch = try MessageLog.insert(
       transaction, log.id, of: account, name: log.name, key: log.key, created: now)
     // Another account's request for the same id was faster.
     guard epoch != nil else { throw LogRefusal.logExists }
-    return Outcome(
-      201, headers: [("Location", "/v1/logs/\(log.id)")],
-      .object(try MessageLog.find(transaction, log.id, for: account).members(transaction)))
+    return Outcome(201, headers: [("Location", "/v1/logs/\(log.id)")], try json(of: log.id))
+  }
+
+  /// One of the caller's logs as it is now.
+  private func json(of log: Identifier) throws -> JSONValue {
+    .object(try MessageLog.find(transaction, log, for: account).members(transaction))
   }
 
   private static func count(_ queryable: some Queryable, of account: Identifier) throws -> Int64 {
@@ -105,14 +103,21 @@ package struct LogWrite {
       throw LogRefusal.logFull(
         messageCountMax: MessageLog.messageCountMax, byteCountMax: MessageLog.byteCountMax)
     }
-    try owners.change(log.owner) { owner in
-      try requireRoom(for: delta, of: owner)
-      owner.charge(
-        delta, reason: .messagesAppended, file: log.id,
-        sequence: owner.nextSequence(for: .logs, log.id))
-    }
-    try owners.save(transaction, now: now)
+    try requireRoom(for: delta, of: owners.require(log.owner))
+    try charge(delta, .messagesAppended, log.id, of: log.owner, &owners)
     try MessageLog.count(transaction, Int64(added.count), byteCount: delta, in: log.epoch)
+  }
+
+  /// Charges the owner of a log for a change of it. Returns the number of the change.
+  @discardableResult
+  func charge(
+    _ delta: Int64, records: Int64 = 0, _ reason: UsageReason, _ log: Identifier,
+    of owner: Identifier, _ owners: inout LockedOwners
+  ) throws -> Int64 {
+    let number = try owners.charge(
+      owner, delta, records: records, reason: reason, file: log, for: .logs, log)
+    try owners.save(transaction, now: now)
+    return number
   }
 
   private func requireRoom(for delta: Int64, of owner: LockedOwner) throws {
@@ -155,8 +160,7 @@ package struct LogWrite {
       "UPDATE sync.logs SET key = $2 WHERE id = $1", .id(log.id), .blob(key))
     _ = try owners.change(log.owner) { $0.nextSequence(for: .logs, log.id) }
     try owners.save(transaction, now: now)
-    return Outcome(
-      200, .object(try MessageLog.find(transaction, id, for: account).members(transaction)))
+    return Outcome(200, try json(of: id))
   }
 
   /// Begins an epoch with the log's snapshot. It is taken at any usage, because the log only gets smaller.
@@ -166,20 +170,14 @@ package struct LogWrite {
     let log = try writable(id, owners)
     try BudgetOfLog.requireNone(of: log.id, transaction)
     try EpochStart(self, of: log).begin(new, &owners)
-    return Outcome(
-      201, .object(try MessageLog.find(transaction, id, for: account).members(transaction)))
+    return Outcome(201, try json(of: id))
   }
 
   /// Begins an epoch without messages and without a horizon. It has the log's snapshot, for as long as no other is put.
   package func reset(
     _ log: MessageLog, to epoch: Identifier, _ owners: inout LockedOwners
   ) throws {
-    try owners.change(log.owner) { owner in
-      owner.charge(
-        -log.byteCount, reason: .epochBegun, file: log.id,
-        sequence: owner.nextSequence(for: .logs, log.id))
-    }
-    try owners.save(transaction, now: now)
+    try charge(-log.byteCount, .epochBegun, log.id, of: log.owner, &owners)
     try LogOverdraft.change(transaction, of: log.owner, by: -log.byteCount)
     try MessageLog.insertEpoch(
       transaction, epoch, of: log.id, log.owner, horizon: nil, snapshot: log.snapshot?.object)
@@ -202,12 +200,9 @@ package struct LogWrite {
     try BudgetOfLog.forget(id, transaction)
     try LogPurge.release(transaction, log.epoch, now: now)
     try LogPurge.releaseKept(transaction, of: id, now: now)
-    try owners.change(log.owner) { owner in
-      owner.charge(
-        -catalogue.metadataFeeByteCount - log.chargedByteCount, records: -1,
-        reason: .recordDeleted, file: id, sequence: owner.nextSequence(for: .logs, id))
-    }
-    try owners.save(transaction, now: now)
+    try charge(
+      -catalogue.metadataFeeByteCount - log.chargedByteCount, records: -1, .recordDeleted, id,
+      of: log.owner, &owners)
     try LogOverdraft.change(transaction, of: log.owner, by: -log.byteCount)
     return Outcome(status: 204, body: [])
   }

@@ -29,15 +29,10 @@ extension LogWrite {
     _ owners: inout LockedOwners
   ) throws -> Int64 {
     guard 0...log.messageCount ~= number else { throw LogRefusal.cursorInvalid }
-    let version = try owners.change(log.owner) { owner in
-      try requireRoom(for: byteCount, covering: number, of: log, owner, reserved: 0)
-      let version = owner.nextSequence(for: .logs, log.id)
-      owner.charge(
-        byteCount - log.snapshotByteCount, reason: .contentChanged, file: log.id,
-        sequence: version)
-      return version
-    }
-    try owners.save(transaction, now: now)
+    try requireRoom(
+      for: byteCount, covering: number, of: log, owners.require(log.owner), reserved: 0)
+    let version = try charge(
+      byteCount - log.snapshotByteCount, .contentChanged, log.id, of: log.owner, &owners)
     try LogSnapshot.insert(
       transaction, object, of: log, version: version, byteCount: byteCount, covering: number,
       now: now)

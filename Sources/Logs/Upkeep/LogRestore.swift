@@ -43,12 +43,10 @@ package enum LogRestore {
   ) throws {
     var owners = try LockedOwners(transaction, [log.owner])
     let delta = kept.byteCount - log.chargedByteCount
-    try owners.change(log.owner) { owner in
-      try owner.requireRoom(
-        for: delta, askedBy: log.owner, transaction, catalogue: catalogue, now: now)
-      owner.charge(
-        delta, reason: .epochBegun, file: log.id, sequence: owner.nextSequence(for: .logs, log.id))
-    }
+    try owners.require(log.owner).requireRoom(
+      for: delta, askedBy: log.owner, transaction, catalogue: catalogue, now: now)
+    try owners.charge(
+      log.owner, delta, reason: .epochBegun, file: log.id, for: .logs, log.id)
     try owners.save(transaction, now: now)
     try transaction.execute(
       "UPDATE sync.log_epochs SET kept = 0, purge_ms = NULL WHERE id = $1", .id(kept.epoch))

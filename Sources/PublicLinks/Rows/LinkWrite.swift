@@ -33,12 +33,16 @@ package struct LinkWrite {
     let limits = try Cap(transaction, owner, catalogue: catalogue, now: now).limits(catalogue)
     try locked.requireSize(byteCount, insteadOf: former?.byteCount ?? 0, limits)
     try locked.requireRoom(
-      for: charge(of: byteCount) - (former.map { charge(of: $0.byteCount) } ?? 0),
-      reserved: reserved, askedBy: owner, transaction, catalogue: catalogue, now: now)
+      for: growth(to: byteCount, from: former), reserved: reserved, askedBy: owner, transaction,
+      catalogue: catalogue, now: now)
   }
 
   /// A link is charged as a record.
   private func charge(of byteCount: Int64) -> Int64 { catalogue.metadataFeeByteCount + byteCount }
+
+  private func growth(to byteCount: Int64, from former: PublicLink?) -> Int64 {
+    charge(of: byteCount) - (former.map { charge(of: $0.byteCount) } ?? 0)
+  }
 
   /// Stores a content in place of the former one, in the transaction that consumes its object's reservation. Returns the
   /// link, and its token if it is new.
@@ -47,14 +51,9 @@ package struct LinkWrite {
     insteadOf former: PublicLink?, _ owners: inout LockedOwners
   ) throws -> (link: PublicLink, token: LinkToken?) {
     try requireRoom(for: byteCount, insteadOf: former, owners.require(owner), reserved: 0)
-    let number = try owners.change(owner) { owner in
-      let number = owner.nextSequence(for: .links)
-      owner.charge(
-        charge(of: byteCount) - (former.map { charge(of: $0.byteCount) } ?? 0),
-        records: former == nil ? 1 : 0, reason: former == nil ? .recordCreated : .contentChanged,
-        file: id, sequence: number)
-      return number
-    }
+    let number = try owners.charge(
+      owner, growth(to: byteCount, from: former), records: former == nil ? 1 : 0,
+      reason: former == nil ? .recordCreated : .contentChanged, file: id, for: .links)
     try owners.save(transaction, now: now)
     let version = History.version(after: former?.version ?? 0, at: number)
     let token = former == nil ? LinkToken.random() : nil
@@ -107,12 +106,9 @@ package struct LinkWrite {
       try transaction.execute(
         "DELETE FROM sync.public_links WHERE owner_id = $1 AND id = $2", .id(owner), .id(link.id))
       try Garbage.add(transaction, link.object, of: owner, byteCount: link.byteCount, since: now)
-      try owners.change(owner) { owner in
-        let number = owner.nextSequence(for: .links, quietly: quietly)
-        owner.charge(
-          -charge(of: link.byteCount), records: -1, reason: .recordDeleted, file: link.id,
-          sequence: number)
-      }
+      try owners.charge(
+        owner, -charge(of: link.byteCount), records: -1, reason: .recordDeleted, file: link.id,
+        for: .links, quietly: quietly)
     }
     try owners.save(transaction, now: now)
   }
