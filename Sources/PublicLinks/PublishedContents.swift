@@ -36,7 +36,8 @@ package struct PublishedContents: ProtocolRoom {
   package static func erase(
     _ account: Identifier, in transaction: Transaction, now: Instant
   ) throws -> Bool {
-    try LinkPurge.erase(transaction, account, now: now)
+    try transaction.eraseContents(
+      of: "public_links", by: "owner_id, id", of: account, now: now)
   }
 
   /// Writes nothing: a link's URL names this server, so it ends here. It says how many are left behind.

@@ -5,8 +5,6 @@ import Storage
 /// The deletion of the rows of chains that were deleted, or whose account is erased.
 enum ChainPurge {
   static let queue = FailingItems.Queue("chains")
-  /// The most blocks that one slice deletes.
-  private static let sliceCountMax: Int64 = 1000
 
   /// Deletes one slice of a deleted chain. The last slice takes the chain's own row.
   static func sweep(_ transaction: Transaction, _ chain: Identifier) throws {
@@ -34,16 +32,8 @@ enum ChainPurge {
   private static func deletedSlice(
     _ transaction: Transaction, _ chain: Identifier
   ) throws -> Bool {
-    let first = try transaction.first(
-      "SELECT epoch FROM sync.chain_blocks WHERE chain_id = $1 ORDER BY epoch LIMIT 1", .id(chain)
-    ) { row in try row.integer(0) }
-    if let first {
-      try transaction.execute(
-        "DELETE FROM sync.chain_blocks WHERE chain_id = $1 AND epoch < $2", .id(chain),
-        .integer(first + sliceCountMax))
-      return true
-    }
-    return try transaction.execute(
-      "DELETE FROM sync.chain_members WHERE chain_id = $1", .id(chain)) > 0
+    try transaction.deleteSlice(of: "chain_blocks", where: "chain_id", is: chain, by: "epoch")
+      || transaction.execute(
+        "DELETE FROM sync.chain_members WHERE chain_id = $1", .id(chain)) > 0
   }
 }

@@ -188,22 +188,6 @@ package struct DocumentBlob: Sendable {
     try owners.save(transaction, now: now)
     try totals.save(transaction, of: account)
   }
-
-  /// Erases one slice of an account's blobs. Returns false if nothing was left.
-  static func erase(
-    _ transaction: Transaction, of account: Identifier, now: Instant
-  ) throws -> Bool {
-    let blobs = try transaction.rows(
-      """
-      SELECT \(columns) FROM sync.document_blobs WHERE owner_id = $1 ORDER BY seq LIMIT $2
-      """, .id(account), .integer(Transaction.erasedCountMax)
-    ) { row in try DocumentBlob(row: row) }
-    for blob in blobs {
-      try transaction.execute("DELETE FROM sync.document_blobs WHERE id = $1", .id(blob.id))
-      try Garbage.addOfErased(transaction, blob.object, since: now)
-    }
-    return !blobs.isEmpty
-  }
 }
 
 extension DocumentBlob {

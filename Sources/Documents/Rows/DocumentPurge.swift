@@ -99,7 +99,7 @@ enum DocumentPurge {
     return try !versions.isEmpty
       || transaction.eraseSlice(
         of: "document_texts", by: "id", where: "owner_id", is: account)
-      || DocumentBlob.erase(transaction, of: account, now: now)
+      || transaction.eraseContents(of: "document_blobs", by: "id", of: account, now: now)
       || transaction.eraseSlice(
         of: "document_releases", by: "owner_id, item_id, holder_id", where: "owner_id", is: account)
       || transaction.eraseSlice(

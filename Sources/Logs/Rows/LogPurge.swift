@@ -6,8 +6,8 @@ import Tiers
 /// Epochs that have ended, and the deletion of their rows.
 enum LogPurge {
   static let queue = FailingItems.Queue("logs")
-  /// The most messages that one slice deletes.
-  private static let sliceCountMax: Int64 = 1000
+  /// The most pages of a trie that one slice deletes.
+  private static let pageCountMax: Int64 = 1000
 
   /// Keeps the epoch that another one has just replaced, so that it can be taken back. Of a log only the last one is
   /// kept, uncharged; and only while what an account keeps so is no more than its cap.
@@ -91,7 +91,7 @@ enum LogPurge {
       || transaction.eraseSlice(of: "logs", by: "id", where: "owner_id", is: account)
       || transaction.eraseSlice(
         of: "log_overdrafts", by: "account_id", where: "account_id", is: account)
-      || erasedSnapshots(transaction, account, now: now)
+      || transaction.eraseContents(of: "log_snapshots", by: "object_id", of: account, now: now)
     {
       return true
     }
@@ -105,37 +105,16 @@ enum LogPurge {
     return true
   }
 
-  private static func erasedSnapshots(
-    _ transaction: Transaction, _ account: Identifier, now: Instant
-  ) throws -> Bool {
-    let objects = try transaction.rows(
-      """
-      DELETE FROM sync.log_snapshots WHERE object_id IN (
-        SELECT object_id FROM sync.log_snapshots WHERE owner_id = $1 LIMIT $2)
-      RETURNING object_id
-      """, .id(account), .integer(Transaction.erasedCountMax)
-    ) { row in try row.id(0) }
-    for object in objects { try Garbage.addOfErased(transaction, object, since: now) }
-    return !objects.isEmpty
-  }
-
   /// Messages, then pages of the trie. Returns false if neither was left.
   private static func deletedSlice(
     _ transaction: Transaction, _ epoch: Identifier
   ) throws -> Bool {
-    let first = try transaction.first(
-      "SELECT number FROM sync.log_messages WHERE epoch_id = $1 ORDER BY number LIMIT 1", .id(epoch)
-    ) { row in try row.integer(0) }
-    if let first {
-      try transaction.execute(
-        "DELETE FROM sync.log_messages WHERE epoch_id = $1 AND number < $2",
-        .id(epoch), .integer(first + sliceCountMax))
-      return true
-    }
-    return try transaction.execute(
-      """
-      DELETE FROM sync.log_trie_pages WHERE epoch_id = $1 AND path IN (
-        SELECT path FROM sync.log_trie_pages WHERE epoch_id = $1 LIMIT $2)
-      """, .id(epoch), .integer(sliceCountMax)) > 0
+    try transaction.deleteSlice(
+      of: "log_messages", where: "epoch_id", is: epoch, by: "number")
+      || transaction.execute(
+        """
+        DELETE FROM sync.log_trie_pages WHERE epoch_id = $1 AND path IN (
+          SELECT path FROM sync.log_trie_pages WHERE epoch_id = $1 LIMIT $2)
+        """, .id(epoch), .integer(pageCountMax)) > 0
   }
 }

@@ -2,7 +2,7 @@ import Accounts
 import Base
 import Storage
 
-/// The end of links: by their expiry, and with their account.
+/// The end of links by their expiry.
 enum LinkPurge {
   static let queue = FailingItems.Queue("links")
   /// The most links that one slice deletes.
@@ -16,20 +16,5 @@ enum LinkPurge {
     let ended = try PublicLink.ended(transaction, of: account, limit: sliceCountMax, now: now)
     try LinkWrite(transaction, of: account, catalogue: host.catalogue, now: now)
       .end(ended, quietly: true, &owners)
-  }
-
-  /// Erases one slice of an account's links. Returns false if nothing was left.
-  static func erase(
-    _ transaction: Transaction, _ account: Identifier, now: Instant
-  ) throws -> Bool {
-    let objects = try transaction.rows(
-      """
-      DELETE FROM sync.public_links WHERE owner_id = $1 AND id IN (
-        SELECT id FROM sync.public_links WHERE owner_id = $1 LIMIT $2)
-      RETURNING object_id
-      """, .id(account), .integer(Transaction.erasedCountMax)
-    ) { row in try row.id(0) }
-    for object in objects { try Garbage.addOfErased(transaction, object, since: now) }
-    return !objects.isEmpty
   }
 }
