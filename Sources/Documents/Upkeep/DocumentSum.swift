@@ -2,15 +2,10 @@ import Accounts
 import Base
 import Storage
 
-/// What an account's versions add up to, read in slices while writers continue.
+/// What an account's versions, texts and blobs add up to.
 struct DocumentSum {
   private(set) var recordCount: Int64 = 0
   private(set) var byteCount: Int64 = 0
-  private var last: Int64 = 0
-  private var lastBlob: Int64 = 0
-  private var lastText = Identifier(high: 0, low: 0)
-
-  private static let sliceRowCount: Int64 = 1000
 
   /// The totals as they are stored, and the sum of the rows at the same moment.
   static func read(
@@ -18,9 +13,34 @@ struct DocumentSum {
   ) throws -> (recorded: DocumentTotals, sum: DocumentSum) {
     try database.settled({ try DocumentTotals($0, of: account) }, by: \.number) {
       var sum = DocumentSum()
-      while try database.read({ try sum.addSlice(of: account, $0) }) {}
-      while try database.read({ try sum.addTexts(of: account, $0) }) {}
-      while try database.read({ try sum.addBlobs(of: account, $0) }) {}
+      try database.readSlices(
+        """
+        SELECT seq, bytes, replaced_ms FROM sync.document_versions
+        WHERE account_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
+        """, of: account, after: .integer(0)
+      ) { row in
+        sum.byteCount += try row.integer(1)
+        if try row.optionalInteger(2) == nil { sum.recordCount += 1 }
+        return [.integer(try row.integer(0))]
+      }
+      try database.readSlices(
+        """
+        SELECT id, bytes FROM sync.document_texts WHERE owner_id = $1 AND id > $2
+        ORDER BY id LIMIT $3
+        """, of: account, after: .id(Identifier(high: 0, low: 0))
+      ) { row in
+        sum.byteCount += try row.integer(1)
+        return [.id(try row.id(0))]
+      }
+      try database.readSlices(
+        """
+        SELECT seq, content_bytes FROM sync.document_blobs WHERE owner_id = $1 AND seq > $2
+        ORDER BY seq LIMIT $3
+        """, of: account, after: .integer(0)
+      ) { row in
+        sum.byteCount += try DocumentBlob.charge(row.integer(1))
+        return [.integer(try row.integer(0))]
+      }
       return sum
     }
   }
@@ -34,59 +54,6 @@ struct DocumentSum {
       return "the versions have \(byteCount) bytes, and the totals count \(recorded.byteCount)"
     }
     return nil
-  }
-
-  private mutating func addSlice(
-    of account: Identifier, _ queryable: some Queryable
-  ) throws -> Bool {
-    let before = last
-    try queryable.query(
-      """
-      SELECT seq, bytes, replaced_ms FROM sync.document_versions
-      WHERE account_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
-      """, [.id(account), .integer(last), .integer(Self.sliceRowCount)]
-    ) { row in
-      last = try row.integer(0)
-      byteCount += try row.integer(1)
-      if try row.optionalInteger(2) == nil { recordCount += 1 }
-      return true
-    }
-    return last > before
-  }
-
-  /// The texts that the account is charged for.
-  private mutating func addTexts(
-    of account: Identifier, _ queryable: some Queryable
-  ) throws -> Bool {
-    let before = lastText
-    try queryable.query(
-      """
-      SELECT id, bytes FROM sync.document_texts WHERE owner_id = $1 AND id > $2
-      ORDER BY id LIMIT $3
-      """, [.id(account), .id(lastText), .integer(Self.sliceRowCount)]
-    ) { row in
-      lastText = try row.id(0)
-      byteCount += try row.integer(1)
-      return true
-    }
-    return lastText > before
-  }
-
-  private mutating func addBlobs(
-    of account: Identifier, _ queryable: some Queryable
-  ) throws -> Bool {
-    let before = lastBlob
-    try queryable.query(
-      """
-      SELECT seq, content_bytes FROM sync.document_blobs WHERE owner_id = $1 AND seq > $2
-      ORDER BY seq LIMIT $3
-      """, [.id(account), .integer(lastBlob), .integer(Self.sliceRowCount)]
-    ) { row in
-      lastBlob = try row.integer(0)
-      byteCount += try DocumentBlob.charge(row.integer(1))
-      return true
-    }
-    return lastBlob > before
   }
 }
 

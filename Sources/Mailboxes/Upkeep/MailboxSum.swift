@@ -2,14 +2,10 @@ import Accounts
 import Base
 import Storage
 
-/// What an account's messages and key packages add up to, read in slices while writers continue.
+/// What an account's messages and key packages add up to.
 struct MailboxSum {
   private(set) var messages = Load()
   private(set) var packages = Load()
-  private var lastMessage: Int64 = 0
-  private var lastPackage: (key: [UInt8], digest: [UInt8]) = ([], [])
-
-  private static let sliceRowCount: Int64 = 1000
 
   /// The totals as they are stored, and the sum of the rows at the same moment.
   static func read(
@@ -17,8 +13,27 @@ struct MailboxSum {
   ) throws -> (recorded: MailboxTotals, sum: MailboxSum) {
     try database.settled({ try MailboxTotals($0, of: account) }, by: \.number) {
       var sum = MailboxSum()
-      while try database.read({ try sum.addMessages(of: account, $0) }) {}
-      while try database.read({ try sum.addPackages(of: account, $0) }) {}
+      try database.readSlices(
+        """
+        SELECT number, bytes FROM sync.mailbox_messages
+        WHERE sender_id = $1 AND number > $2 ORDER BY number LIMIT $3
+        """, of: account, after: .integer(0)
+      ) { row in
+        sum.messages += Load(count: 1, byteCount: try row.integer(1))
+        return [.integer(try row.integer(0))]
+      }
+      try database.readSlices(
+        """
+        SELECT public_key, digest, bytes, claimed_ms FROM sync.key_packages
+        WHERE account_id = $1 AND (public_key, digest) > ($2, $3)
+        ORDER BY public_key, digest LIMIT $4
+        """, of: account, after: .blob([]), .blob([])
+      ) { row in
+        if try row.optionalInteger(3) == nil {
+          sum.packages += Load(count: 1, byteCount: try row.integer(2))
+        }
+        return [.blob(try row.blob(0)), .blob(try row.blob(1))]
+      }
       return sum
     }
   }
@@ -37,48 +52,6 @@ struct MailboxSum {
       return "the \(what) have \(sum.byteCount) bytes, and the totals count \(recorded.byteCount)"
     }
     return nil
-  }
-
-  private mutating func addMessages(
-    of account: Identifier, _ queryable: some Queryable
-  ) throws -> Bool {
-    let before = lastMessage
-    try queryable.query(
-      """
-      SELECT number, bytes FROM sync.mailbox_messages
-      WHERE sender_id = $1 AND number > $2 ORDER BY number LIMIT $3
-      """, [.id(account), .integer(lastMessage), .integer(Self.sliceRowCount)]
-    ) { row in
-      lastMessage = try row.integer(0)
-      messages += Load(count: 1, byteCount: try row.integer(1))
-      return true
-    }
-    return lastMessage > before
-  }
-
-  private mutating func addPackages(
-    of account: Identifier, _ queryable: some Queryable
-  ) throws -> Bool {
-    var isAny = false
-    try queryable.query(
-      """
-      SELECT public_key, digest, bytes, claimed_ms FROM sync.key_packages
-      WHERE account_id = $1 AND (public_key, digest) > ($2, $3)
-      ORDER BY public_key, digest LIMIT $4
-      """,
-      [
-        .id(account), .blob(lastPackage.key), .blob(lastPackage.digest),
-        .integer(Self.sliceRowCount),
-      ]
-    ) { row in
-      isAny = true
-      lastPackage = (try row.blob(0), try row.blob(1))
-      if try row.optionalInteger(3) == nil {
-        packages += Load(count: 1, byteCount: try row.integer(2))
-      }
-      return true
-    }
-    return isAny
   }
 }
 
