@@ -1,4 +1,5 @@
-import Endpoints
+package import Base
+package import Endpoints
 package import HTTPMessages
 package import Requests
 
@@ -9,6 +10,35 @@ package protocol SyncRead: AccountRead {
 
 extension SyncRead {
   package var gate: RequestGate { host.gate }
+}
+
+/// JSON with contents of an account, which count as sent.
+package struct SentContents: Sendable {
+  private let owner: Identifier
+  private let text: [UInt8]
+
+  package init(of owner: Identifier, _ text: [UInt8]) {
+    self.owner = owner
+    self.text = text
+  }
+
+  package func response(to request: AccountRequest, from host: ProtocolHost) -> Response {
+    if request.head.method != "HEAD" {
+      request.credentials.meter.charge(Price.content(Int64(text.count)), for: .content)
+      host.transfers.sent(Int64(text.count), of: owner)
+    }
+    return Response(
+      status: 200, headers: [("Content-Type", "application/json")], body: .bytes(text))
+  }
+}
+
+/// A read whose answer counts as sent.
+package protocol ContentsRead: SyncRead where Answer == SentContents {}
+
+extension ContentsRead {
+  package func respond(_ answer: SentContents, to request: AccountRequest) -> Response {
+    answer.response(to: request, from: host)
+  }
 }
 
 /// An endpoint of the sync API that changes something, at most once per signed request.

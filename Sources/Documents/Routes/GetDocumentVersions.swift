@@ -2,17 +2,18 @@ import Accounts
 import Base
 import Endpoints
 import HTTPMessages
+import JSON
 import Requests
 import Storage
 
 /// `GET /v1/documents/{id}/versions?after=<number>&limit=<n>`: which versions of a document are current, and what was
 /// replaced and is kept, in the order in which it was stored.
-struct GetDocumentVersions: SyncRead {
+struct GetDocumentVersions: ContentsRead {
   let host: ProtocolHost
   let pattern = "/v1/documents/{id}/versions"
   let isLong = true
 
-  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> DocumentAnswer {
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> SentContents {
     let caller = try Caller(reader, request.credentials, now: now)
     guard let document = Identifier(request.captures[0]) else {
       throw DocumentRefusal.documentNotFound
@@ -27,14 +28,9 @@ struct GetDocumentVersions: SyncRead {
       default: break
       }
     }
-    return DocumentAnswer(
-      account: caller.account,
-      try DocumentHistory.read(
-        reader, document, of: caller.account, after: number, limit: limit,
-        catalogue: host.catalogue, now: now))
-  }
-
-  func respond(_ answer: DocumentAnswer, to request: AccountRequest) -> Response {
-    answer.response(to: request, host)
+    let history = try DocumentHistory.read(
+      reader, document, of: caller.account, after: number, limit: limit, catalogue: host.catalogue,
+      now: now)
+    return SentContents(of: caller.account, history.encoded())
   }
 }

@@ -25,7 +25,7 @@ struct PostPull: AccountEndpoint {
   }
 
   struct Answer: Sendable {
-    let page: DocumentAnswer
+    let page: SentContents
     let known: KnownDeletions?
   }
 
@@ -57,30 +57,10 @@ struct PostPull: AccountEndpoint {
     let caller = try Caller(reader, credentials, now: now)
     let page = try input.pull.read(reader, for: caller, now: now)
     return Answer(
-      page: DocumentAnswer(account: caller.account, page.json), known: page.known)
+      page: SentContents(of: caller.account, page.json.encoded()), known: page.known)
   }
 
   func respond(_ answer: Answer, to input: Input) -> Response {
-    answer.page.response(to: input.request, host)
-  }
-}
-
-/// Versions with their contents, which count as sent.
-struct DocumentAnswer: Sendable {
-  private let account: Identifier
-  private let text: [UInt8]
-
-  init(account: Identifier, _ value: JSONValue) {
-    self.account = account
-    text = value.encoded()
-  }
-
-  func response(to request: AccountRequest, _ host: ProtocolHost) -> Response {
-    if request.head.method != "HEAD" {
-      request.credentials.meter.charge(Price.content(Int64(text.count)), for: .content)
-      host.transfers.sent(Int64(text.count), of: account)
-    }
-    return Response(
-      status: 200, headers: [("Content-Type", "application/json")], body: .bytes(text))
+    answer.page.response(to: input.request, from: host)
   }
 }

@@ -47,26 +47,17 @@ struct PostMessages: SyncWrite {
 
 /// `GET /v1/logs/{id}/messages?cursor=<text>&limit=<n>`: messages in the order of arrival.
 /// `GET /v1/logs/{id}/messages?since=<timestamp>&limit=<n>`: messages above a timestamp, in the order of timestamps.
-struct GetMessages: SyncRead {
+struct GetMessages: ContentsRead {
   let host: ProtocolHost
   let pattern = "/v1/logs/{id}/messages"
   let isLong = true
 
-  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> LogPage {
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> SentContents {
     let caller = try Caller(reader, request.credentials, now: now)
     let (question, limit) = try LogPage.Question.parse(request.head.query)
     let log = try SeenLog.find(reader, request.log(), by: caller.account).log
-    return try LogPage.read(reader, log, question, limit: limit)
-  }
-
-  func respond(_ page: LogPage, to request: AccountRequest) -> Response {
-    let text = page.encoded()
-    if request.head.method != "HEAD" {
-      request.credentials.meter.charge(Price.content(Int64(text.count)), for: .content)
-      host.transfers.sent(Int64(text.count), of: page.log.owner)
-    }
-    return Response(
-      status: 200, headers: [("Content-Type", "application/json")], body: .bytes(text))
+    let page = try LogPage.read(reader, log, question, limit: limit)
+    return SentContents(of: log.owner, page.encoded())
   }
 }
 

@@ -8,17 +8,12 @@ import Requests
 import Storage
 
 /// `GET /v1/mailbox?after=<number>&limit=<n>`: what waits for the calling device, in the order of arrival.
-struct GetMailbox: SyncRead {
+struct GetMailbox: ContentsRead {
   let host: ProtocolHost
   let pattern = "/v1/mailbox"
   let isLong = true
 
-  struct Page: Sendable {
-    let account: Identifier
-    let text: [UInt8]
-  }
-
-  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> Page {
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> SentContents {
     let caller = try Caller(reader, request.credentials, now: now)
     var (number, limit) = (Int64(0), 100)
     for (name, value) in queryFields(request.head.query) {
@@ -31,16 +26,7 @@ struct GetMailbox: SyncRead {
       }
     }
     let page = try MailboxPage.read(reader, of: caller.publicKey, after: number, limit: limit)
-    return Page(account: caller.account, text: page.encoded())
-  }
-
-  func respond(_ page: Page, to request: AccountRequest) -> Response {
-    if request.head.method != "HEAD" {
-      request.credentials.meter.charge(Price.content(Int64(page.text.count)), for: .content)
-      host.transfers.sent(Int64(page.text.count), of: page.account)
-    }
-    return Response(
-      status: 200, headers: [("Content-Type", "application/json")], body: .bytes(page.text))
+    return SentContents(of: caller.account, page.encoded())
   }
 }
 
