@@ -16,19 +16,15 @@ struct ChainAccounts {
   static func devices(
     _ queryable: some Queryable, _ keys: Set<[UInt8]>
   ) throws -> [[UInt8]: (account: Identifier, isRevoked: Bool)] {
-    var devices: [[UInt8]: (account: Identifier, isRevoked: Bool)] = [:]
-    for list in SQLList.slices(of: keys.map { .blob($0) }, after: 0) {
-      try queryable.query(
-        """
-        SELECT public_key, account_id, revoked_ms FROM sync.device_keys
-        WHERE public_key IN (\(list.parameters))
-        """, list.values
-      ) { row in
-        devices[try row.blob(0)] = (try row.id(1), try row.optionalInteger(2) != nil)
-        return true
-      }
+    let devices = try queryable.rows(in: keys.map { .blob($0) }) { list in
+      """
+      SELECT public_key, account_id, revoked_ms FROM sync.device_keys
+      WHERE public_key IN (\(list))
+      """
+    } row: { row in
+      (try row.blob(0), (account: try row.id(1), isRevoked: try row.optionalInteger(2) != nil))
     }
-    return devices
+    return Dictionary(uniqueKeysWithValues: devices)
   }
 
   /// How many members each account has, besides accounts that were erased. Those that left count, too.

@@ -14,19 +14,15 @@ struct MemberRows<Source: Queryable> {
 
   /// Since which epoch each of the keys is a member, if it is one.
   func since(_ keys: Set<[UInt8]>) throws -> [[UInt8]: Int64] {
-    var since: [[UInt8]: Int64] = [:]
-    for list in SQLList.slices(of: keys.map { .blob($0) }, after: 1) {
-      try source.query(
-        """
-        SELECT public_key, added_epoch FROM sync.chain_members
-        WHERE chain_id = $1 AND public_key IN (\(list.parameters))
-        """, [.id(chain)] + list.values
-      ) { row in
-        since[try row.blob(0)] = try row.integer(1)
-        return true
-      }
+    let since = try source.rows(in: keys.map { .blob($0) }, .id(chain)) { list in
+      """
+      SELECT public_key, added_epoch FROM sync.chain_members
+      WHERE chain_id = $1 AND public_key IN (\(list))
+      """
+    } row: { row in
+      (try row.blob(0), try row.integer(1))
     }
-    return since
+    return Dictionary(uniqueKeysWithValues: since)
   }
 
   /// All members: at most 256.
@@ -75,11 +71,8 @@ extension MemberRows<Transaction> {
   }
 
   func remove(_ keys: [[UInt8]]) throws {
-    for list in SQLList.slices(of: keys.map { .blob($0) }, after: 1) {
-      try source.execute(
-        """
-        DELETE FROM sync.chain_members WHERE chain_id = $1 AND public_key IN (\(list.parameters))
-        """, values: [.id(chain)] + list.values)
+    try source.execute(in: keys.map { .blob($0) }, .id(chain)) { list in
+      "DELETE FROM sync.chain_members WHERE chain_id = $1 AND public_key IN (\(list))"
     }
   }
 }

@@ -46,21 +46,17 @@ struct Deliveries: Sendable {
     _ accounts: Set<Identifier>, by sender: Identifier, _ queryable: some Queryable
   ) throws -> Set<Identifier> {
     let isKnown = Contacts.areContacts("a.id", "$1")
-    var reached: Set<Identifier> = []
-    for list in SQLList.slices(of: accounts.sorted().map { .id($0) }, after: 1) {
-      try queryable.query(
-        """
-        SELECT a.id FROM sync.accounts AS a
-        WHERE a.id IN (\(list.parameters)) AND (\(isKnown) OR EXISTS (
-          SELECT 1 FROM sync.document_devices AS d
-          WHERE d.writer_id = $1 AND d.account_id = a.id))
-        """, [.id(sender)] + list.values
-      ) { row in
-        reached.insert(try row.id(0))
-        return true
-      }
+    let reached = try queryable.rows(in: accounts.sorted().map { .id($0) }, .id(sender)) { list in
+      """
+      SELECT a.id FROM sync.accounts AS a
+      WHERE a.id IN (\(list)) AND (\(isKnown) OR EXISTS (
+        SELECT 1 FROM sync.document_devices AS d
+        WHERE d.writer_id = $1 AND d.account_id = a.id))
+      """
+    } row: { row in
+      try row.id(0)
     }
-    return reached
+    return Set(reached)
   }
 
   /// Reads what the receivers have of the documents that are sent to them.

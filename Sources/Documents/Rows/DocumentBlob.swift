@@ -61,21 +61,17 @@ package struct DocumentBlob: Sendable {
   static func nameable(
     _ blobs: Set<Identifier>, by account: Identifier, _ queryable: some Queryable
   ) throws -> Set<Identifier> {
-    var nameable: Set<Identifier> = []
-    for list in SQLList.slices(of: blobs.sorted().map { .id($0) }, after: 1) {
-      try queryable.query(
-        """
-        SELECT b.id FROM sync.document_blobs AS b
-        WHERE b.id IN (\(list.parameters)) AND (b.owner_id = $1 OR EXISTS (
-          SELECT 1 FROM sync.document_blob_names AS n
-          WHERE n.blob_id = b.id AND n.account_id = $1))
-        """, [.id(account)] + list.values
-      ) { row in
-        nameable.insert(try row.id(0))
-        return true
-      }
+    let nameable = try queryable.rows(in: blobs.sorted().map { .id($0) }, .id(account)) { list in
+      """
+      SELECT b.id FROM sync.document_blobs AS b
+      WHERE b.id IN (\(list)) AND (b.owner_id = $1 OR EXISTS (
+        SELECT 1 FROM sync.document_blob_names AS n
+        WHERE n.blob_id = b.id AND n.account_id = $1))
+      """
+    } row: { row in
+      try row.id(0)
     }
-    return nameable
+    return Set(nameable)
   }
 
   /// What a download sends.
@@ -108,13 +104,12 @@ package struct DocumentBlob: Sendable {
   static func markNamed(
     _ blobs: Set<Identifier>, of owner: Identifier, _ transaction: Transaction
   ) throws {
-    for list in SQLList.slices(of: blobs.sorted().map { .id($0) }, after: 1) {
-      try transaction.execute(
-        """
-        UPDATE sync.document_blobs SET due_ms = NULL
-        WHERE owner_id = $1 AND id IN (\(list.parameters)) AND due_ms IS NOT NULL AND EXISTS (
-          SELECT 1 FROM sync.document_blob_names AS n WHERE n.blob_id = document_blobs.id)
-        """, values: [.id(owner)] + list.values)
+    try transaction.execute(in: blobs.sorted().map { .id($0) }, .id(owner)) { list in
+      """
+      UPDATE sync.document_blobs SET due_ms = NULL
+      WHERE owner_id = $1 AND id IN (\(list)) AND due_ms IS NOT NULL AND EXISTS (
+        SELECT 1 FROM sync.document_blob_names AS n WHERE n.blob_id = document_blobs.id)
+      """
     }
   }
 
@@ -123,14 +118,13 @@ package struct DocumentBlob: Sendable {
   static func release(
     _ blobs: Set<Identifier>, by holder: Identifier, in transaction: Transaction
   ) throws {
-    for list in SQLList.slices(of: blobs.sorted().map { .id($0) }, after: 1) {
-      try transaction.execute(
-        """
-        INSERT INTO sync.document_releases (owner_id, item_id, holder_id)
-        SELECT owner_id, id, $1 FROM sync.document_blobs WHERE id IN (\(list.parameters))
-        ORDER BY owner_id, id
-        ON CONFLICT (owner_id, item_id, holder_id) DO UPDATE SET holder_id = excluded.holder_id
-        """, values: [.id(holder)] + list.values)
+    try transaction.execute(in: blobs.sorted().map { .id($0) }, .id(holder)) { list in
+      """
+      INSERT INTO sync.document_releases (owner_id, item_id, holder_id)
+      SELECT owner_id, id, $1 FROM sync.document_blobs WHERE id IN (\(list))
+      ORDER BY owner_id, id
+      ON CONFLICT (owner_id, item_id, holder_id) DO UPDATE SET holder_id = excluded.holder_id
+      """
     }
   }
 
@@ -139,23 +133,20 @@ package struct DocumentBlob: Sendable {
   static func delete(
     unnamed blobs: Set<Identifier>, of owner: Identifier, _ transaction: Transaction, now: Instant
   ) throws -> Int64 {
-    var byteCount: Int64 = 0
-    for list in SQLList.slices(of: blobs.sorted().map { .id($0) }, after: 1) {
-      let unnamed = try transaction.rows(
-        """
-        SELECT \(columns) FROM sync.document_blobs
-        WHERE owner_id = $1 AND id IN (\(list.parameters)) AND NOT EXISTS (
-          SELECT 1 FROM sync.document_blob_names AS n WHERE n.blob_id = document_blobs.id)
-        """, values: [.id(owner)] + list.values
-      ) { row in try DocumentBlob(row: row) }
-      for blob in unnamed {
-        try transaction.execute("DELETE FROM sync.document_blobs WHERE id = $1", .id(blob.id))
-        try Garbage.add(
-          transaction, blob.object, of: owner, byteCount: blob.byteCount, since: now)
-        byteCount += charge(blob.byteCount)
-      }
+    let unnamed = try transaction.rows(in: blobs.sorted().map { .id($0) }, .id(owner)) { list in
+      """
+      SELECT \(columns) FROM sync.document_blobs
+      WHERE owner_id = $1 AND id IN (\(list)) AND NOT EXISTS (
+        SELECT 1 FROM sync.document_blob_names AS n WHERE n.blob_id = document_blobs.id)
+      """
+    } row: { row in
+      try DocumentBlob(row: row)
     }
-    return byteCount
+    for blob in unnamed {
+      try transaction.execute("DELETE FROM sync.document_blobs WHERE id = $1", .id(blob.id))
+      try Garbage.add(transaction, blob.object, of: owner, byteCount: blob.byteCount, since: now)
+    }
+    return unnamed.reduce(0) { $0 + charge($1.byteCount) }
   }
 
   /// An account with blobs that no version has named in time; nil if there is none.

@@ -64,21 +64,18 @@ struct DocumentTexts {
   /// Deletes those of an account's texts that nobody holds. Returns their charge. Nobody can come to hold one
   /// meanwhile, because only a push of the owner's device adds a holder.
   func delete(unheld texts: Set<Identifier>, of owner: Identifier) throws -> Int64 {
-    var byteCount: Int64 = 0
-    for list in SQLList.slices(of: texts.sorted().map { .id($0) }, after: 1) {
-      let unheld = try transaction.rows(
-        """
-        SELECT t.id, t.bytes FROM sync.document_texts AS t
-        WHERE t.owner_id = $1 AND t.id IN (\(list.parameters)) AND NOT EXISTS (
-          SELECT 1 FROM sync.document_versions AS v WHERE v.text_id = t.id)
-        """, values: [.id(owner)] + list.values
-      ) { row in (id: try row.id(0), byteCount: try row.integer(1)) }
-      for list in SQLList.slices(of: unheld.map { .id($0.id) }, after: 0) {
-        try transaction.execute(
-          "DELETE FROM sync.document_texts WHERE id IN (\(list.parameters))", values: list.values)
-      }
-      byteCount += unheld.reduce(0) { $0 + $1.byteCount }
+    let unheld = try transaction.rows(in: texts.sorted().map { .id($0) }, .id(owner)) { list in
+      """
+      SELECT t.id, t.bytes FROM sync.document_texts AS t
+      WHERE t.owner_id = $1 AND t.id IN (\(list)) AND NOT EXISTS (
+        SELECT 1 FROM sync.document_versions AS v WHERE v.text_id = t.id)
+      """
+    } row: { row in
+      (id: try row.id(0), byteCount: try row.integer(1))
     }
-    return byteCount
+    try transaction.execute(in: unheld.map { .id($0.id) }) { list in
+      "DELETE FROM sync.document_texts WHERE id IN (\(list))"
+    }
+    return unheld.reduce(0) { $0 + $1.byteCount }
   }
 }

@@ -77,16 +77,12 @@ struct PushPlan: Sendable {
   private static func numbers(
     of accounts: Set<Identifier>, _ queryable: some Queryable
   ) throws -> [Identifier: Int64] {
-    var numbers: [Identifier: Int64] = [:]
-    for list in SQLList.slices(of: accounts.sorted().map { .id($0) }, after: 0) {
-      try queryable.query(
-        "SELECT id, seq FROM sync.accounts WHERE id IN (\(list.parameters))", list.values
-      ) { row in
-        numbers[try row.id(0)] = try row.integer(1)
-        return true
-      }
+    let numbers = try queryable.rows(in: accounts.sorted().map { .id($0) }) { list in
+      "SELECT id, seq FROM sync.accounts WHERE id IN (\(list))"
+    } row: { row in
+      (try row.id(0), try row.integer(1))
     }
-    return numbers
+    return Dictionary(uniqueKeysWithValues: numbers)
   }
 
   /// The signatures of the device's stored versions that have counters of the batch. A removal is stored in other

@@ -236,12 +236,11 @@ extension VersionRows<Transaction> {
 
   /// Marks versions as replaced.
   func keep(_ numbers: [Int64], now: Instant) throws {
-    for list in SQLList.slices(of: numbers.map { .integer($0) }, after: 2) {
-      try source.execute(
-        """
-        UPDATE sync.document_versions SET replaced_ms = $2
-        WHERE account_id = $1 AND seq IN (\(list.parameters))
-        """, values: [.id(account), .instant(now)] + list.values)
+    try source.execute(in: numbers.map { .integer($0) }, .id(account), .instant(now)) { list in
+      """
+      UPDATE sync.document_versions SET replaced_ms = $2
+      WHERE account_id = $1 AND seq IN (\(list))
+      """
     }
   }
 

@@ -10,21 +10,14 @@ enum LogTrie {
   private static func pages(
     _ epoch: Identifier, _ paths: [TriePath], _ queryable: some Queryable
   ) throws -> [TriePath: TriePage] {
-    var pages: [TriePath: TriePage] = [:]
-    for list in SQLList.slices(of: paths.map { .text($0.text) }, after: 1) {
-      try queryable.query(
-        """
-        SELECT path, hashes FROM sync.log_trie_pages
-        WHERE epoch_id = $1 AND path IN (\(list.parameters))
-        """, [.id(epoch)] + list.values
-      ) { row in
-        guard let path = TriePath(try row.text(0)), let page = TriePage(bytes: try row.blob(1))
-        else { throw DatabaseError.statement("a page of the trie of epoch \(epoch) is damaged") }
-        pages[path] = page
-        return true
-      }
+    let pages = try queryable.rows(in: paths.map { .text($0.text) }, .id(epoch)) { list in
+      "SELECT path, hashes FROM sync.log_trie_pages WHERE epoch_id = $1 AND path IN (\(list))"
+    } row: { row -> (TriePath, TriePage) in
+      guard let path = TriePath(try row.text(0)), let page = TriePage(bytes: try row.blob(1))
+      else { throw DatabaseError.statement("a page of the trie of epoch \(epoch) is damaged") }
+      return (path, page)
     }
-    return pages
+    return Dictionary(pages) { first, _ in first }
   }
 
   /// Writes the pages that changed.

@@ -81,14 +81,11 @@ struct KeyPackageOffer: Sendable {
     _ transaction: Transaction, of device: [UInt8]
   ) throws -> Set<[UInt8]> {
     let digests = packages.map(\.digest) + (lastResort.map { [$0.digest] } ?? [])
-    return Set(
-      try SQLList.slices(of: digests.map { .blob($0) }, after: 1).flatMap { list in
-        try transaction.rows(
-          """
-          SELECT digest FROM sync.key_packages
-          WHERE public_key = $1 AND digest IN (\(list.parameters))
-          """, values: [.blob(device)] + list.values
-        ) { row in try row.blob(0) }
-      })
+    let known = try transaction.rows(in: digests.map { .blob($0) }, .blob(device)) { list in
+      "SELECT digest FROM sync.key_packages WHERE public_key = $1 AND digest IN (\(list))"
+    } row: { row in
+      try row.blob(0)
+    }
+    return Set(known)
   }
 }

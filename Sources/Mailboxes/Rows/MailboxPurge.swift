@@ -95,13 +95,15 @@ enum MailboxPurge {
     var owners = try LockedOwners(transaction, holders)
     let numbers = due.filter { $0.waitingCount == 0 }.map(\.number) + expired
     // Read again, because an acknowledgement may have come meanwhile.
-    let messages = try SQLList.slices(of: numbers.map { .integer($0) }, after: 2).flatMap { list in
-      try transaction.rows(
-        """
-        SELECT \(DueMessage.columns) FROM sync.mailbox_messages
-        WHERE sender_id = $1 AND due_ms <= $2 AND number IN (\(list.parameters))
-        """, values: [.id(account), .instant(now)] + list.values
-      ) { row in try DueMessage(row: row, of: account) }
+    let messages = try transaction.rows(
+      in: numbers.map { .integer($0) }, .id(account), .instant(now)
+    ) { list in
+      """
+      SELECT \(DueMessage.columns) FROM sync.mailbox_messages
+      WHERE sender_id = $1 AND due_ms <= $2 AND number IN (\(list))
+      """
+    } row: { row in
+      try DueMessage(row: row, of: account)
     }.sorted { ($0.due, $0.mail) < ($1.due, $1.mail) }
     guard let first = messages.first, owners.accounts.contains(account) else { return 0 }
     let rows = MailboxRows(transaction)

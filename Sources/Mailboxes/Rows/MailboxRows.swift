@@ -77,23 +77,19 @@ struct MailboxRows {
 
   /// Notes that a message found mailboxes full.
   func note(full keys: [[UInt8]], now: Instant) throws {
-    for list in SQLList.slices(of: keys.map { .blob($0) }, after: 1) {
-      try transaction.execute(
-        """
-        UPDATE sync.mailboxes SET refused_count = refused_count + 1, refused_ms = $1
-        WHERE public_key IN (\(list.parameters))
-        """, values: [.instant(now)] + list.values)
+    try transaction.execute(in: keys.map { .blob($0) }, .instant(now)) { list in
+      """
+      UPDATE sync.mailboxes SET refused_count = refused_count + 1, refused_ms = $1
+      WHERE public_key IN (\(list))
+      """
     }
   }
 
   /// Takes messages out of the mailbox of a device, as its acknowledgement does. Each of them whose last receiver this
   /// was goes at `end`.
   func take(_ entries: [MailboxEntry], from key: [UInt8], end: Instant) throws {
-    for list in SQLList.slices(of: entries.map { .integer($0.number) }, after: 1) {
-      try transaction.execute(
-        """
-        DELETE FROM sync.mailbox_entries WHERE public_key = $1 AND number IN (\(list.parameters))
-        """, values: [.blob(key)] + list.values)
+    try transaction.execute(in: entries.map { .integer($0.number) }, .blob(key)) { list in
+      "DELETE FROM sync.mailbox_entries WHERE public_key = $1 AND number IN (\(list))"
     }
     try subtract(Load(entries), from: [key])
     // In the order of messages, so that no two receivers wait for each other.
@@ -149,13 +145,14 @@ struct MailboxRows {
 
   /// Takes from what mailboxes add up to.
   private func subtract(_ load: Load, from keys: [[UInt8]]) throws {
-    for list in SQLList.slices(of: keys.map { .blob($0) }, after: 2) {
-      try transaction.execute(
-        """
-        UPDATE sync.mailboxes SET message_count = message_count - $1, bytes = bytes - $2,
-          refused_ms = NULL
-        WHERE public_key IN (\(list.parameters))
-        """, values: [.integer(load.count), .integer(load.byteCount)] + list.values)
+    try transaction.execute(
+      in: keys.map { .blob($0) }, .integer(load.count), .integer(load.byteCount)
+    ) { list in
+      """
+      UPDATE sync.mailboxes SET message_count = message_count - $1, bytes = bytes - $2,
+        refused_ms = NULL
+      WHERE public_key IN (\(list))
+      """
     }
   }
 
@@ -163,20 +160,20 @@ struct MailboxRows {
   private func subtract(
     _ load: Load, from keys: [[UInt8]], ofSender sender: Identifier
   ) throws {
-    for list in SQLList.slices(of: keys.map { .blob($0) }, after: 3) {
-      try transaction.execute(
-        """
-        UPDATE sync.mailbox_senders SET message_count = message_count - $2, bytes = bytes - $3
-        WHERE sender_id = $1 AND public_key IN (\(list.parameters))
-        """,
-        values: [.id(sender), .integer(load.count), .integer(load.byteCount)] + list.values)
+    let keys = keys.map { SQLValue.blob($0) }
+    try transaction.execute(
+      in: keys, .id(sender), .integer(load.count), .integer(load.byteCount)
+    ) { list in
+      """
+      UPDATE sync.mailbox_senders SET message_count = message_count - $2, bytes = bytes - $3
+      WHERE sender_id = $1 AND public_key IN (\(list))
+      """
     }
-    for list in SQLList.slices(of: keys.map { .blob($0) }, after: 1) {
-      try transaction.execute(
-        """
-        DELETE FROM sync.mailbox_senders
-        WHERE sender_id = $1 AND public_key IN (\(list.parameters)) AND message_count = 0
-        """, values: [.id(sender)] + list.values)
+    try transaction.execute(in: keys, .id(sender)) { list in
+      """
+      DELETE FROM sync.mailbox_senders
+      WHERE sender_id = $1 AND public_key IN (\(list)) AND message_count = 0
+      """
     }
   }
 }

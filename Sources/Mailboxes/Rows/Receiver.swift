@@ -19,30 +19,27 @@ struct Receiver: Sendable {
     _ queryable: some Queryable
   ) throws -> [Receiver] {
     let isKnown = isGroup ? "TRUE" : Contacts.areContacts("d.account_id", "$1")
-    return try SQLList.slices(of: keys.map { .blob($0) }, after: 1).flatMap { list in
-      try queryable.rows(
-        """
-        SELECT d.public_key, d.account_id, d.revoked_ms, a.suspended_ms,
-          coalesce(m.message_count, 0), coalesce(m.bytes, 0), coalesce(s.message_count, 0),
-          coalesce(s.bytes, 0)
-        FROM sync.device_keys AS d
-        JOIN sync.accounts AS a ON a.id = d.account_id
-        LEFT JOIN sync.mailboxes AS m ON m.public_key = d.public_key
-        LEFT JOIN sync.mailbox_senders AS s
-          ON s.sender_id = $1 AND s.public_key = d.public_key
-        WHERE d.public_key IN (\(list.parameters)) AND (d.account_id = $1
-          OR ((\(isKnown)) AND NOT EXISTS (
-            SELECT 1 FROM sync.blocks AS b
-            WHERE b.account_id = d.account_id AND b.blocked_id = $1)))
-        """, values: [.id(account)] + list.values
-      ) { row in
-        Receiver(
-          publicKey: try row.blob(0), account: try row.id(1),
-          isRevoked: try row.optionalInteger(2) != nil,
-          isSuspended: try row.optionalInteger(3) != nil,
-          waiting: Load(count: try row.integer(4), byteCount: try row.integer(5)),
-          waitingOfSender: Load(count: try row.integer(6), byteCount: try row.integer(7)))
-      }
+    return try queryable.rows(in: keys.map { .blob($0) }, .id(account)) { list in
+      """
+      SELECT d.public_key, d.account_id, d.revoked_ms, a.suspended_ms,
+        coalesce(m.message_count, 0), coalesce(m.bytes, 0), coalesce(s.message_count, 0),
+        coalesce(s.bytes, 0)
+      FROM sync.device_keys AS d
+      JOIN sync.accounts AS a ON a.id = d.account_id
+      LEFT JOIN sync.mailboxes AS m ON m.public_key = d.public_key
+      LEFT JOIN sync.mailbox_senders AS s ON s.sender_id = $1 AND s.public_key = d.public_key
+      WHERE d.public_key IN (\(list)) AND (d.account_id = $1
+        OR ((\(isKnown)) AND NOT EXISTS (
+          SELECT 1 FROM sync.blocks AS b
+          WHERE b.account_id = d.account_id AND b.blocked_id = $1)))
+      """
+    } row: { row in
+      Receiver(
+        publicKey: try row.blob(0), account: try row.id(1),
+        isRevoked: try row.optionalInteger(2) != nil,
+        isSuspended: try row.optionalInteger(3) != nil,
+        waiting: Load(count: try row.integer(4), byteCount: try row.integer(5)),
+        waitingOfSender: Load(count: try row.integer(6), byteCount: try row.integer(7)))
     }
   }
 

@@ -60,3 +60,27 @@ extension Transaction {
     }
   }
 }
+
+extension Queryable {
+  /// The rows of a statement with a list of values, for as many lists as there must be, in no order across lists. `sql`
+  /// gets the parameters of a list; the statement's first parameters are `before`.
+  package func rows<Value>(
+    in values: [SQLValue], _ before: SQLValue..., sql: (_ list: String) -> String,
+    row: (borrowing Row) throws -> Value
+  ) throws -> [Value] {
+    try SQLList.slices(of: values, after: before.count).flatMap { list in
+      try rows(sql(list.parameters), values: before + list.values, row: row)
+    }
+  }
+}
+
+extension Transaction {
+  /// Runs a statement with a list of values, for as many lists as there must be. Otherwise as `rows`.
+  package func execute(
+    in values: [SQLValue], _ before: SQLValue..., sql: (_ list: String) -> String
+  ) throws {
+    for list in SQLList.slices(of: values, after: before.count) {
+      try execute(sql(list.parameters), values: before + list.values)
+    }
+  }
+}
