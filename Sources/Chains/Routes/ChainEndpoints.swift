@@ -36,7 +36,7 @@ struct GetChain: SyncRead {
   func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
     let caller = try Caller(reader, request.credentials, now: now)
     let chain = try Chain.seen(reader, request.chain(), by: caller.account)
-    let members = try MemberRows(reader, of: chain.id).all()
+    let members = try MemberRows(source: reader, chain: chain.id).all()
     return .object(chain.members + [.init("members", .array(members.map(\.json)))])
   }
 }
@@ -73,7 +73,7 @@ struct GetChainBlocks: SyncRead {
       }
     }
     let chain = try Chain.seen(reader, request.chain(), by: caller.account)
-    let blocks = try BlockRows(reader, of: chain.id).after(since, limit: limit)
+    let blocks = try BlockRows(source: reader, chain: chain.id).after(since, limit: limit)
     let last = blocks.last?.block.epoch ?? since
     return [
       "blocks": .array(blocks.map(\.json)), "head": chain.head.json,

@@ -50,11 +50,6 @@ struct BlockRows<Source: Queryable> {
   let source: Source
   let chain: Identifier
 
-  init(_ source: Source, of chain: Identifier) {
-    self.source = source
-    self.chain = chain
-  }
-
   func find(_ epoch: Int64) throws -> StoredBlock? {
     try source.first(
       "SELECT \(StoredBlock.columns) FROM sync.chain_blocks WHERE chain_id = $1 AND epoch = $2",

@@ -98,7 +98,7 @@ package struct Chain: Sendable {
   package static func members(
     _ queryable: some Queryable, of id: Identifier
   ) throws -> [ChainMember] {
-    try MemberRows(queryable, of: id).all()
+    try MemberRows(source: queryable, chain: id).all()
   }
 
   /// The chain that an account named as its own.

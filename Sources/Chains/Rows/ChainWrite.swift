@@ -60,7 +60,7 @@ package struct ChainWrite {
     if let known = try Chain.find(transaction, root.chain) {
       // The same root again, whose answer was lost.
       guard known.owner == account, known.isOwn == isOwn,
-        try BlockRows(transaction, of: root.chain).find(0)?.block.hash == root.hash
+        try BlockRows(source: transaction, chain: root.chain).find(0)?.block.hash == root.hash
       else { throw ChainRefusal.chainExists }
       return known
     }
@@ -75,10 +75,10 @@ package struct ChainWrite {
       byteCount: root.chargedByteCount, created: now)
     // The id may be another account's, or that of a chain whose rows still go.
     guard try chain.insert(transaction) else { throw ChainRefusal.chainExists }
-    try BlockRows(transaction, of: chain.id).insert([
+    try BlockRows(source: transaction, chain: chain.id).insert([
       StoredBlock(block: root, stored: now, commit: nil)
     ])
-    try MemberRows(transaction, of: chain.id).add(root.additions, at: 0)
+    try MemberRows(source: transaction, chain: chain.id).add(root.additions, at: 0)
     try ChainAccounts(transaction: transaction, chain: chain).save(
       [account: 1], insteadOf: [:], by: caller.publicKey)
     try charge(chain.byteCount, records: 1, .recordCreated, chain, &owners)
@@ -110,7 +110,7 @@ package struct ChainWrite {
     _ owners: inout LockedOwners
   ) throws -> Appended {
     var chain = try Chain.seen(transaction, id, by: caller.account)
-    let rows = BlockRows(transaction, of: id)
+    let rows = BlockRows(source: transaction, chain: id)
     try batch.require(author: caller.publicKey, chain: id)
     if let last = batch.blocks.last, last.epoch <= chain.head.epoch,
       let known = try rows.find(last.epoch), known.block.hash == last.hash
@@ -132,7 +132,7 @@ package struct ChainWrite {
     let byteCountBefore = chain.byteCount
     var members = try start(batch, in: &chain, &counts)
     let countsAtStart = counts
-    let before = commit == nil ? [] : try MemberRows(transaction, of: id).all()
+    let before = commit == nil ? [] : try MemberRows(source: transaction, chain: id).all()
     let devices = try ChainAccounts.devices(transaction, batch.added.union(batch.removed))
     var revoked: [ChainBatch.Revocation] = []
     for (index, block) in batch.blocks.enumerated() {
@@ -158,14 +158,14 @@ package struct ChainWrite {
   private func start(
     _ batch: ChainBatch, in chain: inout Chain, _ counts: inout [Identifier: Int64]
   ) throws -> ChainMembers {
-    let rows = MemberRows(transaction, of: chain.id)
+    let rows = MemberRows(source: transaction, chain: chain.id)
     let first = batch.blocks[0]
     let head = chain.head
     func members(_ keys: Set<[UInt8]>) throws -> ChainMembers {
       ChainMembers(head: head, count: chain.memberCount, since: try rows.since(keys))
     }
     if first.parent == head.hash { return try members(batch.named) }
-    let blocks = BlockRows(transaction, of: chain.id)
+    let blocks = BlockRows(source: transaction, chain: chain.id)
     guard first.epoch == head.epoch, let last = try blocks.find(head.epoch),
       let parent = last.block.parent
     else { throw ChainRefusal.headChanged(head) }
@@ -242,8 +242,8 @@ package struct ChainWrite {
     let stored = batch.blocks.enumerated().map { index, block in
       StoredBlock(block: block, stored: now, commit: index == last ? commit : nil)
     }
-    try BlockRows(transaction, of: chain.id).insert(stored)
-    let rows = MemberRows(transaction, of: chain.id)
+    try BlockRows(source: transaction, chain: chain.id).insert(stored)
+    let rows = MemberRows(source: transaction, chain: chain.id)
     for block in batch.blocks {
       try rows.remove(block.removals)
       try rows.add(block.additions, at: block.epoch)

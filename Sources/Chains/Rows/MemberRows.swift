@@ -7,11 +7,6 @@ struct MemberRows<Source: Queryable> {
   let source: Source
   let chain: Identifier
 
-  init(_ source: Source, of chain: Identifier) {
-    self.source = source
-    self.chain = chain
-  }
-
   /// Since which epoch each of the keys is a member, if it is one.
   func since(_ keys: Set<[UInt8]>) throws -> [[UInt8]: Int64] {
     let since = try source.rows(in: keys.map { .blob($0) }, .id(chain)) { list in

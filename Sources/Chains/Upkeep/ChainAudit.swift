@@ -76,7 +76,7 @@ struct ChainAudit {
     guard let chain = try Chain.find(reader, chain) else {
       return Walked(chain: nil, byteCount: nil, fault: nil)
     }
-    let blocks = try BlockRows(reader, of: chain.id)
+    let blocks = try BlockRows(source: reader, chain: chain.id)
       .after(members?.head.epoch ?? -1, limit: Self.sliceCountMax)
     for stored in blocks {
       byteCount += stored.byteCount
@@ -115,7 +115,7 @@ struct ChainAudit {
     guard byteCount == chain.byteCount else {
       return "the blocks have \(byteCount) bytes, and the chain counts \(chain.byteCount)"
     }
-    let rows = try MemberRows(reader, of: chain.id).all()
+    let rows = try MemberRows(source: reader, chain: chain.id).all()
     guard Dictionary(rows.map { ($0.publicKey, $0.since) }, uniquingKeysWith: max) == members.since
     else { return "the rows of the members are not those that the blocks make" }
     let counts = rows.reduce(into: [Identifier: Int64]()) { counts, member in

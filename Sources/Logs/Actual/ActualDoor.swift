@@ -220,7 +220,8 @@ extension ActualDoor {
     let now = host.clock.now()
     var locked = try LockedCaller(transaction, credentials, now: now)
     try AppPassword.noteUse(transaction, ofToken: credentials.proof.key, now: now)
-    return try change(
-      LogWrite(host, transaction, by: locked.caller.account, now: now), &locked.owners)
+    let write = LogWrite(
+      host: host, transaction: transaction, account: locked.caller.account, now: now)
+    return try change(write, &locked.owners)
   }
 }

@@ -20,8 +20,6 @@ struct ActualUpload {
   /// No upload waits for another.
   private let later = Later(after: .milliseconds(100), capacity: 1)
 
-  init(host: ProtocolHost) { self.host = host }
-
   func admission(_ head: RequestHead, _ credentials: Credentials) throws -> Step<Admission> {
     let attempt = ContentUpload.Attempt(digest: nil, uploads)
     return try ActualUploadOf(credentials: credentials, host: host, attempt: attempt)
@@ -102,7 +100,7 @@ private struct ActualUploadOf: Upload {
     let now = host.clock.now()
     let locked = try LockedCaller(transaction, credentials, now: now)
     let account = locked.caller.account
-    let write = LogWrite(host, transaction, by: account, now: now)
+    let write = LogWrite(host: host, transaction: transaction, account: account, now: now)
     let object = ReservedObject(
       attempt.object, byteCount: asked.byteCount, instance: host.objects.instance,
       until: now + Reservations.lifetime)
@@ -133,7 +131,7 @@ private struct ActualUploadOf: Upload {
     let now = host.clock.now()
     var locked = try LockedCaller(transaction, credentials, now: now)
     let account = locked.caller.account
-    let write = LogWrite(host, transaction, by: account, now: now)
+    let write = LogWrite(host: host, transaction: transaction, account: account, now: now)
     guard try Reservations.consume(transaction, attempt.object, now: now) else {
       throw ContentRefusal.reservationExpired
     }

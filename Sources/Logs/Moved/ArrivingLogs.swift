@@ -144,7 +144,7 @@ package struct ArrivingLogs: Sendable {
       var (number, trie) = (Int64(0), MerkleTrie())
       try pages(log.folder) { page in
         let messages = try Self.messages(of: page)
-        try LogRows(transaction, epoch).insert(messages, after: number)
+        try LogRows(transaction: transaction, epoch: epoch).insert(messages, after: number)
         try trie.add(messages.lazy.map(\.timestamp))
         number += Int64(messages.count)
       }

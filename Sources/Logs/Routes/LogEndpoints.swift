@@ -22,8 +22,9 @@ extension SyncWrite {
     _ effect: (LogWrite, inout LockedOwners) throws -> Outcome
   ) throws -> Outcome {
     try LockedCaller.once(transaction, request.credentials, now: now, with: others) { locked in
-      try effect(
-        LogWrite(host, transaction, by: locked.caller.account, now: now), &locked.owners)
+      let write = LogWrite(
+        host: host, transaction: transaction, account: locked.caller.account, now: now)
+      return try effect(write, &locked.owners)
     }
   }
 }

@@ -31,8 +31,9 @@ struct PostMessages: SyncWrite {
       let owner = try LogShare.writableOwner(transaction, body.log, for: caller)
       return owner.map { [$0] } ?? []
     }
-    let appended = try LogWrite(host, transaction, by: locked.caller.account, now: now)
-      .append(body.batch, to: body.log, &locked.owners)
+    let appended = try LogWrite(
+      host: host, transaction: transaction, account: locked.caller.account, now: now
+    ).append(body.batch, to: body.log, &locked.owners)
     try BudgetOfLog.requireReadable(body.batch.messages, of: body.log, transaction)
     return appended
   }

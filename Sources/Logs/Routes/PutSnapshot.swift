@@ -34,7 +34,7 @@ struct PutSnapshot: ContentPut {
       let covers = queryFields(asked.query).first { $0.name == "covers" }?.value ?? ""
       covered = try log.number(at: LogCursor(covers), transaction)
       try asked.requireVersion(log.snapshot?.version ?? 0)
-      write = LogWrite(host, transaction, by: account, now: now)
+      write = LogWrite(host: host, transaction: transaction, account: account, now: now)
     }
   }
 

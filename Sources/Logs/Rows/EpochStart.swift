@@ -27,8 +27,8 @@ struct NewEpoch: Sendable {
 /// from before. They are not in the snapshot, and their order to what is in it is lost with the messages. So they are
 /// refused, and the device gives them new timestamps: no edit is lost.
 struct EpochStart {
-  private let write: LogWrite
-  private let log: MessageLog
+  let write: LogWrite
+  let log: MessageLog
 
   /// The most messages, and their bytes, that arrived since the snapshot.
   private static let carriedCountMax: Int64 = 5000
@@ -37,11 +37,6 @@ struct EpochStart {
   private typealias Carried = (timestamp: LogTimestamp, byteCount: Int64)
 
   private var transaction: Transaction { write.transaction }
-
-  init(_ write: LogWrite, of log: MessageLog) {
-    self.write = write
-    self.log = log
-  }
 
   func begin(_ new: NewEpoch, _ owners: inout LockedOwners) throws {
     let covered = try log.number(at: new.covers, transaction)

@@ -3,13 +3,8 @@ import Storage
 
 /// The messages of an epoch, as rows.
 struct LogRows {
-  private let transaction: Transaction
-  private let epoch: Identifier
-
-  init(_ transaction: Transaction, _ epoch: Identifier) {
-    self.transaction = transaction
-    self.epoch = epoch
-  }
+  let transaction: Transaction
+  let epoch: Identifier
 
   /// The latest timestamp of the epoch; nil if it has no messages.
   private func latest() throws -> LogTimestamp? {

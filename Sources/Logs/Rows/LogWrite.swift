@@ -2,7 +2,7 @@ package import Accounts
 package import Base
 import JSON
 import Requests
-package import Storage
+import Storage
 import Tiers
 
 /// What changes a log: its creation, messages, snapshots, shares, its deletion. Each is charged in its own transaction. The
@@ -13,15 +13,6 @@ package struct LogWrite {
   /// The account whose device writes.
   let account: Identifier
   let now: Instant
-
-  package init(
-    _ host: ProtocolHost, _ transaction: Transaction, by account: Identifier, now: Instant
-  ) {
-    self.host = host
-    self.transaction = transaction
-    self.account = account
-    self.now = now
-  }
 
   var catalogue: Catalogue { host.catalogue }
 
@@ -76,14 +67,15 @@ package struct LogWrite {
     if let ahead = batch.messages.first(where: { $0.timestamp.instant > latest }) {
       throw LogRefusal.timestampAhead(ahead.timestamp, latest: latest)
     }
-    let (added, different) = try LogRows(transaction, log.epoch).sort(batch.messages)
+    let rows = LogRows(transaction: transaction, epoch: log.epoch)
+    let (added, different) = try rows.sort(batch.messages)
     if let horizon = log.horizon, let old = added.first(where: { $0.timestamp <= horizon }) {
       throw LogRefusal.beforeHorizon(old.timestamp, horizon: horizon)
     }
     var trie = LogTrie.open(log.epoch, transaction)
     if !added.isEmpty {
       try charge(added, to: log, &owners)
-      try LogRows(transaction, log.epoch).insert(added, after: log.messageCount)
+      try rows.insert(added, after: log.messageCount)
       try trie.add(added.lazy.map(\.timestamp))
       try LogTrie.save(trie, of: log.epoch, in: transaction)
     }
@@ -169,7 +161,7 @@ package struct LogWrite {
   ) throws -> Outcome {
     let log = try writable(id, owners)
     try BudgetOfLog.requireNone(of: log.id, transaction)
-    try EpochStart(self, of: log).begin(new, &owners)
+    try EpochStart(write: self, log: log).begin(new, &owners)
     return Outcome(201, try json(of: id))
   }
 

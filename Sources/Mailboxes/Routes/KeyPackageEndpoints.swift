@@ -95,7 +95,7 @@ struct PostClaim: SyncWrite {
     ) { locked in
       var locked = locked
       let claim = KeyPackageClaim(
-        transaction, by: locked.caller.account, host: host, now: now)
+        host: host, transaction: transaction, claimer: locked.caller.account, now: now)
       let claimed = try claim.claim(of: device, &locked.owners)
       try locked.owners.save(transaction, now: now)
       return Outcome(

@@ -12,24 +12,15 @@ package struct ClaimedPackage: Equatable, Sendable {
 
 /// Gives key packages of devices to accounts, within a transaction that holds the rows of both accounts.
 package struct KeyPackageClaim {
-  private let host: ProtocolHost
-  private let transaction: Transaction
-  private let claimer: Identifier
-  private let now: Instant
+  let host: ProtocolHost
+  let transaction: Transaction
+  let claimer: Identifier
+  let now: Instant
 
   /// How many packages an account may claim in a day (UTC): of one device, and of all.
   static let perDevice: Int64 = 20
   static let perDay: Int64 = 1000
   private static let day: Int64 = 86_400_000
-
-  package init(
-    _ transaction: Transaction, by claimer: Identifier, host: ProtocolHost, now: Instant
-  ) {
-    self.host = host
-    self.transaction = transaction
-    self.claimer = claimer
-    self.now = now
-  }
 
   /// The account of a device, whose row must be held to claim a package of it.
   ///
