@@ -69,7 +69,9 @@ package struct RecoveryWrite {
     guard live.state == .waiting, live.opens <= now else { return }
     if let guest = live.guest {
       do { try letIn(guest, by: live.key) } catch is AccountRefusal {
-        return try fail(&owners)
+        // The account has as many keys as it may, or another one has registered the key.
+        try end(.failed, &owners)
+        return
       }
     }
     try transaction.execute(
@@ -97,10 +99,6 @@ package struct RecoveryWrite {
     if count > 0 { try tell(&owners) }
     return count > 0
   }
-
-  /// The device of the recovery has no place any more: the account has as many keys as it may, or another account has
-  /// registered the key.
-  private func fail(_ owners: inout LockedOwners) throws { try end(.failed, &owners) }
 
   /// Takes the account's next number, so that devices that sleep are woken, too.
   func tell(_ owners: inout LockedOwners) throws {

@@ -19,7 +19,7 @@ package struct LogShare: Sendable {
   package let account: Identifier
   let owner: Identifier
   package let mode: ShareMode
-  package let state: State
+  package internal(set) var state: State
   /// The log's key, sealed for the account.
   let key: [UInt8]
   /// The owner's device key that signed the grant, and its signature.
@@ -130,12 +130,6 @@ package struct LogShare: Sendable {
         granted_ms = excluded.granted_ms
       """, .id(log), .id(account), .id(owner), .text(mode.rawValue), .text(state.rawValue),
       .blob(key), .blob(author), .blob(signature), .instant(granted))
-  }
-
-  static func accept(_ transaction: Transaction, _ log: Identifier, by account: Identifier) throws {
-    try transaction.execute(
-      "UPDATE sync.log_shares SET state = 'accepted' WHERE log_id = $1 AND account_id = $2",
-      .id(log), .id(account))
   }
 
   func delete(_ transaction: Transaction) throws {

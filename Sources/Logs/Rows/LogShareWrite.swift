@@ -40,12 +40,12 @@ extension LogWrite {
 
   /// Accepts the share that the caller was granted.
   func acceptShare(of id: Identifier, _ owners: inout LockedOwners) throws -> Outcome {
-    guard try LogShare.find(transaction, id, account) != nil else { throw LogRefusal.logNotFound }
-    try owners.requireWritable([], by: account, transaction)
-    try LogShare.accept(transaction, id, by: account)
-    guard let share = try LogShare.find(transaction, id, account) else {
+    guard var share = try LogShare.find(transaction, id, account) else {
       throw LogRefusal.logNotFound
     }
+    try owners.requireWritable([], by: account, transaction)
+    share.state = .accepted
+    try share.save(transaction)
     try report(share, &owners)
     return Outcome(200, share.json)
   }
