@@ -150,7 +150,8 @@ struct PostChainMessages: SyncWrite {
           return []
         }
         let members = try Chain.members(transaction, of: body.chain).receivers
-        // The owner's row is the lock of the chain: no block comes between the membership and the message.
+        // The owner's row is the lock of the chain, also if the owner has blocked the sender: no block comes between
+        // the membership that is judged and the message.
         return
           try Delivery.accounts(of: members, from: caller, inGroup: true, transaction)
           .union([owner])

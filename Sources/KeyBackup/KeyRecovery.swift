@@ -6,9 +6,8 @@ package import Storage
 
 /// The protocol of key backups: what devices seal for a recovery key, and the way back in for whoever lost every device.
 ///
-/// A backup is small, and needed most when an account is full, so it is not charged. An archive holds nothing of it: a
-/// recovery key is named anew where the account arrives, because its devices there must learn what waits there. Recovery
-/// keys that let devices in come with the keys.
+/// A backup is not charged: it is small, and needed most when an account is full. Archives hold neither it nor the
+/// recovery key, which is named anew where the account arrives, so that its devices there learn of it.
 package struct KeyRecovery: ProtocolRoom {
   package static let name = "recovery"
   package static let remedy = "coffer usage recount --all"

@@ -4,8 +4,7 @@ package import Base
 package import HTTPServer
 package import Storage
 
-/// The protocol of mailboxes: sealed messages from device to device, and the key packages by which devices let each
-/// other into groups.
+/// The protocol of mailboxes: sealed messages between devices, and the key packages that let devices into groups.
 package struct DeviceMailboxes: ProtocolRoom {
   package static let name = "mailboxes"
   package static let remedy = "coffer usage recount --all"
@@ -47,8 +46,7 @@ package struct DeviceMailboxes: ProtocolRoom {
     try MailboxPurge.erase(transaction, account, now: now)
   }
 
-  /// Writes nothing: messages are on their way, and key packages belong to keys of this server's account. It says how
-  /// many messages of the account are left behind.
+  /// Writes nothing: messages are on their way, and key packages are of this server's keys. Counts what stays.
   package static func export(
     _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
     progress: (Int64) -> Void

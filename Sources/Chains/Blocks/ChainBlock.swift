@@ -3,8 +3,7 @@ import Crypto
 import JSON
 import Requests
 
-/// What a member of a chain decided: who joins the group, and who leaves it. A block has one parent, so the blocks of a
-/// chain are in one order.
+/// Who joins a group, and who leaves it, as a member decided. Each block has one parent, so they are in one order.
 package struct ChainBlock: Sendable, Equatable {
   let chain: Identifier
   /// The hash of the block before; nil for the root.

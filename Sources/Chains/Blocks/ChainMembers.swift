@@ -8,8 +8,7 @@ extension ChainPoint {
   init(_ block: ChainBlock) { self.init(epoch: block.epoch, hash: block.hash) }
 }
 
-/// The members of a chain at its head, as far as blocks name them. So a block costs what it names, however long the
-/// chain is and however many members it has.
+/// A chain's members at its head, as far as blocks name them. So a block costs what it names, in any chain.
 struct ChainMembers: Sendable {
   private(set) var head: ChainPoint
   /// All members, including those that are not named.

@@ -4,8 +4,7 @@ import HTTPMessages
 package import JSON
 import Requests
 
-/// The refusals of chains besides those of any request and of any protocol, each for one reason that a client can act
-/// on.
+/// The refusals that only chains have, each for one reason that a client can act on.
 enum ChainRefusal: AnswerableError, Equatable {
   case chainNotFound
   case chainExists

@@ -112,8 +112,7 @@ struct PostChains: SyncWrite {
   }
 }
 
-/// `DELETE /v1/chains/{id}`: deletes a chain with all its blocks. An account that does not own it leaves it. Takes no
-/// body.
+/// `DELETE /v1/chains/{id}`: deletes a chain, or leaves it if another account owns it. Takes no body.
 struct DeleteChain: SyncWrite {
   let host: ProtocolHost
   let method = "DELETE"

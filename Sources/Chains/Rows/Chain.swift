@@ -33,8 +33,7 @@ package struct Chain: Sendable {
     c.replaced_epoch, c.replaced_hash, c.replaced_ms
     """
 
-  /// A chain that an account reads, because devices of it are members and it has not left. Others' chains are not told
-  /// from those that do not exist.
+  /// A chain that an account has members in and has not left. Others' are not told from those that do not exist.
   package static func seen(
     _ queryable: some Queryable, _ id: Identifier, by account: Identifier
   ) throws -> Chain {

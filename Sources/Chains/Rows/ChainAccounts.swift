@@ -75,8 +75,7 @@ struct ChainAccounts {
     transaction.report(News(of: chain.owner, .chains, chain.id))
   }
 
-  /// Stores the changed counts, and tells the accounts that join and those that are removed. `author` is the key of the
-  /// device that changes them.
+  /// Stores the counts that a device with the key `author` changed, and tells accounts that join or are removed.
   func save(
     _ counts: [Identifier: Int64], insteadOf before: [Identifier: Int64], by author: [UInt8]
   ) throws {

@@ -5,8 +5,7 @@ package import Requests
 package import Storage
 import Tiers
 
-/// Changes of chains, charged to their owners in the same transaction. The rows of the caller, the owner and the accounts
-/// whose devices join must be locked.
+/// Changes of chains, and their charge. The rows of caller, owner and the accounts whose devices join must be locked.
 package struct ChainWrite {
   let host: ProtocolHost
   let transaction: Transaction
@@ -35,8 +34,7 @@ package struct ChainWrite {
     }
   }
 
-  /// The accounts whose rows are locked with the caller's: the owner's, and those whose devices join. None if the caller
-  /// has no part in the chain.
+  /// The accounts whose rows are locked: the owner's, and those whose devices join. None if the chain is not seen.
   package static func others(
     _ queryable: some Queryable, _ batch: ChainBatch, of chain: Identifier, by caller: Identifier
   ) throws -> Set<Identifier> {
@@ -85,8 +83,7 @@ package struct ChainWrite {
     return chain
   }
 
-  /// Deletes a chain at any usage. Its rows go later, and count as what the owner keeps uncharged until then. An
-  /// account that does not own the chain leaves it.
+  /// Deletes a chain at any usage, or leaves another account's. Its rows go later, and are kept uncharged meanwhile.
   func delete(_ id: Identifier, _ owners: inout LockedOwners) throws {
     let chain = try Chain.seen(transaction, id, by: caller.account)
     let accounts = ChainAccounts(transaction: transaction, chain: chain)
@@ -153,8 +150,7 @@ package struct ChainWrite {
     return Appended(chain: chain, before: before, repeated: nil)
   }
 
-  /// The members that the first block follows: those at the head or, if the block takes the head's place, those before
-  /// it. Then the head's rows go.
+  /// The members that the first block follows: at the head, or before it if the block takes the head's place.
   private func start(
     _ batch: ChainBatch, in chain: inout Chain, _ counts: inout [Identifier: Int64]
   ) throws -> ChainMembers {
@@ -186,8 +182,7 @@ package struct ChainWrite {
     return known.before(last.block, parent: parent)
   }
 
-  /// Counts the members that a block takes from accounts and gives to them. Returns the revocations of those that leave
-  /// the account's own chain.
+  /// Counts members by account after a block. Returns the revocations of those that leave the account's own chain.
   private func count(
     _ block: ChainBlock, in chain: Chain,
     _ devices: [[UInt8]: (account: Identifier, isRevoked: Bool)], _ batch: ChainBatch,

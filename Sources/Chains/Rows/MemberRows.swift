@@ -1,8 +1,7 @@
 import Base
 import Storage
 
-/// The rows of a chain's members at its head. Who was one before is in the blocks alone, so a chain that has changed often
-/// costs no more.
+/// The rows of a chain's members at its head. Former members are in the blocks alone, so they cost nothing here.
 struct MemberRows<Source: Queryable> {
   let source: Source
   let chain: Identifier

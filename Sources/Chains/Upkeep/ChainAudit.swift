@@ -2,8 +2,7 @@ import Accounts
 import Base
 import Storage
 
-/// What a chain's blocks say, read in slices while writers continue: that each follows the one before, that its author
-/// signed it, and who the members are then.
+/// What a chain's blocks say, read in slices: that each is signed and follows the one before, and who the members are.
 struct ChainAudit {
   private let chain: Identifier
   /// Nil before the root.
@@ -24,8 +23,7 @@ struct ChainAudit {
     }
   }
 
-  /// Puts the bytes of an account's chains right by their blocks. Returns how many were wrong. A chain with a block that
-  /// breaks a rule stays as it is.
+  /// Corrects the bytes of an account's chains, besides those with a broken block. Returns how many were wrong.
   static func repair(_ account: Identifier, in database: Database) throws -> Int {
     var count = 0
     for chain in try database.read({ try Chain.all($0, of: account) }) {

@@ -42,9 +42,8 @@ package struct ArrivingDocuments: Sendable {
   /// All are written in one transaction, for which others wait.
   private static let countMax: Int64 = 1_000_000
 
-  /// Reads the list of devices and every version, with its signature; nil stands for an account without documents. `blobs`
-  /// are the lengths of the files of blobs, by their names. `keys` are those of the account, and `sequence` is the number
-  /// of its latest change. Throws at the first error.
+  /// Reads the list of devices (nil: no documents) and every version, with its signature. `blobs` are the lengths of
+  /// the files of blobs by name, `keys` the account's, and `sequence` the number of its latest change.
   package init(
     _ list: JSON?, pages: Pages, blobs: [String: Int64], keys: Set<[UInt8]>, sequence: Int64
   ) throws {

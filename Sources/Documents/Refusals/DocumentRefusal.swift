@@ -3,8 +3,7 @@ import Endpoints
 import HTTPMessages
 import JSON
 
-/// The refusals of documents of versions besides those of any request and of any protocol, each for one reason that a
-/// client can act on.
+/// The refusals that only documents of versions have, each for one reason that a client can act on.
 enum DocumentRefusal: AnswerableError, Equatable {
   case documentNotFound
   case versionsRefused([VersionFailure], highest: Int64)

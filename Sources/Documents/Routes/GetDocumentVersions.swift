@@ -6,8 +6,7 @@ import JSON
 import Requests
 import Storage
 
-/// `GET /v1/documents/{id}/versions?after=<number>&limit=<n>`: which versions of a document are current, and what was
-/// replaced and is kept, in the order in which it was stored.
+/// `GET /v1/documents/{id}/versions?after=<number>&limit=<n>`: the current versions, and the kept replaced ones.
 struct GetDocumentVersions: ContentsRead {
   let host: ProtocolHost
   let pattern = "/v1/documents/{id}/versions"

@@ -7,8 +7,7 @@ import JSON
 import Requests
 import Storage
 
-/// `POST /v1/documents/pull`: the current versions that a clock lacks. It has a body because a clock is longer than a
-/// query may be.
+/// `POST /v1/documents/pull`: the current versions that a clock lacks, which would be too long for a query.
 ///
 /// It reads a snapshot. If it shows that a device knows of deletions that wait, that is recorded then. So it writes at most
 /// once for a deletion, however often a client asks, and no pull fails because nothing can be written.

@@ -40,8 +40,7 @@ struct Deliveries: Sendable {
   /// A rule that a version breaks in an account.
   typealias Failure = (receiver: Identifier, rule: VersionRule)
 
-  /// Those of some accounts that a batch of another can change: they know it, or its devices have written there. No
-  /// request of a stranger locks the row of an account.
+  /// The accounts that a batch can change, by contact or earlier versions. A stranger's request locks no row of theirs.
   static func reached(
     _ accounts: Set<Identifier>, by sender: Identifier, _ queryable: some Queryable
   ) throws -> Set<Identifier> {
@@ -95,8 +94,7 @@ struct Deliveries: Sendable {
     }
   }
 
-  /// How many current versions of a sender an account holds. If all of them are too few for one more batch to reach the
-  /// bound, all of them, which costs nothing.
+  /// How many current versions of a sender an account holds, or of all if those are too few to come near the bound.
   private static func held(
     by receiver: Identifier, from sender: Identifier, _ queryable: some Queryable
   ) throws -> Int64 {

@@ -89,8 +89,7 @@ package struct DocumentBlob: Sendable {
       .instant(now + Self.unnamedSpan)) == 1
   }
 
-  /// Deletes the names of blobs that are not the account's own. For versions from another Coffer: whoever has such a
-  /// blob here has not given it to this account.
+  /// Deletes the names of blobs of other accounts, which have not given them to an account that has just arrived.
   static func forgetForeignNames(of account: Identifier, in transaction: Transaction) throws {
     try transaction.execute(
       """
@@ -128,8 +127,7 @@ package struct DocumentBlob: Sendable {
     }
   }
 
-  /// Deletes those of an account's blobs that no version names, and hands their objects to the sweeper. Returns their
-  /// charge.
+  /// Hands those of an account's blobs that no version names to the sweeper. Returns their charge.
   static func delete(
     unnamed blobs: Set<Identifier>, of owner: Identifier, _ transaction: Transaction, now: Instant
   ) throws -> Int64 {

@@ -63,8 +63,7 @@ struct DocumentDevice: Sendable {
         AND v.author_key = document_devices.author_key AND v.replaced_ms IS NULL)
     """
 
-  /// Whether an account has room for one more device of a sender, another account; without its idle ones if they are in
-  /// the way.
+  /// Whether an account has room for one more device of another, once its idle ones made way.
   static func hasRoom(
     in account: Identifier, for sender: Identifier, _ queryable: some Queryable
   ) throws -> Bool {

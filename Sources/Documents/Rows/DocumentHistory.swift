@@ -5,8 +5,7 @@ import Requests
 import Storage
 import Tiers
 
-/// The versions of one document: those that are current, and those that were replaced and are kept, each in the order
-/// in which they were stored.
+/// The current and the kept versions of one document, each in the order in which they were stored.
 enum DocumentHistory {
   /// Reads a page after the version of a number.
   static func read(

@@ -5,8 +5,7 @@ import Storage
 
 /// Up to where the devices of an account have everything, as far as that lets deletions go before their retention ends.
 ///
-/// A device says so with a pull whose clock lacks nothing. That is recorded only while a newer deletion waits, and at most
-/// once an hour. So most pulls write nothing.
+/// A pull whose clock lacks nothing says so. It is recorded hourly at most, and only while a newer deletion waits.
 struct DocumentReaders: Sendable {
   /// By the keys that are not revoked, at most `Device.countMax`.
   private var readers: [[UInt8]: Reading] = [:]

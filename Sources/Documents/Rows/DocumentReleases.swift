@@ -2,8 +2,7 @@ import Accounts
 import Base
 import Storage
 
-/// Takes texts and blobs from the charge of an account once nobody holds them. Whoever held one may not hold the account's row,
-/// so it is done afterwards.
+/// Takes texts and blobs that nobody holds from an account's charge. Their last holder may not have held its row.
 enum DocumentReleases {
   static let queue = FailingItems.Queue("document_releases")
   private static let isDue = FailingItems.isDue(queue, "document_releases.owner_id", at: "$1")

@@ -18,8 +18,7 @@ struct ReleasedText: Sendable {
   }
 }
 
-/// The texts that versions of several accounts share. Each is charged to the account whose device wrote it, for as long
-/// as any account holds a version that refers to it.
+/// The texts that versions share. While any is held, the account whose device wrote it is charged for it.
 struct DocumentTexts {
   let transaction: Transaction
 
@@ -40,8 +39,7 @@ struct DocumentTexts {
       }, of: owner, into: "document_texts (owner_id, id, bytes, clock, body)")
   }
 
-  /// Deletes those that nobody holds any more, and returns their charge by owner: of the accounts whose rows are held.
-  /// Those of other accounts wait for `DocumentReleases`.
+  /// Deletes those that nobody holds, of the `locked` accounts; the others' wait. Returns their charge by owner.
   func release(
     _ released: [ReleasedText], holding locked: Set<Identifier>
   ) throws -> [Identifier: Int64] {

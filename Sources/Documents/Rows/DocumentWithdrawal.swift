@@ -2,8 +2,7 @@ import Accounts
 import Base
 import Storage
 
-/// Takes back what the devices of an account that is being erased wrote in other accounts. Nobody would be charged for it
-/// any more.
+/// Takes back what devices of an account that is being erased wrote in others: nobody would be charged for it.
 enum DocumentWithdrawal {
   /// Takes one slice back. Returns false if nothing was left.
   static func sweep(

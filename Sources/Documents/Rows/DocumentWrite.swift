@@ -9,8 +9,7 @@ extension News.Topic {
   static let documents = News.Topic("documents")
 }
 
-/// Stores what a batch was judged to do, and charges it in the same transaction. The rows of all accounts that it
-/// concerns must be locked.
+/// Stores and charges what a batch was judged to do. The rows of all accounts that it concerns must be locked.
 struct DocumentWrite {
   let host: ProtocolHost
   let transaction: Transaction

@@ -14,8 +14,7 @@ struct Pull: Sendable {
 
   static let bodyByteCountMax = 192 << 10
 
-  /// A place in the order of a pull, as opaque text. It carries no code, because no value of it costs the server more
-  /// than a page.
+  /// A place in the order of a pull, as opaque text. It has no code: no value costs the server more than a page.
   struct Place: Sendable, Equatable {
     let author: [UInt8]
     let counter: Int64
@@ -80,8 +79,7 @@ struct Pull: Sendable {
       known: lacksNothing(of: devices, caller) ? try KnownDeletions(reader, caller, now: now) : nil)
   }
 
-  /// Whether the clock has everything that is stored, and nothing of the caller that it has yet to push. That may be of a
-  /// document that was deleted.
+  /// Whether the clock has all that is stored, and nothing that the caller has yet to push, maybe of what is gone.
   private func lacksNothing(of devices: [DocumentDevice], _ caller: Caller) -> Bool {
     let own = devices.first { $0.author == caller.publicKey }?.counter ?? 0
     return place == nil && clock[caller.publicKey] == own

@@ -85,8 +85,7 @@ struct PushPlan: Sendable {
     return Dictionary(uniqueKeysWithValues: numbers)
   }
 
-  /// The signatures of the device's stored versions that have counters of the batch. A removal is stored in other
-  /// accounts alone.
+  /// The signatures of the device's stored versions with counters of the batch. Removals are in other accounts alone.
   private static func signatures(
     _ batch: DocumentBatch, through counter: Int64, by caller: Caller, _ queryable: some Queryable
   ) throws -> [Int64: [UInt8]] {
@@ -149,8 +148,7 @@ struct PushPlan: Sendable {
     }
   }
 
-  /// How the totals of the device's own account change if what is replaced is kept, or is not, without the texts that
-  /// nobody holds any more.
+  /// How the totals of its own account change, with or without what is replaced, besides texts that nobody holds.
   func change(keeping keeps: Bool) -> (recordCount: Int64, byteCount: Int64) {
     let current = fresh.count { $0.isCurrent }
     let added =
@@ -162,9 +160,8 @@ struct PushPlan: Sendable {
     )
   }
 
-  /// The charge that is taken without room if nothing replaced is kept: of removals, and of deletions if the batch does
-  /// nothing else. Each ends something that was sent or stored before, so their number is bounded, and a full account can
-  /// delete.
+  /// The charge that needs no room if nothing replaced is kept: of removals, and of a batch of deletions alone. A full
+  /// account can delete, and each ends something stored before, so their number is bounded.
   var roomlessByteCount: Int64 { removalByteCount + (onlyDeletes ? deletionByteCount : 0) }
 
   /// The charge of its removals, which is taken without room, also if what is replaced is kept.

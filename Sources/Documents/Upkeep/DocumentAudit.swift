@@ -2,11 +2,9 @@ import Accounts
 import Base
 import Storage
 
-/// Whether an account's versions are as their authors signed them, and fit the rows beside them, read in slices while
-/// writers continue.
+/// Whether an account's versions are as their authors signed them, and fit the rows beside them.
 ///
-/// What a version must fit is read in the same snapshot. A version that is stored meanwhile gets a later number, and is
-/// read then.
+/// Each slice is one snapshot. A version that is stored meanwhile gets a later number, and is read then.
 struct DocumentAudit {
   /// What a version must fit besides its signature.
   private enum Law: CaseIterable {

@@ -25,8 +25,7 @@ struct DocumentVersion: Sendable {
   let created: Int64
   /// Nil for a deletion.
   let content: Content?
-  /// The other accounts that get the version, as the device named them. A deletion that names accounts is theirs alone:
-  /// it removes them from the document.
+  /// The other accounts that get the version. A deletion that names accounts only removes those from the document.
   let receivers: [Identifier]
   /// The encrypted files that belong to it.
   let blobs: [Identifier]

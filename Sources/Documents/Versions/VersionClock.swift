@@ -9,8 +9,7 @@ struct VersionClock: Equatable, Sendable {
 
   /// As many as the keys that an account can have in its life, and as many of other accounts.
   static let entryCountMax = 2000
-  /// The most devices of other accounts whose versions an account holds, or has to remember, and the most of them that
-  /// are of one account: twice as many as it can have at once.
+  /// The most devices of other accounts that an account remembers, and of one of these: twice as many as it can have.
   static let foreignCountMax: Int64 = 1000
   static let foreignCountOfOneMax: Int64 = 128
   /// A key and its counter.

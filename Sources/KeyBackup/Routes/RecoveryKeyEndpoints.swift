@@ -9,8 +9,7 @@ import JSON
 import Requests
 import Storage
 
-/// `PUT /v1/recovery-key`: names the account's recovery key in place of any other. Both that key and the key that signs
-/// the request have signed the statement.
+/// `PUT /v1/recovery-key`: names the account's recovery key. It and the request's key have signed the statement.
 struct PutRecoveryKey: SyncWrite {
   let host: ProtocolHost
   let method = "PUT"

@@ -9,8 +9,7 @@ import Storage
 struct RecoveryCaller {
   let key: RecoveryKey
 
-  /// Nil if the request is not signed by a recovery key, or the account is being erased. The request counts for its
-  /// account.
+  /// Nil if no recovery key signed the request, or the account is being erased. The request counts for the account.
   init?(_ queryable: some Queryable, _ credentials: Credentials) throws {
     guard case .signed(let signature) = credentials.proof,
       let key = try RecoveryKey.find(queryable, signature.keyID.bytes),

@@ -4,9 +4,8 @@ import Storage
 
 /// The answer to a client's request for messages: those above a timestamp, in the order of timestamps, and the trie.
 ///
-/// The protocol has no pages, so an answer may be a whole epoch. A short one is in memory. A long one is read while it
-/// is sent, a block at a time, without a snapshot: messages of an epoch are only added, so those up to a number stay
-/// as they are.
+/// The protocol has no pages, so an answer may be a whole epoch. A long one is read while it is sent, a block at a time
+/// and without a snapshot: messages of an epoch are only added.
 struct ActualAnswer: Sendable {
   let owner: Identifier
   let byteCount: Int64
@@ -51,8 +50,7 @@ struct ActualAnswer: Sendable {
     byteCount = Int64(first.bytes.count + end.count) + rest
   }
 
-  /// Adds messages until there is a block, or no more. What is read beyond it waits in memory for as long as the client
-  /// takes, so a statement stops there, too.
+  /// Adds messages until there is a block, and reads none beyond: they would wait in memory for a slow client.
   fileprivate static func read(
     _ part: inout Part, of epoch: Identifier, upTo head: Int64, _ reader: Reader
   ) throws {
@@ -77,8 +75,7 @@ struct ActualAnswer: Sendable {
     }
   }
 
-  /// The length of the messages behind a timestamp. An envelope takes 49 bytes, its content, and one to three for its
-  /// own length.
+  /// The length of the messages behind a timestamp: each has 49 bytes, one to three for its length, and its content.
   private static func byteCount(
     of epoch: Identifier, after last: [UInt8], _ head: Int64, _ reader: Reader
   ) throws -> Int64 {

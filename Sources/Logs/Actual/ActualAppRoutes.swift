@@ -24,8 +24,7 @@ extension ActualDoor {
     ]
   }
 
-  /// Whether a browser opens a page. The app knows its pages' paths itself, e.g. /budget. A program that asks for
-  /// something that is not there must not get a page.
+  /// Whether a browser opens a page. The app knows its paths, e.g. /budget; programs must not get a page for them.
   private static func isPage(_ head: RequestHead) -> Bool {
     head.path == "/" || head.headers.text("accept")?.contains("text/html") == true
   }

@@ -137,8 +137,7 @@ struct ActualFile: Sendable {
     let meta: Meta?
   }
 
-  /// Writes what an upload says, with the epoch that takes messages from now on. A file that is there keeps the key that
-  /// it has.
+  /// Writes what an upload says, with the epoch that takes messages from now on. A known file keeps its key.
   static func save(
     _ uploaded: Uploaded, of owner: Identifier, log: Identifier, group: Identifier,
     key: Key? = nil, _ transaction: Transaction

@@ -1,7 +1,6 @@
 /// What a client of Actual sends to `POST /sync/sync`: its new messages, and since when it wants those of others.
 ///
-/// The whole of it is checked before anything is stored. The message of each envelope, and its ciphertext, are bytes of
-/// the clients' own: no one here looks into them.
+/// All is checked before anything is stored, but for messages and ciphertexts, which are bytes of the clients' own.
 package struct ActualSync: Sendable {
   /// The file, as the client names it; nil if it names none.
   package let file: String?
@@ -72,8 +71,7 @@ package struct ActualSync: Sendable {
 
   package var messageCount: Int { envelopes.count }
 
-  /// The messages in order, as much at a time as one transaction appends. `place` is 0 for the first ones, and then
-  /// stays as it was left. Empty after the last ones.
+  /// The messages in order, as many as one transaction appends; none after the last ones. `place` is 0 for the first.
   package func messages(from place: inout Int) throws -> [LogMessage] {
     var messages: [LogMessage] = []
     var byteCount = 0

@@ -10,8 +10,7 @@ import Requests
 import Storage
 import Tiers
 
-/// `POST /sync/upload-user-file`: a whole budget, which becomes the snapshot of its log. The one before goes once this
-/// one is complete.
+/// `POST /sync/upload-user-file`: a whole budget, which becomes the snapshot of its log in place of the one before.
 ///
 /// The first upload creates the log. An upload after a reset begins an epoch, so that the messages before it stay out.
 struct ActualUpload {

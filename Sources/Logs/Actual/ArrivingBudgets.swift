@@ -63,8 +63,7 @@ package struct ArrivingBudgets: Sendable {
     }
   }
 
-  /// Writes the budgets, whose logs are there by now. Clients download them anew, because the epochs of logs differ from
-  /// those that they know.
+  /// Writes the budgets, whose logs are there by now. Clients download them anew, because the epochs are others.
   package func insert(of account: Identifier, in transaction: Transaction) throws {
     for budget in budgets {
       let log = try MessageLog.find(transaction, budget.log, for: account)

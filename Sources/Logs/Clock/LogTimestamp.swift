@@ -2,10 +2,9 @@ package import Base
 
 /// When a message was made, by a hybrid logical clock: milliseconds, a counter, and the device's node.
 ///
-/// Its text has one form: `2026-11-20T08:30:15.250Z-00FF-fedcba9876543210`, with the counter in upper-case
-/// hexadecimal. The node's 16 letters and digits are kept as they are. Other forms are refused, because trees of
-/// hashes are over the text. The order is that of the bytes, as in both database engines, and it is that of the
-/// texts.
+/// Its text has one form: `2026-11-20T08:30:15.250Z-00FF-fedcba9876543210`, with an upper-case hexadecimal counter and
+/// a node of 16 letters and digits. Others are refused, because trees of hashes are over the text. Bytes and texts have
+/// one order.
 package struct LogTimestamp: Hashable, Sendable {
   private let milliseconds: Int64
   private let counter: UInt16

@@ -1,8 +1,6 @@
-/// Reads the fields of a Protocol Buffers message, in the order in which they stand
-/// (https://protobuf.dev/programming-guides/encoding/).
+/// Reads the fields of a Protocol Buffers message in order (https://protobuf.dev/programming-guides/encoding/).
 ///
-/// It copies nothing: lengths are compared with what is there before anything is read. Groups, which version 3 of the
-/// language does not have, are malformed.
+/// It copies nothing, and checks lengths first. Groups, which version 3 of the language lacks, are malformed.
 struct ProtobufReader {
   enum Value {
     case number(UInt64)

@@ -69,9 +69,8 @@ package struct ArrivingLogs: Sendable {
   /// When each log was created.
   package var moments: [Instant] { logs.map(\.created) }
 
-  /// Reads the list and every message; nil stands for an account without logs. `snapshots` are the lengths of the files
-  /// of snapshots, by their names, and `sequence` is the number of the account's latest change. Throws at the first
-  /// error.
+  /// Reads the list (nil: no logs) and every message. `snapshots` are the lengths of the files of snapshots by name,
+  /// and `sequence` is the number of the account's latest change.
   package init(
     _ list: JSON?, pages: Pages, snapshots: [String: Int64], sequence: Int64
   ) throws {
@@ -130,8 +129,7 @@ package struct ArrivingLogs: Sendable {
       contentByteCount: logs.reduce(0) { $0 + $1.byteCount + ($1.snapshot?.byteCount ?? 0) })
   }
 
-  /// Writes the logs, each with a new epoch. `objects` are the stored snapshots, by the names of their files. The charge
-  /// is the caller's part.
+  /// Writes the logs, each with a new epoch. `objects` are the snapshots by file. The charge is the caller's part.
   package func insert(
     of account: Identifier, pages: Pages, objects: [String: Identifier], at now: Instant,
     in transaction: Transaction

@@ -3,8 +3,7 @@ import Endpoints
 import HTTPMessages
 import JSON
 
-/// The refusals of message logs besides those of any request and of any protocol, each for one reason that a client
-/// can act on.
+/// The refusals that only message logs have, each for one reason that a client can act on.
 enum LogRefusal: AnswerableError, Equatable {
   case logNotFound
   case notPermitted

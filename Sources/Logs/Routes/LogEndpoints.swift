@@ -14,8 +14,7 @@ extension AccountRequest {
 }
 
 extension SyncWrite {
-  /// Changes a log, unless the same request was carried out before. `others` is called with the caller's account, and
-  /// returns the accounts whose rows are locked with it.
+  /// Changes a log, unless the same request did so before. `others` returns the accounts locked with the caller's.
   func once(
     _ request: AccountRequest, _ transaction: Transaction, now: Instant,
     with others: (_ caller: Identifier) throws -> Set<Identifier> = { _ in [] },

@@ -6,8 +6,7 @@ import JSON
 import Requests
 import Storage
 
-/// `POST /v1/logs/{id}/messages`: appends messages. The same request again appends nothing, so its nonce is not
-/// recorded.
+/// `POST /v1/logs/{id}/messages`: appends messages. Repeated, it appends nothing, so its nonce is not recorded.
 struct PostMessages: SyncWrite {
   let host: ProtocolHost
   let method = "POST"
@@ -62,8 +61,7 @@ struct GetMessages: ContentsRead {
   }
 }
 
-/// `GET /v1/logs/{id}/trie?path=<digits>`: the nodes right below a node of the whole trie. Without `path` that is the
-/// root.
+/// `GET /v1/logs/{id}/trie?path=<digits>`: the nodes right below a node of the whole trie, or below the root.
 struct GetTrie: SyncRead {
   let host: ProtocolHost
   let pattern = "/v1/logs/{id}/trie"

@@ -84,8 +84,7 @@ struct EpochStart {
     return carried
   }
 
-  /// The latest timestamp that the snapshot stands for: read from the end, past those that are carried over. The plus
-  /// keeps SQLite from reading all numbers and sorting them.
+  /// The latest timestamp that the snapshot stands for. The plus keeps SQLite from reading and sorting all numbers.
   private func horizon(_ covered: Int64) throws -> LogTimestamp? {
     let found = try transaction.first(
       """

@@ -5,8 +5,7 @@ package import Storage
 /// How far messages alone may take an account above its cap: about a year's edits. A deletion is a message as well, and
 /// no one can tell which, so an account that is full could never use less.
 ///
-/// It counts what was appended above the cap, wherever that is. So an account whose cap was lowered far below its usage
-/// has as much.
+/// It counts what was appended above the cap, so an account whose cap was lowered far below its usage has as much.
 package enum LogOverdraft {
   static let byteCountMax: Int64 = 1 << 20
 

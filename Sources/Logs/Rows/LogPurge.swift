@@ -61,8 +61,7 @@ enum LogPurge {
     }
   }
 
-  /// Deletes one slice of an epoch that is due; the last slice takes the epoch's own row. One that was kept is let go
-  /// first, so that nothing takes back a part of it.
+  /// Deletes one slice of a due epoch, its own row last. A kept one is let go first, so that it is taken back whole.
   static func sweep(_ transaction: Transaction, _ epoch: Identifier, now: Instant) throws {
     let owner = try transaction.first(
       "SELECT owner_id FROM sync.log_epochs WHERE id = $1", .id(epoch)

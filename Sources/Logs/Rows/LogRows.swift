@@ -14,8 +14,7 @@ struct LogRows {
     ) { row in try row.timestamp(0) }
   }
 
-  /// The messages that the epoch does not have, each timestamp once, and the timestamps under which it has, or the
-  /// request gave before, another content.
+  /// The messages of new timestamps, and the timestamps that have another content in the epoch or before in the list.
   ///
   /// A device mostly appends what is later than all there is. Only the others are looked for.
   func sort(

@@ -111,8 +111,7 @@ package struct LogShare: Sendable {
     ) { row in try row.integer(0) } ?? 0
   }
 
-  /// The owner whose log an account may append to by a share; nil if there is none. Its row is locked with the
-  /// account's.
+  /// The owner whose log an account may append to by a share, to be locked with it; nil if there is none.
   static func writableOwner(
     _ queryable: some Queryable, _ log: Identifier, for account: Identifier
   ) throws -> Identifier? {
@@ -148,8 +147,7 @@ package struct LogShare: Sendable {
     }
   }
 
-  /// Erases one slice of what an account shares with others, and of what others share with it. Returns false if
-  /// nothing was left.
+  /// Erases one slice of an account's shares, granted and received. Returns false if nothing was left.
   static func erase(_ transaction: Transaction, _ account: Identifier) throws -> Bool {
     try ["owner_id", "account_id"].contains { column in
       let shares = try transaction.rows(

@@ -2,8 +2,7 @@ import Accounts
 import Base
 import Storage
 
-/// Changes of a log's shares. Those of the log's owner and of the other account are the same rows, so both accounts'
-/// rows must be locked.
+/// Changes of a log's shares. The rows of the log's owner and of the other account must be locked.
 extension LogWrite {
   /// Grants a share to another account, or changes its mode and key. One that was not accepted is an invitation.
   func share(

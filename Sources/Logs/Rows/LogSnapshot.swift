@@ -26,8 +26,7 @@ package struct LogSnapshot: Sendable, Equatable {
     coveredCount = try row.integer(column + 4)
   }
 
-  /// The number of the message in an epoch up to which a device that begins with the snapshot has everything. What was
-  /// stored in an epoch before is what this one begins with.
+  /// The number of the message up to which a device that begins with the snapshot has an epoch: 0 in one after its own.
   package func number(in epoch: Identifier) -> Int64 { epoch == self.epoch ? coveredCount : 0 }
 
   func json(in epoch: Identifier, _ history: Identifier) -> JSONValue {

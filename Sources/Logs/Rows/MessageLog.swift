@@ -130,8 +130,7 @@ package struct MessageLog: Sendable {
       """, .id(epoch), .integer(added), .integer(byteCount))
   }
 
-  /// The members that every answer about a log has, to its owner, or to an account that sees it by a share. `key` is
-  /// for that account's devices.
+  /// What answers say of a log to its owner, or to an account that sees it by a share, with the key for its devices.
   func members(
     _ queryable: some Queryable, by share: LogShare? = nil
   ) throws -> [JSONValue.Member] {

@@ -3,8 +3,7 @@ package import Base
 import Requests
 import Storage
 
-/// The way of a snapshot into its log: reserved before its first byte, put once its object is durable. If the upload
-/// fails in between, it is abandoned (`LogSnapshot.abandon`).
+/// The way of a snapshot into its log: reserved before its first byte, and put once its object is durable.
 extension LogWrite {
   /// Reserves an object and the room for it. `actorKey` and `identity` name the upload among those of one device, and
   /// `number` is the last message that the snapshot has, if a device may begin an epoch with it.
@@ -21,9 +20,8 @@ extension LogWrite {
     }
   }
 
-  /// Stores what its device made of the first `number` messages of the log's epoch, in the transaction that consumes the
-  /// object's reservation. The snapshot before goes unless an epoch that can be taken back has it. Returns the new
-  /// one's version.
+  /// Stores what its device made of the epoch's first `number` messages, in the transaction that consumes the object's
+  /// reservation. The one before goes unless an epoch that can be taken back has it. Returns the new one's version.
   package func putSnapshot(
     _ object: Identifier, byteCount: Int64, covering number: Int64, of log: MessageLog,
     _ owners: inout LockedOwners
@@ -39,9 +37,8 @@ extension LogWrite {
     return version
   }
 
-  /// Refuses a snapshot that has no room. One that is not larger than the one before is taken at any usage. So is one of
-  /// all messages that is not larger than they are: otherwise an account that is full of messages could not begin an
-  /// epoch without them.
+  /// Refuses a snapshot that has no room and is larger than the one before, and than all the messages that it has: an
+  /// account that is full of messages must be able to begin an epoch without them.
   private func requireRoom(
     for byteCount: Int64, covering number: Int64?, of log: MessageLog, _ owner: LockedOwner,
     reserved: Int64

@@ -1,9 +1,8 @@
 /// The trie of hashes by which a device and the server find out from when on they have different messages.
 ///
 /// A node is a minute's first digits in base 3, and its hash is the XOR of the hashes of all timestamps below it: the
-/// trie of Actual, number for number. It is kept whole, in pages of four levels, which are loaded when they are needed.
-/// So the messages of a minute change four small rows, any node can be looked at, and the trie with the fewest nodes is
-/// computed only for an answer.
+/// trie of Actual. It is kept whole, in pages of four levels that are loaded when needed. So the messages of a minute
+/// change four small rows, and the pruned trie is computed only for an answer.
 package struct MerkleTrie {
   /// Returns the pages that there are at the places.
   package typealias Load = ([TriePath]) throws -> [TriePath: TriePage]
@@ -55,8 +54,7 @@ package struct MerkleTrie {
     }
   }
 
-  /// The trie in Actual's JSON, with only the two highest children of each node: what a device compares its own
-  /// with. An empty one is `{}`.
+  /// The trie in Actual's JSON, with only the two highest children of each node. An empty one is `{}`.
   ///
   /// Actual leaves the nodes of hash 0 whole. Here they are pruned as well, or one who chooses timestamps whose hashes
   /// cancel out would get all of them with each answer. A trie of very many minutes ends above the earlier ones. A

@@ -1,6 +1,5 @@
-/// MurmurHash3 of Austin Appleby, the variant x86-32 with the seed 0. It spreads texts evenly, and that is all: anyone
-/// can make texts of equal hash. So equal trees show that nothing was lost by accident, and prove nothing about
-/// who wrote what.
+/// MurmurHash3 of Austin Appleby, x86-32 with the seed 0. Anyone can make texts of equal hash, so equal trees show that
+/// nothing was lost by accident, and prove nothing about who wrote what.
 enum MurmurHash3 {
   static func hash(_ bytes: [UInt8]) -> Int32 {
     var hash: UInt32 = 0

@@ -1,7 +1,6 @@
 /// A trie with only the two highest children of each node, in Actual's JSON.
 ///
-/// Its pages are loaded level by level, so an answer takes as many statements as a minute has pages, however many
-/// minutes have messages.
+/// Its pages are loaded by levels, in as many statements as a minute has pages, however many minutes have messages.
 struct PrunedTrie {
   /// A page, and the sums of its nodes.
   private struct Page {

@@ -42,8 +42,7 @@ package struct TriePage: Equatable, Sendable {
     }
   }
 
-  /// A byte for the node and four for its hash, of each node that has one. The byte is the node's number less one, and
-  /// 128 more if there is a page below it.
+  /// Of each node that has a hash, a byte (its number less one, and 128 more if a page is below) and the hash's four.
   package var bytes: [UInt8] {
     var bytes: [UInt8] = []
     for (node, entry) in entries.enumerated() {

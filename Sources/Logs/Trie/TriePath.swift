@@ -1,5 +1,4 @@
-/// A place in a trie: the first digits of a minute, which is written in base 3 without leading zeros. The root has
-/// none.
+/// A place in a trie: the first digits of a minute in base 3, without leading zeros. The root has none.
 package struct TriePath: Hashable, Sendable {
   /// 0, 1 and 2.
   let digits: [UInt8]

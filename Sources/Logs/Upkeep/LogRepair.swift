@@ -4,8 +4,7 @@ import Storage
 
 /// Puts a log's row and trie right by its messages.
 ///
-/// They are added up in slices while writers continue. The transaction that repairs holds the account's row, and gives
-/// up if messages came since. Then they are added up again.
+/// They are added up in slices while writers continue, and again if messages came before the account's row was held.
 enum LogRepair {
   /// How often a log is added up again because it grew.
   private static let attemptCountMax = 5

@@ -33,8 +33,7 @@ package enum LogRestore {
     }
   }
 
-  /// Makes a kept epoch the one that takes messages, with its snapshot. The one in its place is kept instead, for as
-  /// long, so that the same can be done again.
+  /// Makes a kept epoch the one that takes messages, and keeps the one in its place as long, to be taken back, too.
   ///
   /// - Throws: An `AccountRefusal` if it does not fit.
   package static func perform(

@@ -70,8 +70,7 @@ package struct SealedMessage: Sendable {
 
 /// Why a message was not stored for a device.
 package enum Undelivered: UInt8, Sendable {
-  /// There is no such key, or it is of an account that does not know the sender's or has blocked it. Which, the sender is
-  /// not told.
+  /// No such key, or its account does not know the sender's or has blocked it. Which, the sender is not told.
   case unknown = 1
   /// The key is revoked.
   case revoked = 2

@@ -3,8 +3,7 @@ import Endpoints
 package import HTTPMessages
 import JSON
 
-/// The refusals of mailboxes and key packages besides those of any request and of any protocol, each for one reason that
-/// a client can act on.
+/// The refusals that only mailboxes and key packages have, each for one reason that a client can act on.
 package enum MailboxRefusal: AnswerableError, Equatable {
   case messageDiffers
   case messageNotDelivered([RefusedReceiver])

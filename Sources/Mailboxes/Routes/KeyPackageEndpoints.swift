@@ -70,8 +70,7 @@ extension KeyPackageOffer {
   }
 }
 
-/// `POST /v1/devices/{key}/key-packages/claim`: takes one key package of a device of the own account, or of one that
-/// knows it. Takes no body.
+/// `POST /v1/devices/{key}/key-packages/claim`: takes one key package of a device of the account or a contact.
 struct PostClaim: SyncWrite {
   let host: ProtocolHost
   let method = "POST"

@@ -30,8 +30,7 @@ struct GetMailbox: ContentsRead {
   }
 }
 
-/// `DELETE /v1/mailbox/{number}?error=<word>`: the calling device needs a message no more. Takes no body. A message that
-/// is not there any more counts as acknowledged.
+/// `DELETE /v1/mailbox/{number}?error=<word>`: acknowledges a message, also one that is there no more. Takes no body.
 struct DeleteMessage: SyncWrite {
   let host: ProtocolHost
   let method = "DELETE"

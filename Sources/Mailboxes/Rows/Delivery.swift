@@ -37,8 +37,7 @@ package struct Delivery {
     self.now = now
   }
 
-  /// The accounts whose rows must be held, besides the sender's, to store a message for these devices: at most one for
-  /// each key.
+  /// The accounts whose rows must be held, besides the sender's, to store a message for these devices.
   package static func accounts(
     of keys: [[UInt8]], from sender: Identifier, inGroup isGroup: Bool = false,
     _ queryable: some Queryable
@@ -50,8 +49,7 @@ package struct Delivery {
   /// do not take it are named in what is returned. If none does, nothing is stored but that they were full. The caller
   /// saves the owners. `isNew`: it found no `repeated` one in this transaction.
   ///
-  /// - Throws: `MailboxRefusal.messageDiffers` if the device sent another message under the id. An `AccountRefusal` if
-  ///   the account is suspended or has no room.
+  /// - Throws: `MailboxRefusal.messageDiffers` under another message's id; an `AccountRefusal` of a suspension or cap.
   package func store(
     _ message: SealedMessage, isNew: Bool = false, _ owners: inout LockedOwners
   ) throws -> Delivered {

@@ -26,8 +26,7 @@ struct KeyPackageOffer: Sendable {
   /// Takes the place of the last resort before; nil leaves it.
   let lastResort: KeyPackage?
 
-  /// Stores those that the device has not offered before, and returns their number. The account's row is held; the
-  /// caller saves the owners.
+  /// Stores those that are new, and returns their number. The account's row is held; the caller saves the owners.
   func store(
     _ transaction: Transaction, of device: [UInt8], _ account: Identifier,
     _ owners: inout LockedOwners, host: ProtocolHost, now: Instant

@@ -3,8 +3,7 @@ import Base
 import Storage
 import Tiers
 
-/// Ends what has waited long enough: messages that were acknowledged or have expired, the mailboxes of revoked keys,
-/// and the traces of key packages that were given.
+/// Ends messages that were acknowledged or expired, mailboxes of revoked keys, and the traces of given key packages.
 enum MailboxPurge {
   static let queue = FailingItems.Queue("mailboxes")
   /// The most rows of a kind that one slice deletes.
@@ -75,8 +74,7 @@ enum MailboxPurge {
     }
   }
 
-  /// Ends messages of an account: those that nobody waits for, and a slice of those that have expired. Returns in how
-  /// many mailboxes one expired.
+  /// Ends messages that nobody waits for, and a slice of the expired ones. Returns in how many mailboxes one expired.
   private static func endMessages(
     _ transaction: Transaction, _ account: Identifier, host: ProtocolHost, now: Instant
   ) throws -> Int {
@@ -138,8 +136,7 @@ enum MailboxPurge {
     return expiredCount
   }
 
-  /// The first of the messages that have expired, as many as are in the mailboxes of no more devices than one message
-  /// may go to: the rows of all these accounts are held.
+  /// The first expired messages, in no more mailboxes than one message may go to: all their accounts' rows are held.
   private static func slice(
     ofExpired messages: [(number: Int64, waitingCount: Int64)]
   ) -> [Int64] {
@@ -220,8 +217,7 @@ enum MailboxPurge {
     return true
   }
 
-  /// Erases one slice of an account's mailboxes, messages and key packages. Returns false if nothing was left. Its usage
-  /// goes with the account.
+  /// Erases one slice of an account's rows, whose usage goes with it. Returns false if nothing was left.
   static func erase(
     _ transaction: Transaction, _ account: Identifier, now: Instant
   ) throws -> Bool {

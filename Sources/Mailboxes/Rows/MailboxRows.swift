@@ -28,8 +28,7 @@ struct MailboxEntry: Sendable {
   }
 }
 
-/// Puts messages into mailboxes and takes them out, with what the mailboxes add up to. The rows of the receivers'
-/// accounts are held.
+/// Puts messages into mailboxes and takes them out, with the sums. The rows of the receivers' accounts are held.
 struct MailboxRows {
   private let transaction: Transaction
 
@@ -85,8 +84,7 @@ struct MailboxRows {
     }
   }
 
-  /// Takes messages out of the mailbox of a device, as its acknowledgement does. Each of them whose last receiver this
-  /// was goes at `end`.
+  /// Takes messages out of a mailbox, as its device's acknowledgement does. Those with no receiver left go at `end`.
   func take(_ entries: [MailboxEntry], from key: [UInt8], end: Instant) throws {
     try transaction.execute(in: entries.map { .integer($0.number) }, .blob(key)) { list in
       "DELETE FROM sync.mailbox_entries WHERE public_key = $1 AND number IN (\(list))"

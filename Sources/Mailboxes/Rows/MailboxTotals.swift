@@ -2,8 +2,7 @@ import Accounts
 import Base
 import Storage
 
-/// What an account is charged for: its messages that wait, and the key packages that its devices offer. The account's
-/// row must be locked by who changes it.
+/// What an account is charged for messages that wait and key packages. Who changes it must lock the account's row.
 struct MailboxTotals: Equatable, Sendable {
   /// The number of the account's latest change of either.
   var number: Int64 = 0
@@ -59,9 +58,9 @@ struct MailboxCharge: Sendable {
     messages.byteCount + packages.byteCount + recordCount * fee
   }
 
-  /// Changes the totals and the usage of an account whose row is held. Returns the number of the change, the last of the
-  /// `count` that it takes. `file` names in the usage ledger what it is about. `quietly`: no device is woken by it. The
-  /// caller saves the owners.
+  /// Changes the totals and the usage of an account whose row is held. Returns the last of the `count` numbers that it
+  /// takes. `file` names in the usage ledger what it is about. `quietly`: no device is woken by it. The caller saves
+  /// the owners.
   @discardableResult
   func make(
     _ transaction: Transaction, _ owners: inout LockedOwners, of account: Identifier,

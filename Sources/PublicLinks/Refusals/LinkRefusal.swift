@@ -2,8 +2,7 @@ import Endpoints
 import HTTPMessages
 import JSON
 
-/// The refusals of public links besides those of any request and of any protocol, each for one reason that a client can
-/// act on.
+/// The refusals that only public links have, each for one reason that a client can act on.
 enum LinkRefusal: AnswerableError, Equatable {
   case linkNotFound
   case tooManyLinks(max: Int64)

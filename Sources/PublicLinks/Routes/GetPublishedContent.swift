@@ -8,9 +8,8 @@ import Storage
 
 /// `GET /p/{secret}`: a published content or a range of it, for whoever has the token. It needs no account.
 ///
-/// Whatever was published must never act as a page of this server's address. So every answer is sandboxed, of a type
-/// that no browser shows, and an attachment. Pages of any origin may read it: they need the token, and no cookie is
-/// involved.
+/// Nothing published may act as a page of this server. So answers are sandboxed attachments of a type that no browser
+/// shows. Pages of any origin may read them: they need the token, and no cookie is involved.
 struct GetPublishedContent: Sendable {
   let host: ProtocolHost
 

@@ -64,8 +64,7 @@ struct DeletePublicLink: SyncWrite {
   }
 }
 
-/// `POST /v1/public/{id}/token`: another token for a link, whose token before ends at once. Takes no body. Each request
-/// is answered once.
+/// `POST /v1/public/{id}/token`: another token in place of a link's, told once. Takes no body.
 struct PostLinkToken: SyncWrite {
   let host: ProtocolHost
   let method = "POST"

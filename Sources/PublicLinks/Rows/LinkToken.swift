@@ -1,8 +1,7 @@
 import Base
 import Crypto
 
-/// The secret in a link's URL: 256 random bits. It cannot be guessed, so its hash needs neither salt nor many rounds, and
-/// the row is found by the hash.
+/// The secret in a link's URL: 256 random bits. It cannot be guessed, so the row is found by a plain hash of it.
 package struct LinkToken: Sendable {
   let secret: Secret
 

@@ -44,8 +44,7 @@ package struct LinkWrite {
     charge(of: byteCount) - (former.map { charge(of: $0.byteCount) } ?? 0)
   }
 
-  /// Stores a content in place of the former one, in the transaction that consumes its object's reservation. Returns the
-  /// link, and its token if it is new.
+  /// Stores a content in place of the former one, once its object is durable. Returns the link, and a new one's token.
   func put(
     _ object: Identifier, byteCount: Int64, as id: Identifier, _ terms: LinkTerms,
     insteadOf former: PublicLink?, _ owners: inout LockedOwners
