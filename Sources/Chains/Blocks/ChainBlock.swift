@@ -19,9 +19,7 @@ package struct ChainBlock: Sendable, Equatable {
   let signature: [UInt8]
 
   static let hashByteCount = 32
-  /// The keys of one list.
   static let keyCountMax = ChainMembers.countMax
-  /// As many blocks as a chain can have.
   static let epochMax: Int64 = 1_000_000
   /// The charge of a block: its row and its part of the index.
   private static let overheadByteCount = 256

@@ -3,7 +3,6 @@ import Crypto
 import JSON
 import Storage
 
-/// A block as it is stored.
 struct StoredBlock: Sendable {
   let block: ChainBlock
   let byteCount: Int64
@@ -45,7 +44,6 @@ struct StoredBlock: Sendable {
   }
 }
 
-/// The rows of a chain's blocks.
 struct BlockRows<Source: Queryable> {
   let source: Source
   let chain: Identifier
@@ -57,7 +55,6 @@ struct BlockRows<Source: Queryable> {
     ) { row in try StoredBlock(row: row) }
   }
 
-  /// The blocks after one of an epoch, in order.
   func after(_ epoch: Int64, limit: Int) throws -> [StoredBlock] {
     try source.rows(
       """

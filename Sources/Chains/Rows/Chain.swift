@@ -100,7 +100,6 @@ package struct Chain: Sendable {
     try MemberRows(source: queryable, chain: id).all()
   }
 
-  /// The chain that an account named as its own.
   static func own(_ queryable: some Queryable, of account: Identifier) throws -> Identifier? {
     try queryable.first(
       "SELECT id FROM sync.chains WHERE owner_id = $1 AND own = 1 AND purge_ms IS NULL",

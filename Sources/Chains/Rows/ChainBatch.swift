@@ -78,7 +78,6 @@ package struct ChainBatch: Sendable {
   /// Whether it takes members away and gives nothing. That works at any usage, also of a suspended account.
   var onlyRemoves: Bool { blocks.allSatisfy(\.onlyRemoves) }
 
-  /// Throws what is wrong with the blocks themselves.
   func require(author: [UInt8], chain: Identifier) throws(ChainRefusal) {
     if let forgery { throw .blocksRefused(forgery) }
     for (index, block) in blocks.enumerated() {

@@ -19,7 +19,6 @@ struct MemberRows<Source: Queryable> {
     return Dictionary(uniqueKeysWithValues: since)
   }
 
-  /// All members: at most 256.
   func all() throws -> [ChainMember] {
     try source.rows(
       """

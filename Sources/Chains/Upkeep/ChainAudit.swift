@@ -11,7 +11,6 @@ struct ChainAudit {
 
   /// The signatures of so many take a fraction of a second.
   private static let sliceCountMax = 500
-  /// How often a chain is read again because it changed.
   private static let attemptCountMax = 5
 
   private init(_ chain: Identifier) { self.chain = chain }

@@ -10,7 +10,6 @@ import Storage
 /// current and replaced, in the order in which they were stored. What other accounts wrote is left out.
 enum DocumentExport {
   static let list = "documents.json"
-  /// The folder of the pages.
   static let folder = "documents/"
   /// The folder of the blobs, by their ids.
   static let blobs = "blobs/"

@@ -1,6 +1,5 @@
 import Base
 
-/// The instruments of documents of versions.
 enum DocumentMetrics {
   static let stored = Metrics.shared.counter(
     "coffer_document_versions_total", "Versions of documents that were stored.")

@@ -10,7 +10,6 @@ struct Delivery: Sendable {
   let isFirst: Bool
   /// The last version of each document: the earlier ones were never current there.
   fileprivate(set) var versions: [Identifier: DocumentVersion] = [:]
-  /// The stored versions that are replaced.
   fileprivate(set) var replaced: [CurrentVersion] = []
   /// The documents in which a removal replaces nothing.
   fileprivate var bare: Set<Identifier> = []

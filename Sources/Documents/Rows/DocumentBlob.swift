@@ -74,7 +74,6 @@ package struct DocumentBlob: Sendable {
     return Set(nameable)
   }
 
-  /// What a download sends.
   var content: StoredContent {
     StoredContent(owner: owner, version: number, byteCount: byteCount, place: .object(object))
   }

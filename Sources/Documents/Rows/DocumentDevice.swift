@@ -4,7 +4,6 @@ import Storage
 /// How far the versions of a device go.
 struct DocumentDevice: Sendable {
   let author: [UInt8]
-  /// The highest counter of its versions.
   let counter: Int64
   /// The highest counter of its deletions whose rows have gone; 0 if there is none.
   let collected: Int64
@@ -22,7 +21,6 @@ struct DocumentDevice: Sendable {
     }
   }
 
-  /// The devices of the account itself.
   static func own(_ queryable: some Queryable, of account: Identifier) throws -> [DocumentDevice] {
     try queryable.rows(
       """
@@ -111,7 +109,6 @@ struct DocumentDevice: Sendable {
       """, .id(account), .blob(author), .integer(counter), .id(writer))
   }
 
-  /// Writes an arriving device.
   func insert(of account: Identifier, in transaction: Transaction) throws {
     try transaction.execute(
       """

@@ -10,7 +10,6 @@ import Tiers
 /// because its plan may have changed. A pull has it looked at when the last device has a deletion.
 enum DocumentPurge {
   static let queue = FailingItems.Queue("documents")
-  /// The most rows of each kind that one slice deletes.
   private static let sliceCountMax = 250
   static let pauseMax = Instant.Span.days(1)
 

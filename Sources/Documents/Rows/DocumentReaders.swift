@@ -62,7 +62,6 @@ struct KnownDeletions: Sendable {
   /// The number of the newest deletion; nil if it is recorded that the device has it, or was a moment ago.
   private let number: Int64?
 
-  /// Nil if nothing is to be recorded.
   init?(_ reader: Reader, _ caller: Caller, now: Instant) throws {
     (account, device) = (caller.account, caller.publicKey)
     let rows = VersionRows(reader, of: account)

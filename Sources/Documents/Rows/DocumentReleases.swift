@@ -16,7 +16,6 @@ enum DocumentReleases {
     ) { row in try row.id(0) }
   }
 
-  /// Looks at one slice of an account's.
   static func sweep(_ transaction: Transaction, _ account: Identifier, now: Instant) throws {
     var owners = try LockedOwners(transaction, [account])
     let released = try transaction.rows(

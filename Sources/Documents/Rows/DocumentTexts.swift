@@ -24,7 +24,6 @@ struct DocumentTexts {
 
   init(_ transaction: Transaction) { self.transaction = transaction }
 
-  /// The most texts that one slice looks at.
   static let sliceCountMax: Int64 = 250
 
   func insert(

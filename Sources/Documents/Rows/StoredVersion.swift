@@ -4,7 +4,6 @@ import JSON
 import Storage
 import Tiers
 
-/// A version as it is stored.
 struct StoredVersion: Sendable {
   let version: DocumentVersion
   /// The number of the account's sequence under which it was stored.
@@ -71,7 +70,6 @@ extension StoredVersion {
   }
 }
 
-/// A row that leaves.
 struct LeavingVersion: Sendable {
   let number: Int64
   let document: Identifier
@@ -102,7 +100,6 @@ struct LeavingVersion: Sendable {
   }
 }
 
-/// The rows of an account's versions.
 struct VersionRows<Source: Queryable> {
   let source: Source
   let account: Identifier
@@ -112,7 +109,6 @@ struct VersionRows<Source: Queryable> {
     self.account = account
   }
 
-  /// The current versions of documents.
   func current(of documents: Set<Identifier>) throws -> [Identifier: [CurrentVersion]] {
     var current: [Identifier: [CurrentVersion]] = [:]
     for list in SQLList.slices(of: documents.sorted().map { .id($0) }, after: 1) {
@@ -191,7 +187,6 @@ struct VersionRows<Source: Queryable> {
     ) { row in try row.integer(0) }
   }
 
-  /// The oldest deletions.
   func oldestDeletions(limit: Int) throws -> [LeavingVersion] {
     try source.rows(
       """
@@ -234,7 +229,6 @@ extension VersionRows<Transaction> {
       }, of: account, into: "document_blob_names (account_id, blob_id, seq)")
   }
 
-  /// Marks versions as replaced.
   func keep(_ numbers: [Int64], now: Instant) throws {
     try source.execute(in: numbers.map { .integer($0) }, .id(account), .instant(now)) { list in
       """

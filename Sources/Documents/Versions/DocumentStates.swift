@@ -25,7 +25,6 @@ struct CurrentVersion: Hashable, Sendable {
 /// stay side by side. A deletion replaces all that is there, and nothing replaces a deletion: what a device writes
 /// without knowing of it, or in spite of it, is never current.
 struct DocumentStates: Sendable {
-  /// The current versions by their documents.
   private(set) var current: [Identifier: [CurrentVersion]]
   /// The highest counter of the device; 0 if there is no version of it.
   private(set) var highest: Int64
@@ -42,15 +41,12 @@ struct DocumentStates: Sendable {
     self.highest = highest
   }
 
-  /// What a version does.
   struct Effect: Sendable {
-    /// The versions that it replaces.
     let replaced: [CurrentVersion]
     /// False if its document was deleted before, or it removes accounts from it.
     let isCurrent: Bool
   }
 
-  /// Applies a version of the device.
   mutating func apply(
     _ version: DocumentVersion
   ) throws(VersionRule) -> Effect {

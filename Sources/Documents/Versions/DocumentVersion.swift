@@ -27,7 +27,6 @@ struct DocumentVersion: Sendable {
   let content: Content?
   /// The other accounts that get the version. A deletion that names accounts only removes those from the document.
   let receivers: [Identifier]
-  /// The encrypted files that belong to it.
   let blobs: [Identifier]
   let signature: [UInt8]
 

@@ -5,7 +5,6 @@ import Base
 /// There a version replaces that of the same device, and nothing else: only the receiver's own devices merge what the
 /// receiver has. A removal replaces all versions of the sender's account. What the receiver deleted stays deleted.
 struct ReceivedStates: Sendable {
-  /// The current versions by their documents.
   private(set) var current: [Identifier: [CurrentVersion]]
   /// The highest counter of the device's versions in that account; 0 if there is none.
   private var highest: Int64

@@ -40,7 +40,6 @@ struct VersionClock: Equatable, Sendable {
     }
   }
 
-  /// The entries in the order of their keys.
   var bytes: [UInt8] {
     counters.sorted { $0.key.lexicographicallyPrecedes($1.key) }.flatMap { key, counter in
       key + (0..<8).map { UInt8(truncatingIfNeeded: counter >> (56 - 8 * Int64($0))) }

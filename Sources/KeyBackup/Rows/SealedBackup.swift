@@ -13,7 +13,6 @@ struct SealedBackup: Sendable {
   /// The versions of an account that stay, the newest one included.
   static let countMax: Int64 = 5
 
-  /// A version, or the newest.
   static func find(
     _ queryable: some Queryable, of account: Identifier, version: Int64? = nil
   ) throws -> SealedBackup? {

@@ -15,7 +15,6 @@ struct ActualAnswer: Sendable {
   fileprivate let first: Part
   fileprivate let trie: [UInt8]
 
-  /// Some of an answer's messages, as bytes.
   fileprivate struct Part: Sendable {
     var bytes: [UInt8] = []
     /// The timestamp behind which the next ones are.

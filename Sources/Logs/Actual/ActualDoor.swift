@@ -19,7 +19,6 @@ package struct ActualDoor: ProtocolRoom {
   let host: ProtocolHost
   private let upload: ActualUpload
 
-  /// The longest body of JSON.
   private static let bodyByteCountMax = 64 << 10
 
   package init(_ host: ProtocolHost) {
@@ -209,7 +208,6 @@ extension ActualDoor {
     }
   }
 
-  /// Runs a change with the caller's account locked.
   func write<Value>(
     _ credentials: Credentials, _ transaction: Transaction,
     _ change: (LogWrite, inout LockedOwners) throws -> Value

@@ -10,7 +10,6 @@ struct ActualFile: Sendable {
   let name: String
   /// The log's epoch that takes messages; nil since a reset, until a client uploads the budget again.
   let group: Identifier?
-  /// The format of the budget, as its client gives it.
   let format: Int64
   /// The key that clients encrypt with, as far as the server may know it; nil if they do not.
   let key: Key?
@@ -61,7 +60,6 @@ struct ActualFile: Sendable {
       }
   }
 
-  /// Whether a text can name a file or a group.
   static func isID(_ text: String) -> Bool {
     1...idByteCountMax ~= text.utf8.count
       && text.utf8.allSatisfy { byte in
@@ -109,7 +107,6 @@ struct ActualFile: Sendable {
     guard sync.key == key?.id else { throw .fileHasNewKey }
   }
 
-  /// The members that both answers about files begin with.
   var members: [JSONValue.Member] {
     [
       .init("deleted", 0), .init("fileId", .string(file)),
@@ -129,7 +126,6 @@ struct ActualFile: Sendable {
       ])
   }
 
-  /// What an upload says about its file.
   struct Uploaded: Sendable {
     let file: String
     let name: String

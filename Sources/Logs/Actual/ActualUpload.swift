@@ -26,7 +26,6 @@ struct ActualUpload {
   }
 }
 
-/// An upload by a client whose token is known.
 private struct ActualUploadOf: Upload {
   let credentials: Credentials
   let host: ProtocolHost
@@ -34,7 +33,6 @@ private struct ActualUploadOf: Upload {
 
   let byteCountMax: Int64 = 50 << 20
 
-  /// An upload, as far as its headers show it.
   struct Asked: Sendable {
     let uploaded: ActualFile.Uploaded
     /// The client's epoch of the file; nil if it knows none.

@@ -4,7 +4,6 @@ import Base
 enum TimestampText {
   /// `d` is a decimal digit, `h` an upper-case hexadecimal one, `n` a letter or digit of the node.
   private static let shape = Array("dddd-dd-ddTdd:dd:dd.dddZ-hhhh-nnnnnnnnnnnnnnnn".utf8)
-  /// Where the node begins.
   private static let nodeStart = 30
 
   static func isNode(_ byte: UInt8) -> Bool {

@@ -60,10 +60,8 @@ struct ProtobufReader {
   }
 }
 
-/// Bytes are no Protocol Buffers message.
 struct ProtobufError: Error {}
 
-/// Writes fields of a Protocol Buffers message.
 enum ProtobufWriter {
   static func write(field: UInt8, number: UInt64, to bytes: inout [UInt8]) {
     bytes.append(field << 3)

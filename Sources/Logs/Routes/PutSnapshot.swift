@@ -17,7 +17,6 @@ struct PutSnapshot: ContentPut {
 
   func id(_ request: AccountRequest) throws -> Identifier { try request.log() }
 
-  /// The log of an upload, and who writes it.
   private struct Target {
     let log: MessageLog
     let covered: Int64

@@ -8,7 +8,6 @@ import Requests
 import Storage
 
 extension AccountRequest {
-  /// The account that a share of a log is with.
   fileprivate func sharee() throws(AccountRefusal) -> Identifier {
     guard let id = Identifier(captures[1]) else { throw .accountNotFound }
     return id

@@ -1,12 +1,10 @@
 import Base
 import JSON
 
-/// The result of appending.
 struct Appended: Sendable {
   let log: Identifier
   let owner: Identifier
   let epoch: Identifier
-  /// The number of the latest message.
   let head: Int64
   /// The messages that were new, and their contents' length.
   let addedCount: Int

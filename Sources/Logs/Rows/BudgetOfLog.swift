@@ -4,7 +4,6 @@ package import Storage
 
 /// The budget of Actual's clients that a log may be. It has a row of its own, which goes where the log goes.
 package enum BudgetOfLog {
-  /// The most accounts that are found by a budget's id.
   private static let foundCountMax: Int64 = 20
 
   /// The accounts that have a budget of this id. Clients choose the ids, so there may be several.
@@ -55,7 +54,6 @@ package enum BudgetOfLog {
       """, .id(log), .id(epoch))
   }
 
-  /// Forgets the budget of a deleted log.
   static func forget(_ log: Identifier, _ transaction: Transaction) throws {
     try transaction.execute("DELETE FROM sync.actual_files WHERE log_id = $1", .id(log))
     try transaction.execute("DELETE FROM sync.actual_epochs WHERE log_id = $1", .id(log))

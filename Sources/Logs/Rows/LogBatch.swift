@@ -2,12 +2,10 @@ import Base
 import JSON
 import Requests
 
-/// Messages that are appended in one request.
 struct LogBatch: Sendable {
   static let bodyByteCountMax = 1 << 20
   static let messageCountMax = 5000
 
-  /// The epoch that the client knows.
   let epoch: Identifier
   let messages: [LogMessage]
 }

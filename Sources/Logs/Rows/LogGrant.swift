@@ -4,7 +4,6 @@ import Crypto
 import JSON
 import Requests
 
-/// A change of a share: the owner grants it, or the account that it was granted to accepts it.
 enum LogShareChange: Sendable {
   case grant(LogGrant)
   case accept

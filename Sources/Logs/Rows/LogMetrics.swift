@@ -1,6 +1,5 @@
 import Base
 
-/// The instruments of message logs.
 enum LogMetrics {
   static let appended = counter("logs")
   /// Those that came from clients of Actual.

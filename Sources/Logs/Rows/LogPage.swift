@@ -5,7 +5,6 @@ import Storage
 
 /// Some of a log's messages, in one of two orders.
 struct LogPage: Sendable {
-  /// Which messages a client asks for.
   enum Question: Sendable {
     /// In the order of arrival; nil from the first one on.
     case after(LogCursor?)

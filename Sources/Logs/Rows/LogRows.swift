@@ -1,12 +1,10 @@
 import Base
 import Storage
 
-/// The messages of an epoch, as rows.
 struct LogRows {
   let transaction: Transaction
   let epoch: Identifier
 
-  /// The latest timestamp of the epoch; nil if it has no messages.
   private func latest() throws -> LogTimestamp? {
     try transaction.first(
       "SELECT stamp FROM sync.log_messages WHERE epoch_id = $1 ORDER BY stamp DESC LIMIT 1",

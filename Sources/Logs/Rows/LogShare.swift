@@ -81,7 +81,6 @@ package struct LogShare: Sendable {
     ) { row in try LogShare(row: row) }
   }
 
-  /// What others share with an account.
   static func all(_ queryable: some Queryable, with account: Identifier) throws -> [LogShare] {
     try queryable.rows(
       """

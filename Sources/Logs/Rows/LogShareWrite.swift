@@ -37,7 +37,6 @@ extension LogWrite {
       sharee, by: account, transaction, host.limits, catalogue: catalogue, now: now)
   }
 
-  /// Accepts the share that the caller was granted.
   func acceptShare(of id: Identifier, _ owners: inout LockedOwners) throws -> Outcome {
     guard var share = try LogShare.find(transaction, id, account) else {
       throw LogRefusal.logNotFound

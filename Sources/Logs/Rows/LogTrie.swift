@@ -20,7 +20,6 @@ enum LogTrie {
     return Dictionary(pages) { first, _ in first }
   }
 
-  /// Writes the pages that changed.
   static func save(
     _ trie: MerkleTrie, of epoch: Identifier, in transaction: Transaction
   ) throws {

@@ -10,7 +10,6 @@ import Tiers
 package struct LogWrite {
   let host: ProtocolHost
   let transaction: Transaction
-  /// The account whose device writes.
   let account: Identifier
   let now: Instant
 

@@ -23,7 +23,6 @@ package struct MessageLog: Sendable {
   /// The newest that a device may begin with.
   package let snapshot: LogSnapshot?
 
-  /// The most logs of one account.
   static let countMax: Int64 = 200
   /// The most that one epoch holds. A device that joins reads all of it.
   static let messageCountMax: Int64 = 1_000_000
@@ -107,7 +106,6 @@ package struct MessageLog: Sendable {
     return epoch
   }
 
-  /// Writes an empty epoch.
   static func insertEpoch(
     _ transaction: Transaction, _ epoch: Identifier, of log: Identifier, _ owner: Identifier,
     horizon: LogTimestamp?, snapshot: Identifier?

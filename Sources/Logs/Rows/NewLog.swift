@@ -2,7 +2,6 @@ import Base
 import JSON
 import Requests
 
-/// A log that a client wants to create.
 struct NewLog: Sendable {
   let id: Identifier
   let name: [UInt8]

@@ -71,7 +71,6 @@ package struct MerkleTrie {
     return pages[path] ?? TriePage()
   }
 
-  /// Loads the pages that are not loaded yet.
   private mutating func fetch(_ paths: some Sequence<TriePath>) throws {
     let missing = paths.filter { pages[$0] == nil }
     guard !missing.isEmpty else { return }

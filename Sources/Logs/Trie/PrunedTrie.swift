@@ -12,7 +12,6 @@ struct PrunedTrie {
       (self.path, self.page, sums) = (path, page, page.sums)
     }
 
-    /// The place of the page below a node; nil if there is none.
     func below(_ node: Int) -> TriePath? {
       page.goesOn(below: node) ? TriePath(path.digits + TriePage.digits(of: node)) : nil
     }

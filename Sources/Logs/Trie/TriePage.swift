@@ -5,7 +5,6 @@
 ///
 /// A page's nodes are numbered level by level from its place on, which is 0: below the node n are 3n + 1 to 3n + 3.
 package struct TriePage: Equatable, Sendable {
-  /// The levels of a page.
   static let depth = 4
   /// The first node of the fourth level: 1 + 3 + 9 + 27.
   private static let lastLevelStart = 40
@@ -69,7 +68,6 @@ package struct TriePage: Equatable, Sendable {
     digits.reduce(0) { $0 * 3 + Int($1) + 1 }
   }
 
-  /// The digits that lead to a node.
   static func digits(of node: Int) -> [UInt8] {
     var (digits, node) = ([UInt8](), node)
     while node > 0 {
@@ -82,7 +80,6 @@ package struct TriePage: Equatable, Sendable {
   /// Whether a node is at the fourth level.
   static func isLast(_ node: Int) -> Bool { node >= lastLevelStart }
 
-  /// Whether there is a page below a node.
   func goesOn(below node: Int) -> Bool { entries[node]?.goesOn ?? false }
 
   /// For each node the sum of everything there and below; nil if nothing is there.

@@ -67,7 +67,6 @@ struct LogAudit {
     try sum.addSlice(of: log.epoch, through: log.messageCount, reader)
   }
 
-  /// What does not fit; nil if everything does.
   private mutating func fault() throws -> String? {
     guard sum.messageCount == log.messageCount else {
       return "has \(sum.messageCount) messages, and its row counts \(log.messageCount)"

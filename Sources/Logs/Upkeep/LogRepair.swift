@@ -6,7 +6,6 @@ import Storage
 ///
 /// They are added up in slices while writers continue, and again if messages came before the account's row was held.
 enum LogRepair {
-  /// How often a log is added up again because it grew.
   private static let attemptCountMax = 5
 
   /// Repairs the logs of an account whose rows do not fit their messages. Returns how many those were. If messages are

@@ -1,7 +1,6 @@
 package import Accounts
 import Base
 
-/// The instruments of mailboxes.
 enum MailboxMetrics {
   static let stored = Metrics.shared.counter(
     "coffer_mailbox_messages_total", "Messages that were put into mailboxes, once for each device.")

@@ -4,7 +4,6 @@ import Storage
 
 /// A device's word that it needs a message no more.
 struct Acknowledgement: Sendable {
-  /// The number of the message in the device's mailbox.
   let number: Int64
   /// Why the device could not use it; nil if it could.
   let error: String?

@@ -6,7 +6,6 @@ import Tiers
 
 /// What became of a message.
 package struct Delivered: Equatable, Sendable {
-  /// The account whose device sent it.
   let sender: Identifier
   /// In how many mailboxes it is, or was when it was stored first.
   package let receiverCount: Int

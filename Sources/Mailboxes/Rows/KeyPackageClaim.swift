@@ -72,7 +72,6 @@ package struct KeyPackageClaim {
     return ClaimedPackage(bytes: next.package, isLastResort: next.isLastResort)
   }
 
-  /// Counts one more claim of today, or refuses it.
   private func count(_ device: [UInt8], of owner: Identifier) throws {
     let today = now.milliseconds / Self.day
     let last = try transaction.first(

@@ -3,7 +3,6 @@ import Base
 import Storage
 import Tiers
 
-/// The key packages that devices offer.
 enum KeyPackageRows {
   /// The most that a device offers at a time, besides its last resort.
   static let countMax = 100
@@ -20,7 +19,6 @@ enum KeyPackageRows {
   }
 }
 
-/// Key packages that a device offers in one request.
 struct KeyPackageOffer: Sendable {
   let packages: [KeyPackage]
   /// Takes the place of the last resort before; nil leaves it.

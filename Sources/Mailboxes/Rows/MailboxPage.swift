@@ -11,7 +11,6 @@ enum MailboxPage {
   /// A page ends after so much, counted as in the mailbox. So an answer has less than 1.5 MiB.
   private static let byteCountMax: Int64 = 640 << 10
 
-  /// Reads a page after the message of a number. With it, how many key packages of the device are left.
   static func read(
     _ reader: Reader, of key: [UInt8], after number: Int64, limit: Int
   ) throws -> JSONValue {

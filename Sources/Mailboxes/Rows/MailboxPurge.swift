@@ -6,7 +6,6 @@ import Tiers
 /// Ends messages that were acknowledged or expired, mailboxes of revoked keys, and the traces of given key packages.
 enum MailboxPurge {
   static let queue = FailingItems.Queue("mailboxes")
-  /// The most rows of a kind that one slice deletes.
   private static let sliceCountMax = 250
   /// The most expired messages that one slice ends. Each takes some ten statements.
   private static let expiredCountMax = 50
@@ -47,7 +46,6 @@ enum MailboxPurge {
     return expiredCount
   }
 
-  /// A message that is due.
   private struct DueMessage: Sendable {
     let mail: Mail
     let due: Instant

@@ -12,7 +12,6 @@ struct Mail: Hashable, Comparable, Sendable {
   }
 }
 
-/// A message in the mailbox of a device.
 struct MailboxEntry: Sendable {
   /// The number of the receiver's account under which it arrived.
   let number: Int64
@@ -48,7 +47,6 @@ struct MailboxRows {
       ) { row in try row.id(0) })
   }
 
-  /// Puts a message into mailboxes of an account.
   func add(
     _ mail: Mail, byteCount: Int64, to keys: [[UInt8]], of account: Identifier, at number: Int64
   ) throws {
@@ -74,7 +72,6 @@ struct MailboxRows {
         """)
   }
 
-  /// Notes that a message found mailboxes full.
   func note(full keys: [[UInt8]], now: Instant) throws {
     try transaction.execute(in: keys.map { .blob($0) }, .instant(now)) { list in
       """
@@ -121,7 +118,6 @@ struct MailboxRows {
     return keys
   }
 
-  /// Counts anew what is in a mailbox.
   func recount(_ key: [UInt8]) throws {
     try transaction.execute(
       "DELETE FROM sync.mailbox_senders WHERE public_key = $1", .blob(key))
@@ -141,7 +137,6 @@ struct MailboxRows {
       """, .blob(key))
   }
 
-  /// Takes from what mailboxes add up to.
   private func subtract(_ load: Load, from keys: [[UInt8]]) throws {
     try transaction.execute(
       in: keys.map { .blob($0) }, .integer(load.count), .integer(load.byteCount)

@@ -46,14 +46,12 @@ extension News.Topic {
   static let mailbox = News.Topic("mailbox")
 }
 
-/// A change of what an account is charged for.
 struct MailboxCharge: Sendable {
   var messages = Load()
   var packages = Load()
 
   private var recordCount: Int64 { messages.count + packages.count }
 
-  /// The bytes by which the account's usage changes.
   func byteCount(fee: Int64) -> Int64 {
     messages.byteCount + packages.byteCount + recordCount * fee
   }

@@ -43,7 +43,6 @@ struct Receiver: Sendable {
     }
   }
 
-  /// Whether an account has a key that is not revoked.
   static func isLive(
     _ key: [UInt8], of account: Identifier, _ queryable: some Queryable
   ) throws -> Bool {

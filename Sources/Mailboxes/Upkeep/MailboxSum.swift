@@ -122,7 +122,6 @@ enum MailboxAudit {
     ) { row in try row.blob(0) }
   }
 
-  /// What a mailbox counts wrongly; nil if nothing.
   static func fault(of key: [UInt8], _ queryable: some Queryable) throws -> String? {
     let entries = try loads(
       """

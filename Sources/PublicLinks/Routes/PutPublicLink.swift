@@ -8,7 +8,6 @@ import Requests
 import Storage
 
 extension AccountRequest {
-  /// The link that the path names.
   func link() throws(LinkRefusal) -> Identifier {
     guard let id = Identifier(captures[0]) else { throw .linkNotFound }
     return id
@@ -26,7 +25,6 @@ struct PutPublicLink: ContentPut {
 
   func id(_ request: AccountRequest) throws -> Identifier { try request.link() }
 
-  /// What an upload is to become, and what it replaces.
   private struct Target {
     let terms: LinkTerms
     let former: PublicLink?

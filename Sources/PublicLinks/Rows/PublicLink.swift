@@ -109,7 +109,6 @@ package struct PublicLink: Sendable {
 }
 
 extension PublicLink {
-  /// What a download sends.
   var content: StoredContent {
     StoredContent(owner: owner, version: version, byteCount: byteCount, place: .object(object))
   }

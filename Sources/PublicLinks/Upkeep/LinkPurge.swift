@@ -5,7 +5,6 @@ import Storage
 /// The end of links by their expiry.
 enum LinkPurge {
   static let queue = FailingItems.Queue("links")
-  /// The most links that one slice deletes.
   private static let sliceCountMax = 100
 
   /// Deletes one slice of an account's links that have ended.
