@@ -66,3 +66,28 @@ extension SignedWrite {
     _ = try request.credentials.requireSignature()
   }
 }
+
+extension AccountRequest {
+  /// The id that the path has at a place.
+  package func id(_ index: Int = 0, otherwise refusal: some Error) throws -> Identifier {
+    guard let id = Identifier(captures[index]) else { throw refusal }
+    return id
+  }
+
+  /// The number after which a page begins, by the query's field `name`, and the most rows of it, by its `limit`.
+  package func page(
+    after name: String, from first: Int64 = 0, limit: Int = 100, max: Int,
+    otherwise refusal: some Error
+  ) throws -> (number: Int64, limit: Int) {
+    var (number, limit) = (first, limit)
+    for (field, value) in queryFields(head.query) {
+      if field == name {
+        guard let given = Int64(value), given >= 0 else { throw refusal }
+        number = given
+      } else if field == "limit" {
+        limit = try pageLimit(value, max: max)
+      }
+    }
+    return (number, limit)
+  }
+}

@@ -9,10 +9,7 @@ import Storage
 
 extension AccountRequest {
   /// The chain that the path names.
-  package func chain() throws -> Identifier {
-    guard let id = Identifier(captures[0]) else { throw ChainRefusal.chainNotFound }
-    return id
-  }
+  package func chain() throws -> Identifier { try id(otherwise: ChainRefusal.chainNotFound) }
 }
 
 /// `GET /v1/chains`: the chains in which the account has members, its own first.
@@ -62,16 +59,9 @@ struct GetChainBlocks: SyncRead {
 
   func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
     let caller = try Caller(reader, request.credentials, now: now)
-    var (since, limit) = (Int64(-1), Self.limitMax)
-    for (name, value) in queryFields(request.head.query) {
-      switch name {
-      case "since":
-        guard let epoch = Int64(value), epoch >= 0 else { throw ChainRefusal.sinceInvalid }
-        since = epoch
-      case "limit": limit = try pageLimit(value, max: Self.limitMax)
-      default: break
-      }
-    }
+    let (since, limit) = try request.page(
+      after: "since", from: -1, limit: Self.limitMax, max: Self.limitMax,
+      otherwise: ChainRefusal.sinceInvalid)
     let chain = try Chain.seen(reader, request.chain(), by: caller.account)
     let blocks = try BlockRows(source: reader, chain: chain.id).after(since, limit: limit)
     let last = blocks.last?.block.epoch ?? since

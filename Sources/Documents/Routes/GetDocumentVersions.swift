@@ -14,19 +14,9 @@ struct GetDocumentVersions: ContentsRead {
 
   func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> SentContents {
     let caller = try Caller(reader, request.credentials, now: now)
-    guard let document = Identifier(request.captures[0]) else {
-      throw DocumentRefusal.documentNotFound
-    }
-    var (number, limit) = (Int64(0), 100)
-    for (name, value) in queryFields(request.head.query) {
-      switch name {
-      case "after":
-        guard let after = Int64(value), after >= 0 else { throw DocumentRefusal.cursorInvalid }
-        number = after
-      case "limit": limit = try pageLimit(value, max: VersionPage.limitMax)
-      default: break
-      }
-    }
+    let document = try request.id(otherwise: DocumentRefusal.documentNotFound)
+    let (number, limit) = try request.page(
+      after: "after", max: VersionPage.limitMax, otherwise: DocumentRefusal.cursorInvalid)
     let history = try DocumentHistory.read(
       reader, document, of: caller.account, after: number, limit: limit, catalogue: host.catalogue,
       now: now)

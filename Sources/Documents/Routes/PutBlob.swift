@@ -8,10 +8,7 @@ import Requests
 import Storage
 
 extension AccountRequest {
-  fileprivate func blob() throws(DocumentRefusal) -> Identifier {
-    guard let id = Identifier(captures[0]) else { throw .blobNotFound }
-    return id
-  }
+  fileprivate func blob() throws -> Identifier { try id(otherwise: DocumentRefusal.blobNotFound) }
 }
 
 /// `PUT /v1/blobs/{id}` with `If-Match: "0"`: stores an encrypted file, which versions of documents may name from then

@@ -7,10 +7,7 @@ import Requests
 import Storage
 
 extension AccountRequest {
-  func log() throws(LogRefusal) -> Identifier {
-    guard let id = Identifier(captures[0]) else { throw .logNotFound }
-    return id
-  }
+  func log() throws -> Identifier { try id(otherwise: LogRefusal.logNotFound) }
 }
 
 extension SyncWrite {

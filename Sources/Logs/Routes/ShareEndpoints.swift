@@ -8,9 +8,8 @@ import Requests
 import Storage
 
 extension AccountRequest {
-  fileprivate func sharee() throws(AccountRefusal) -> Identifier {
-    guard let id = Identifier(captures[1]) else { throw .accountNotFound }
-    return id
+  fileprivate func sharee() throws -> Identifier {
+    try id(1, otherwise: AccountRefusal.accountNotFound)
   }
 }
 

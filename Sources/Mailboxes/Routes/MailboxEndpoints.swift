@@ -15,16 +15,8 @@ struct GetMailbox: ContentsRead {
 
   func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> SentContents {
     let caller = try Caller(reader, request.credentials, now: now)
-    var (number, limit) = (Int64(0), 100)
-    for (name, value) in queryFields(request.head.query) {
-      switch name {
-      case "after":
-        guard let after = Int64(value), after >= 0 else { throw MailboxRefusal.cursorInvalid }
-        number = after
-      case "limit": limit = try pageLimit(value, max: MailboxPage.limitMax)
-      default: break
-      }
-    }
+    let (number, limit) = try request.page(
+      after: "after", max: MailboxPage.limitMax, otherwise: MailboxRefusal.cursorInvalid)
     let page = try MailboxPage.read(reader, of: caller.publicKey, after: number, limit: limit)
     return SentContents(of: caller.account, page.encoded())
   }

@@ -8,10 +8,7 @@ import Requests
 import Storage
 
 extension AccountRequest {
-  func link() throws(LinkRefusal) -> Identifier {
-    guard let id = Identifier(captures[0]) else { throw .linkNotFound }
-    return id
-  }
+  func link() throws -> Identifier { try id(otherwise: LinkRefusal.linkNotFound) }
 }
 
 /// `PUT /v1/public/{id}?expires=<seconds>&max_age=<seconds>`: publishes a content, or replaces that of a link, if it is
