@@ -62,8 +62,7 @@ package struct SignatureChains: ProtocolRoom {
     guard topic == .chains else { return [] }
     return try Followed.accounts(
       of: owners, in: "chain_accounts", where: "account_id <> owner_id AND left_ms IS NULL",
-      atMost: count,
-      reading: queryable)
+      atMost: count, reading: queryable)
   }
 
   /// Writes nothing. A chain is an agreement between the devices of this server's accounts, and its keys mean nothing

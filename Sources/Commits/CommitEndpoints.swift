@@ -28,14 +28,11 @@ struct PostCommits: SyncWrite {
   let pattern = "/v1/chains/{id}/commits"
   let bodyByteCountMax = Commit.bodyByteCountMax
 
-  struct Body: Sendable {
-    let chain: Identifier
-    let commit: Commit
-  }
+  typealias Body = (chain: Identifier, commit: Commit)
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
     request.credentials.meter.charge(Price.json(body.count), for: .json)
-    return Body(chain: try request.chain(), commit: try Commit(body, of: request, host))
+    return (chain: try request.chain(), commit: try Commit(body, of: request, host))
   }
 
   func write(
@@ -122,11 +119,7 @@ struct PostChainMessages: SyncWrite {
   let pattern = "/v1/chains/{id}/messages"
   let bodyByteCountMax = 96 << 10
 
-  struct Body: Sendable {
-    let chain: Identifier
-    let epoch: Int64
-    let message: Commit.Letter
-  }
+  typealias Body = (chain: Identifier, epoch: Int64, message: Commit.Letter)
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
     request.credentials.meter.charge(Price.json(body.count), for: .json)
@@ -135,8 +128,9 @@ struct PostChainMessages: SyncWrite {
     guard let epoch = json["epoch"].integer, epoch >= 0 else {
       throw RequestRefusal.bodyInvalid(path: "$.epoch", rule: "must be an epoch of the chain")
     }
-    return Body(
-      chain: try request.chain(), epoch: epoch, message: try Commit.Letter(json["message"]))
+    return (
+      chain: try request.chain(), epoch: epoch, message: try Commit.Letter(json["message"])
+    )
   }
 
   func write(

@@ -78,17 +78,15 @@ struct PostChains: SyncWrite {
   let method = "POST"
   let pattern = "/v1/chains"
 
-  struct Body: Sendable {
-    let batch: ChainBatch
-    let isOwn: Bool
-  }
+  typealias Body = (batch: ChainBatch, isOwn: Bool)
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
     let json = try JSON.body(body)
     try json.requireMembers(["blocks", "own"])
-    return Body(
+    return (
       batch: try ChainBatch(json, blockCount: 1...1, of: request, host),
-      isOwn: json["own"].exists ? try json["own"].boolean() : false)
+      isOwn: json["own"].exists ? try json["own"].boolean() : false
+    )
   }
 
   func write(
@@ -136,10 +134,7 @@ struct PostChainBlocks: SyncWrite {
   let pattern = "/v1/chains/{id}/blocks"
   let bodyByteCountMax = ChainBatch.bodyByteCountMax
 
-  struct Body: Sendable {
-    let chain: Identifier
-    let batch: ChainBatch
-  }
+  typealias Body = (chain: Identifier, batch: ChainBatch)
 
   struct Done: Sendable {
     let outcome: Outcome
@@ -152,10 +147,11 @@ struct PostChainBlocks: SyncWrite {
     request.credentials.meter.charge(Price.json(body.count), for: .json)
     let json = try JSON.body(body, limits: JSONLimits(byteCountMax: bodyByteCountMax))
     try json.requireMembers(["blocks", "revocations"])
-    return Body(
+    let counts = 1...ChainBatch.blockCountMax
+    return (
       chain: try request.chain(),
-      batch: try ChainBatch(
-        json, blockCount: 1...ChainBatch.blockCountMax, of: request, host))
+      batch: try ChainBatch(json, blockCount: counts, of: request, host)
+    )
   }
 
   func write(

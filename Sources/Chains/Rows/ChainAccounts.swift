@@ -31,14 +31,10 @@ struct ChainAccounts {
   static func counts(
     _ queryable: some Queryable, of chain: Identifier
   ) throws -> [Identifier: Int64] {
-    var counts: [Identifier: Int64] = [:]
-    try queryable.query(
-      "SELECT account_id, member_count FROM sync.chain_accounts WHERE chain_id = $1", [.id(chain)]
-    ) { row in
-      counts[try row.id(0)] = try row.integer(1)
-      return true
-    }
-    return counts
+    let counts = try queryable.rows(
+      "SELECT account_id, member_count FROM sync.chain_accounts WHERE chain_id = $1", .id(chain)
+    ) { row in (try row.id(0), try row.integer(1)) }
+    return Dictionary(uniqueKeysWithValues: counts)
   }
 
   /// Whether an account has left the chain, and devices of it are still members.

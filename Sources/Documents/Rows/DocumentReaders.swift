@@ -8,7 +8,7 @@ import Storage
 /// A pull whose clock lacks nothing says so. It is recorded hourly at most, and only while a newer deletion waits.
 struct DocumentReaders: Sendable {
   /// By the keys that are not revoked, at most `Device.countMax`.
-  private var readers: [[UInt8]: Reading] = [:]
+  private let readers: [[UInt8]: Reading]
   /// Contacts may send versions of what the account deleted, without a chance to know.
   private let hasContacts: Bool
 
@@ -24,7 +24,7 @@ struct DocumentReaders: Sendable {
 
   init(_ queryable: some Queryable, of account: Identifier) throws {
     hasContacts = try Contacts.exist(of: account, queryable)
-    try queryable.query(
+    let rows = try queryable.rows(
       """
       SELECT device_keys.public_key, coalesce(document_readers.seq, 0),
         coalesce(document_readers.told_ms, 0)
@@ -32,11 +32,11 @@ struct DocumentReaders: Sendable {
       LEFT JOIN sync.document_readers ON document_readers.account_id = device_keys.account_id
         AND document_readers.device_key = device_keys.public_key
       WHERE device_keys.account_id = $1 AND device_keys.revoked_ms IS NULL
-      """, [.id(account)]
+      """, .id(account)
     ) { row in
-      readers[try row.blob(0)] = Reading(number: try row.integer(1), told: try row.instant(2))
-      return true
+      (try row.blob(0), Reading(number: try row.integer(1), told: try row.instant(2)))
     }
+    readers = Dictionary(uniqueKeysWithValues: rows)
   }
 
   /// When a deletion goes that every device has; nil for one that a device lacks.

@@ -67,7 +67,8 @@ struct Pull: Sendable {
       if page.isFull { break }
       known[device.author] = device.counter
     }
-    let end = page.isFull ? page.versions.last.map { Place($0.version) } : nil
+    let last = page.isFull ? page.versions.last?.version : nil
+    let end = last.map { Place(author: $0.author, counter: $0.counter) }
     let json: JSONValue = [
       "versions": .array(page.versions.map { .object($0.members) }),
       "clock": known.json, "more": .bool(end != nil),
@@ -100,9 +101,5 @@ extension Pull.Place {
     self.init(
       author: Array(bytes[..<keyByteCount]),
       counter: bytes[keyByteCount...].reduce(0) { $0 << 8 | Int64($1) })
-  }
-
-  fileprivate init(_ version: DocumentVersion) {
-    self.init(author: version.author, counter: version.counter)
   }
 }

@@ -16,11 +16,7 @@ struct PutKeyBackup: SyncWrite {
   let pattern = "/v1/key-backup"
   let bodyByteCountMax = SealedBackup.byteCountMax
 
-  struct Body: Sendable {
-    let preconditions: Preconditions
-    let author: [UInt8]
-    let content: [UInt8]
-  }
+  typealias Body = (preconditions: Preconditions, author: [UInt8], content: [UInt8])
 
   /// Without If-Match a device could replace a backup that it never saw.
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
@@ -32,25 +28,24 @@ struct PutKeyBackup: SyncWrite {
     guard !body.isEmpty else {
       throw RequestRefusal.bodyInvalid(path: "$", rule: "must not be empty")
     }
-    return Body(preconditions: preconditions, author: author.bytes, content: body)
+    return (preconditions: preconditions, author: author.bytes, content: body)
   }
 
   func write(
     _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
     try LockedCaller.once(transaction, request.credentials, now: now) { locked in
-      var owners = locked.owners
       let account = locked.caller.account
-      try owners.requireWritable([account], by: account, transaction)
+      try locked.owners.requireWritable([account], by: account, transaction)
       let version = try SealedBackup.find(transaction, of: account)?.version ?? 0
       let tag = EntityTag(version: version)
       guard body.preconditions.evaluate(current: tag, isSafe: false) == .holds else {
         throw ContentRefusal.versionChanged(current: version)
       }
-      let next = History.version(after: version, at: try owners.require(account).sequence)
+      let next = History.version(after: version, at: try locked.owners.require(account).sequence)
       try SealedBackup.put(
         transaction, body.content, of: account, by: body.author, as: next, now: now)
-      try RecoveryWrite(transaction, of: account, now: now).tell(&owners)
+      try RecoveryWrite(transaction, of: account, now: now).tell(&locked.owners)
       return Outcome(
         200, headers: [("ETag", EntityTag(version: next).field)],
         ["version": .integer(next), "bytes": .integer(Int64(body.content.count))])

@@ -15,11 +15,7 @@ struct PutRecoveryKey: SyncWrite {
   let method = "PUT"
   let pattern = "/v1/recovery-key"
 
-  struct Body: Sendable {
-    let stated: KeyStatement
-    let author: KeySignature
-    let proof: [UInt8]
-  }
+  typealias Body = (stated: KeyStatement, author: KeySignature, proof: [UInt8])
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
     let author = try request.credentials.requireSignature().keyID
@@ -30,9 +26,10 @@ struct PutRecoveryKey: SyncWrite {
       throw RequestRefusal.bodyInvalid(
         path: "$.recovery.key", rule: "must be an Ed25519 public key")
     }
-    return Body(
+    return (
       stated: stated, author: try stated.keySignature(of: json, by: author),
-      proof: try stated.signature("proof", of: json, by: key))
+      proof: try stated.signature("proof", of: json, by: key)
+    )
   }
 
   func write(

@@ -91,15 +91,12 @@ struct PutLogKey: SyncWrite {
   let method = "PUT"
   let pattern = "/v1/logs/{id}/key"
 
-  struct Body: Sendable {
-    let log: Identifier
-    let key: [UInt8]?
-  }
+  typealias Body = (log: Identifier, key: [UInt8]?)
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
     let json = try JSON.body(body)
     try json.requireMembers(["key"])
-    return Body(log: try request.log(), key: try NewLog.key(json))
+    return (log: try request.log(), key: try NewLog.key(json))
   }
 
   func write(
@@ -115,13 +112,10 @@ struct PostEpochs: SyncWrite {
   let method = "POST"
   let pattern = "/v1/logs/{id}/epochs"
 
-  struct Body: Sendable {
-    let log: Identifier
-    let epoch: NewEpoch
-  }
+  typealias Body = (log: Identifier, epoch: NewEpoch)
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
-    Body(log: try request.log(), epoch: try NewEpoch(body))
+    (log: try request.log(), epoch: try NewEpoch(body))
   }
 
   func write(

@@ -13,14 +13,11 @@ struct PostMessages: SyncWrite {
   let pattern = "/v1/logs/{id}/messages"
   let bodyByteCountMax = LogBatch.bodyByteCountMax
 
-  struct Body: Sendable {
-    let log: Identifier
-    let batch: LogBatch
-  }
+  typealias Body = (log: Identifier, batch: LogBatch)
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
     request.credentials.meter.charge(Price.json(body.count), for: .json)
-    return Body(log: try request.log(), batch: try LogBatch(body))
+    return (log: try request.log(), batch: try LogBatch(body))
   }
 
   func write(

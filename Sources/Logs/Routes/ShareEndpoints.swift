@@ -52,20 +52,15 @@ struct PutLogShare: SyncWrite {
   let method = "PUT"
   let pattern = "/v1/logs/{id}/shares/{account}"
 
-  struct Body: Sendable {
-    let log: Identifier
-    let account: Identifier
-    let change: LogShareChange
-  }
+  typealias Body = (log: Identifier, account: Identifier, change: LogShareChange)
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
     let (log, account) = (try request.log(), try request.sharee())
-    return Body(
-      log: log, account: account,
-      change: try LogShareChange(body, of: log, with: account) {
-        host.gate.authenticator.signatures.countStatement()
-        return try request.credentials.requireSignature().keyID
-      })
+    let change = try LogShareChange(body, of: log, with: account) {
+      host.gate.authenticator.signatures.countStatement()
+      return try request.credentials.requireSignature().keyID
+    }
+    return (log: log, account: account, change: change)
   }
 
   func write(
@@ -93,13 +88,10 @@ struct DeleteLogShare: SyncWrite {
   let pattern = "/v1/logs/{id}/shares/{account}"
   let bodyByteCountMax = 0
 
-  struct Body: Sendable {
-    let log: Identifier
-    let account: Identifier
-  }
+  typealias Body = (log: Identifier, account: Identifier)
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
-    Body(log: try request.log(), account: try request.sharee())
+    (log: try request.log(), account: try request.sharee())
   }
 
   func write(

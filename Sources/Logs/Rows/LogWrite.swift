@@ -25,7 +25,7 @@ package struct LogWrite {
     guard try Self.count(transaction, of: account) < MessageLog.countMax else {
       throw LogRefusal.tooManyLogs(max: MessageLog.countMax)
     }
-    guard try !Self.exists(transaction, log.id) else { throw LogRefusal.logExists }
+    guard try MessageLog.owner(transaction, of: log.id) == nil else { throw LogRefusal.logExists }
     let fee = catalogue.metadataFeeByteCount
     try owners.require(account).requireRoom(
       for: fee, askedBy: account, transaction, catalogue: catalogue, now: now)
@@ -46,10 +46,6 @@ package struct LogWrite {
     try queryable.first("SELECT count(*) FROM sync.logs WHERE owner_id = $1", .id(account)) { row in
       try row.integer(0)
     } ?? 0
-  }
-
-  private static func exists(_ queryable: some Queryable, _ id: Identifier) throws -> Bool {
-    try queryable.first("SELECT 1 FROM sync.logs WHERE id = $1", .id(id)) { _ in true } ?? false
   }
 
   /// Appends the messages whose timestamps the epoch does not have. A message whose timestamp it has is not stored

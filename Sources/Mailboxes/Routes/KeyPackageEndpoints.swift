@@ -27,7 +27,6 @@ struct PostKeyPackages: SyncWrite {
     _ json: JSON, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
     try LockedCaller.once(transaction, request.credentials, now: now) { locked in
-      var locked = locked
       let caller = locked.caller
       let offer = try KeyPackageOffer(json, of: caller.publicKey)
       try locked.owners.requireWritable([], by: caller, transaction)
@@ -92,7 +91,6 @@ struct PostClaim: SyncWrite {
       transaction, request.credentials, now: now,
       with: { caller in [try KeyPackageClaim.account(of: device, for: caller, transaction)] }
     ) { locked in
-      var locked = locked
       let claim = KeyPackageClaim(
         host: host, transaction: transaction, claimer: locked.caller.account, now: now)
       let claimed = try claim.claim(of: device, &locked.owners)

@@ -29,10 +29,7 @@ struct DeleteMessage: SyncWrite {
   let pattern = "/v1/mailbox/{number}"
   let bodyByteCountMax = 0
 
-  struct Done: Sendable {
-    let outcome: Outcome
-    let hasFailed: Bool
-  }
+  typealias Done = (outcome: Outcome, hasFailed: Bool)
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Acknowledgement {
     guard let number = Int64(request.captures[0]), number > 0 else {
@@ -54,7 +51,7 @@ struct DeleteMessage: SyncWrite {
       hasFailed = isTaken && acknowledgement.error != nil
       return Outcome(status: 204, body: [])
     }
-    return Done(outcome: outcome, hasFailed: hasFailed)
+    return (outcome: outcome, hasFailed: hasFailed)
   }
 
   func respond(_ done: Done, to input: AccountInput<Acknowledgement>) -> Response {

@@ -144,11 +144,9 @@ enum MailboxAudit {
   private static func loads(
     _ sql: String, _ key: [UInt8], _ queryable: some Queryable
   ) throws -> [Identifier: Load] {
-    var loads: [Identifier: Load] = [:]
-    try queryable.query(sql, [.blob(key)]) { row in
-      loads[try row.id(0)] = Load(count: try row.integer(1), byteCount: try row.integer(2))
-      return true
+    let loads = try queryable.rows(sql, .blob(key)) { row in
+      (try row.id(0), Load(count: try row.integer(1), byteCount: try row.integer(2)))
     }
-    return loads
+    return Dictionary(uniqueKeysWithValues: loads)
   }
 }
