@@ -61,10 +61,8 @@ package struct ArrivingDocuments: Sendable {
       stored.allSatisfy({ $0.number <= sequence }),
       Dictionary(uniqueKeysWithValues: stored.map { ($0.file, $0.byteCount) }) == blobs
     else { throw Self.error("has other blobs than the archive, or one twice") }
-    for blob in stored {
-      weight =
-        weight + UsageWeight(contentByteCount: DocumentBlob.charge(blob.byteCount))
-    }
+    weight = UsageWeight(
+      contentByteCount: stored.reduce(0) { $0 + DocumentBlob.charge($1.byteCount) })
     let authors = Set(devices.map(\.author))
     guard authors.count == devices.count, authors.isSubset(of: keys) else {
       throw Self.error("has a device twice, or one that is not the account's")
@@ -74,11 +72,10 @@ package struct ArrivingDocuments: Sendable {
       for stored in try Self.versions(of: page) {
         try check.add(stored)
         count += 1
-        weight =
-          weight
-          + UsageWeight(
-            recordCount: stored.replaced == nil ? 1 : 0,
-            contentByteCount: stored.version.chargedByteCount)
+        let added = UsageWeight(
+          recordCount: stored.replaced == nil ? 1 : 0,
+          contentByteCount: stored.version.chargedByteCount)
+        weight = weight + added
         for moment in [stored.stored, stored.replaced ?? stored.stored] {
           latest = max(latest ?? moment, moment)
         }

@@ -21,12 +21,10 @@ enum DocumentExport {
     let devices = try DocumentDevice.own(reader, of: account)
     let blobs = try DocumentBlob.named(reader, of: account)
     if !devices.isEmpty {
-      try archive.add(
-        list,
-        JSONValue.object([
-          .init("devices", .array(devices.map(\.movedJSON))),
-          .init("blobs", .array(blobs.map(\.movedJSON))),
-        ]).encoded())
+      let listed: JSONValue = [
+        "devices": .array(devices.map(\.movedJSON)), "blobs": .array(blobs.map(\.movedJSON)),
+      ]
+      try archive.add(list, listed.encoded())
     }
     var (count, number, last) = (0, 0, Int64(0))
     while !devices.isEmpty {
@@ -35,9 +33,8 @@ enum DocumentExport {
         reader, where: "account_id = $1 AND writer_id IS NULL", [.id(account)], "seq", after: last)
       guard let end = page.versions.last else { break }
       (count, number, last) = (count + page.versions.count, number + 1, end.number)
-      let text = JSONValue.object([
-        .init("versions", .array(page.versions.map(\.movedJSON)))
-      ]).encoded()
+      let versions: JSONValue = ["versions": .array(page.versions.map(\.movedJSON))]
+      let text = versions.encoded()
       try archive.add(ArchiveWriter.numbered(folder, number), text)
       progress(Int64(text.count))
     }

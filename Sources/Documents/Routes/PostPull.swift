@@ -18,20 +18,13 @@ struct PostPull: AccountEndpoint {
   let pattern = "/v1/documents/pull"
   let bodyByteCountMax = Pull.bodyByteCountMax
 
-  struct Input: Sendable {
-    let request: AccountRequest
-    let pull: Pull
-  }
-
-  struct Answer: Sendable {
-    let page: SentContents
-    let known: KnownDeletions?
-  }
+  typealias Input = (request: AccountRequest, pull: Pull)
+  typealias Answer = (page: SentContents, known: KnownDeletions?)
 
   func prepare(_ request: AccountRequest, _ body: [UInt8]) throws -> Input {
     let body = try request.checked(body)
     request.credentials.meter.charge(Price.json(body.count), for: .json)
-    return Input(request: request, pull: try Pull(body))
+    return (request: request, pull: try Pull(body))
   }
 
   func perform(
@@ -55,8 +48,7 @@ struct PostPull: AccountEndpoint {
     let now = host.clock.now()
     let caller = try Caller(reader, credentials, now: now)
     let page = try input.pull.read(reader, for: caller, now: now)
-    return Answer(
-      page: SentContents(of: caller.account, page.json.encoded()), known: page.known)
+    return (page: SentContents(of: caller.account, page.json.encoded()), known: page.known)
   }
 
   func respond(_ answer: Answer, to input: Input) -> Response {

@@ -40,11 +40,7 @@ private struct ActualUploadOf: Upload {
     let byteCount: Int64
   }
 
-  struct Done: Sendable {
-    let account: Identifier
-    let group: Identifier
-    let byteCount: Int64
-  }
+  typealias Done = (account: Identifier, group: Identifier, byteCount: Int64)
 
   func admit(_ head: RequestHead, _ captures: [Substring]) throws -> Asked {
     func text(_ name: String) -> String? {
@@ -149,7 +145,7 @@ private struct ActualUploadOf: Upload {
       attempt.object, byteCount: asked.byteCount, covering: 0, of: log, &locked.owners)
     try ActualFile.save(
       asked.uploaded, of: account, log: log.id, group: log.epoch, transaction)
-    return Done(account: account, group: log.epoch, byteCount: asked.byteCount)
+    return (account: account, group: log.epoch, byteCount: asked.byteCount)
   }
 
   func release(_ transaction: Transaction, _ asked: Asked) throws {

@@ -112,15 +112,22 @@ struct PostEpochs: SyncWrite {
   let method = "POST"
   let pattern = "/v1/logs/{id}/epochs"
 
-  typealias Body = (log: Identifier, epoch: NewEpoch)
+  typealias Body = (log: Identifier, covers: LogCursor)
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
-    (log: try request.log(), epoch: try NewEpoch(body))
+    let (log, json) = (try request.log(), try JSON.body(body))
+    try json.requireMembers(["covers"])
+    guard let text = json["covers"].string else {
+      throw RequestRefusal.bodyInvalid(path: "$.covers", rule: "must be a cursor of the log")
+    }
+    return (log: log, covers: try LogCursor(text))
   }
 
   func write(
     _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> Outcome {
-    try once(request, transaction, now: now) { try $0.beginEpoch(body.epoch, of: body.log, &$1) }
+    try once(request, transaction, now: now) {
+      try $0.beginEpoch(of: body.log, covering: body.covers, &$1)
+    }
   }
 }

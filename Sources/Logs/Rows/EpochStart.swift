@@ -1,24 +1,7 @@
 import Accounts
 import Base
 import Crypto
-import JSON
-import Requests
 import Storage
-
-/// A device's decision that the log's snapshot stands for its messages from now on.
-struct NewEpoch: Sendable {
-  /// Up to where the snapshot has all messages.
-  let covers: LogCursor
-
-  init(_ body: [UInt8]) throws {
-    let json = try JSON.body(body)
-    try json.requireMembers(["covers"])
-    guard let text = json["covers"].string else {
-      throw RequestRefusal.bodyInvalid(path: "$.covers", rule: "must be a cursor of the log")
-    }
-    covers = try LogCursor(text)
-  }
-}
 
 /// Begins an epoch without the messages that a snapshot stands for.
 ///
@@ -38,8 +21,9 @@ struct EpochStart {
 
   private var transaction: Transaction { write.transaction }
 
-  func begin(_ new: NewEpoch, _ owners: inout LockedOwners) throws {
-    let covered = try log.number(at: new.covers, transaction)
+  /// - Parameter cursor: Up to where the log's snapshot has all messages.
+  func begin(covering cursor: LogCursor, _ owners: inout LockedOwners) throws {
+    let covered = try log.number(at: cursor, transaction)
     guard covered > 0 else { throw LogRefusal.cursorInvalid }
     guard let snapshot = log.snapshot, snapshot.epoch == log.epoch,
       snapshot.coveredCount == covered

@@ -152,11 +152,11 @@ package struct LogWrite {
 
   /// Begins an epoch with the log's snapshot. It is taken at any usage, because the log only gets smaller.
   func beginEpoch(
-    _ new: NewEpoch, of id: Identifier, _ owners: inout LockedOwners
+    of id: Identifier, covering cursor: LogCursor, _ owners: inout LockedOwners
   ) throws -> Outcome {
     let log = try writable(id, owners)
     try BudgetOfLog.requireNone(of: log.id, transaction)
-    try EpochStart(write: self, log: log).begin(new, &owners)
+    try EpochStart(write: self, log: log).begin(covering: cursor, &owners)
     return Outcome(201, try json(of: id))
   }
 
