@@ -19,9 +19,7 @@ struct GetChains: SyncRead {
 
   func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
     let caller = try Caller(reader, request.credentials, now: now)
-    return [
-      "chains": .array(try Chain.all(reader, seenBy: caller.account).map(\.json))
-    ]
+    return ["chains": .array(try Chain.all(reader, seenBy: caller.account).map(\.json))]
   }
 }
 

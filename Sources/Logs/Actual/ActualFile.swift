@@ -116,14 +116,10 @@ struct ActualFile: Sendable {
   }
 
   var users: JSONValue.Member {
-    .init(
-      "usersWithAccess",
-      [
-        [
-          "userId": .string(owner.description), "displayName": "", "userName": "",
-          "owner": true,
-        ]
-      ])
+    let user: JSONValue = [
+      "userId": .string(owner.description), "displayName": "", "userName": "", "owner": true,
+    ]
+    return .init("usersWithAccess", [user])
   }
 
   struct Uploaded: Sendable {

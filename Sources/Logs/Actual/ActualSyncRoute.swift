@@ -99,14 +99,11 @@ extension ActualDoor {
           }
         }
       ) { result in
-        if case .success(let next) = result {
-          LogMetrics.appendedByActual.add(Int64(next.appended.last?.addedCount ?? 0))
-        }
-        guard case .success(let next) = result, next.place < sync.messageCount else {
-          if case .success(let last) = result {
-            for appended in last.appended {
-              host.transfers.received(appended.addedByteCount, of: appended.owner)
-            }
+        guard case .success(let next) = result else { return done(result) }
+        LogMetrics.appendedByActual.add(Int64(next.appended.last?.addedCount ?? 0))
+        guard next.place < sync.messageCount else {
+          for appended in next.appended {
+            host.transfers.received(appended.addedByteCount, of: appended.owner)
           }
           return done(result)
         }

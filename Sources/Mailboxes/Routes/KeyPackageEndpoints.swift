@@ -96,10 +96,7 @@ struct PostClaim: SyncWrite {
       let claimed = try claim.claim(of: device, &locked.owners)
       try locked.owners.save(transaction, now: now)
       return Outcome(
-        200,
-        [
-          "key_package": .base64(claimed.bytes), "last_resort": .bool(claimed.isLastResort),
-        ])
+        200, ["key_package": .base64(claimed.bytes), "last_resort": .bool(claimed.isLastResort)])
     }
   }
 

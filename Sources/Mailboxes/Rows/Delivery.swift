@@ -72,12 +72,10 @@ package struct Delivery {
       }
     }
     let full = refused.filter { $0.reason == .full }.map(\.publicKey)
-    if !full.isEmpty {
-      for account in Set(full.compactMap { byKey[$0]?.account }) {
-        _ = try owners.require(account)
-      }
-      try MailboxRows(transaction).note(full: full, now: now)
+    for account in Set(full.compactMap { byKey[$0]?.account }) {
+      _ = try owners.require(account)
     }
+    try MailboxRows(transaction).note(full: full, now: now)
     if !takers.isEmpty { try store(message, for: takers, refused, &owners) }
     return Delivered(
       sender: sender.account, receiverCount: takers.count, refused: refused,
