@@ -4,6 +4,7 @@ import Endpoints
 import HTTPMessages
 import HTTPServer
 import HTTPSignatures
+import JSON
 import Requests
 import Storage
 
@@ -12,21 +13,11 @@ struct GetFile: SyncRead {
   let host: ProtocolHost
   let pattern = "/v1/files/{id}"
 
-  struct Answer: Sendable {
-    let file: FileRecord
-    /// The shares that the caller may see.
-    let shares: [Share]
-  }
-
-  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> Answer {
+  func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
     let caller = try Caller(reader, request.credentials, now: now)
     var tree = AncestorTree(seenBy: caller.account)
     let file = try tree.file(request.identifier(0), reader)
-    return Answer(file: file, shares: try Share.of(file, visibleTo: caller.account, reader))
-  }
-
-  func respond(_ answer: Answer, to request: AccountRequest) -> Response {
-    .json(200, answer.file.json(shares: answer.shares))
+    return file.json(shares: try Share.of(file, visibleTo: caller.account, reader))
   }
 }
 

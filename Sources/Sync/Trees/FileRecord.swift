@@ -117,6 +117,17 @@ package struct FileRecord: Sendable {
     ) { row in try FileRecord(row: row) }
   }
 
+  /// An owner's files in the order of their last changes.
+  static func changed(
+    _ reader: Reader, of owner: Identifier, after number: Int64, limit: Int64
+  ) throws -> [FileRecord] {
+    try reader.rows(
+      """
+      SELECT \(columns) FROM sync.files WHERE owner_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
+      """, .id(owner), .integer(number), .integer(limit)
+    ) { row in try FileRecord(row: row) }
+  }
+
   /// The account that has a file of this id, deleted ones included; nil if there is none.
   package static func owner(_ queryable: some Queryable, of id: Identifier) throws -> Identifier? {
     try queryable.first("SELECT owner_id FROM sync.files WHERE id = $1", .id(id)) { row in

@@ -108,6 +108,17 @@ package struct Share: Sendable {
     ) { row in try Share(row: row) }
   }
 
+  /// The account's shares of others' files in the order of their last changes.
+  static func changed(
+    _ reader: Reader, of account: Identifier, after number: Int64, limit: Int64
+  ) throws -> [Share] {
+    try reader.rows(
+      """
+      SELECT \(columns) FROM sync.shares WHERE account_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
+      """, .id(account), .integer(number), .integer(limit)
+    ) { row in try Share(row: row) }
+  }
+
   /// The shares of a file that `reader` may see: all for the owner, otherwise its own.
   static func of(
     _ file: FileRecord, visibleTo reader: Identifier, _ queryable: some Queryable

@@ -14,8 +14,8 @@ struct OwnStream {
   /// The next changes. `read` moves to the last of them, or to the end.
   func read(_ reader: Reader, after read: inout Int64, limit: Int) throws -> [Change] {
     guard read < last, limit > 0 else { return [] }
-    let files = try files(reader, after: read, limit: limit)
-    let invitations = try invitations(reader, after: read, limit: limit)
+    let files = try FileRecord.changed(reader, of: account, after: read, limit: Int64(limit))
+    let invitations = try Share.changed(reader, of: account, after: read, limit: Int64(limit))
     let (shares, end) = try sharesOfFiles(
       reader, after: read, through: files.last?.sequence ?? read)
     var changes: [(sequence: Int64, change: Change)] = files.map { file in
@@ -33,24 +33,6 @@ struct OwnStream {
     let isAll = end == nil && changes.count < limit
     read = isAll ? last : changes.last?.sequence ?? last
     return changes.map(\.change)
-  }
-
-  private func files(_ reader: Reader, after read: Int64, limit: Int) throws -> [FileRecord] {
-    try reader.rows(
-      """
-      SELECT \(FileRecord.columns) FROM sync.files
-      WHERE owner_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
-      """, .id(account), .integer(read), .integer(Int64(limit))
-    ) { row in try FileRecord(row: row) }
-  }
-
-  private func invitations(_ reader: Reader, after read: Int64, limit: Int) throws -> [Share] {
-    try reader.rows(
-      """
-      SELECT \(Share.columns) FROM sync.shares
-      WHERE account_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
-      """, .id(account), .integer(read), .integer(Int64(limit))
-    ) { row in try Share(row: row) }
   }
 
   /// The shares of the files between two numbers, and the number of the first file whose shares do
@@ -142,19 +124,15 @@ struct View {
   }
 
   private func items(_ reader: Reader, after read: Int64, count: Int) throws -> [Item] {
-    let files = try reader.rows(
-      """
-      SELECT \(FileRecord.columns) FROM sync.files
-      WHERE owner_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
-      """, .id(owner), .integer(read), .integer(Int64(count))
-    ) { row in Item.file(try FileRecord(row: row)) }
+    let files = try FileRecord.changed(reader, of: owner, after: read, limit: Int64(count))
     let left = try reader.rows(
       """
       SELECT file_id, seq FROM sync.departures
       WHERE account_id = $1 AND owner_id = $2 AND seq > $3 ORDER BY seq LIMIT $4
       """, .id(account), .id(owner), .integer(read), .integer(Int64(count))
     ) { row in Item.left(try row.id(0), sequence: try row.integer(1)) }
-    return Array((files + left).sorted { $0.sequence < $1.sequence }.prefix(count))
+    let items = files.map { Item.file($0) } + left
+    return Array(items.sorted { $0.sequence < $1.sequence }.prefix(count))
   }
 
   private func visible(

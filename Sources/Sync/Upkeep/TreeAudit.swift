@@ -33,12 +33,8 @@ package struct TreeAudit {
       return []
     }
     if areFilesRead { return try readShares(reader, owner) }
-    let files = try reader.rows(
-      """
-      SELECT \(FileRecord.columns) FROM sync.files WHERE owner_id = $1 AND seq > $2
-      ORDER BY seq LIMIT $3
-      """, .id(account), .integer(filesReadTo), .integer(Self.sliceRowCount)
-    ) { row in try FileRecord(row: row) }
+    let files = try FileRecord.changed(
+      reader, of: account, after: filesReadTo, limit: Self.sliceRowCount)
     checkedCount += Int64(files.count)
     areFilesRead = files.count < Self.sliceRowCount
     filesReadTo = files.last?.sequence ?? filesReadTo
@@ -52,12 +48,8 @@ package struct TreeAudit {
   private mutating func readShares(
     _ reader: Reader, _ owner: Owner
   ) throws -> [TreeFinding] {
-    let shares = try reader.rows(
-      """
-      SELECT \(Share.columns) FROM sync.shares WHERE account_id = $1 AND seq > $2
-      ORDER BY seq LIMIT $3
-      """, .id(account), .integer(sharesReadTo), .integer(Self.sliceRowCount)
-    ) { row in try Share(row: row) }
+    let shares = try Share.changed(
+      reader, of: account, after: sharesReadTo, limit: Self.sliceRowCount)
     checkedCount += Int64(shares.count)
     sharesReadTo = shares.last?.sequence ?? sharesReadTo
     var findings: [TreeFinding] = []
