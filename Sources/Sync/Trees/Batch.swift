@@ -11,15 +11,15 @@ package struct Batch: Sendable {
     case at(parent: Identifier, hmac: [UInt8])
   }
 
-  package struct FileChange: Sendable {
-    let expectation: Expectation
-    let statement: FileRecord.Statement
+  /// A change of a file or of a share, as its author signed it.
+  package struct Change<Expected: Sendable, Statement: Sendable>: Sendable {
+    let expectation: Expected
+    let statement: Statement
     let signature: [UInt8]
     let isSigned: Bool
 
     package init(
-      expectation: Expectation, statement: FileRecord.Statement, signature: [UInt8],
-      isSigned: Bool
+      expectation: Expected, statement: Statement, signature: [UInt8], isSigned: Bool
     ) {
       self.expectation = expectation
       self.statement = statement
@@ -28,22 +28,9 @@ package struct Batch: Sendable {
     }
   }
 
-  package struct ShareChange: Sendable {
-    /// The state that the client believes the share is in; nil for a new one.
-    let expectation: Share.State?
-    let statement: Share.Statement
-    let signature: [UInt8]
-    let isSigned: Bool
-
-    package init(
-      expectation: Share.State?, statement: Share.Statement, signature: [UInt8], isSigned: Bool
-    ) {
-      self.expectation = expectation
-      self.statement = statement
-      self.signature = signature
-      self.isSigned = isSigned
-    }
-  }
+  package typealias FileChange = Change<Expectation, FileRecord.Statement>
+  /// Expects no state of a new share.
+  package typealias ShareChange = Change<Share.State?, Share.Statement>
 
   /// Files and shares together.
   static let changeCountMax = 500
@@ -85,11 +72,15 @@ extension Batch {
       throw Refusal.batchTooLarge(max: Self.changeCountMax)
     }
     var errors: [BodyError] = []
-    let fileChanges = Self.readable(files, &errors) { json throws(RequestRefusal) in
-      try FileChange(json, key, signatures)
+    let fileChanges = Self.readable(files, &errors) { (json) throws(RequestRefusal) in
+      try FileChange(json, of: "file", key, signatures) { (json) throws(RequestRefusal) in
+        try Expectation(json)
+      }
     }
-    let shareChanges = Self.readable(shares, &errors) { json throws(RequestRefusal) in
-      try ShareChange(json, key, signatures)
+    let shareChanges = Self.readable(shares, &errors) { (json) throws(RequestRefusal) in
+      try ShareChange(json, of: "share", key, signatures) { (json) throws(RequestRefusal) in
+        json.string == "new" ? nil : try json.oneOf(Share.State.self)
+      }
     }
     guard errors.isEmpty else { throw RequestRefusal.bodyInvalid(errors) }
     self.init(author: author, files: fileChanges, shares: shareChanges)
@@ -107,29 +98,24 @@ extension Batch {
   }
 }
 
-extension Batch.FileChange {
-  fileprivate init(
-    _ json: JSON, _ author: Ed25519PublicKey, _ signatures: SignatureCounter
-  ) throws(RequestRefusal) {
-    try json.requireMembers(["expect", "file", "signature"])
-    let expectation = try Batch.Expectation(json["expect"])
-    let statement = try FileRecord.Statement(json["file"])
-    let signature = try json["signature"].base64(byteCount: 64...64)
-    signatures.countStatement()
-    self.init(
-      expectation: expectation, statement: statement, signature: signature,
-      isSigned: author.isValid(signature: signature, for: statement.signed))
-  }
+/// A statement that an author signs.
+protocol SignedStatement {
+  init(_ json: JSON) throws(RequestRefusal)
+  var signed: [UInt8] { get }
 }
 
-extension Batch.ShareChange {
+extension FileRecord.Statement: SignedStatement {}
+extension Share.Statement: SignedStatement {}
+
+extension Batch.Change where Statement: SignedStatement {
+  /// Reads a change whose statement is the member `name`.
   fileprivate init(
-    _ json: JSON, _ author: Ed25519PublicKey, _ signatures: SignatureCounter
+    _ json: JSON, of name: String, _ author: Ed25519PublicKey, _ signatures: SignatureCounter,
+    expecting read: (JSON) throws(RequestRefusal) -> Expected
   ) throws(RequestRefusal) {
-    try json.requireMembers(["expect", "share", "signature"])
-    let expectation: Share.State? =
-      json["expect"].string == "new" ? nil : try json["expect"].oneOf(Share.State.self)
-    let statement = try Share.Statement(json["share"])
+    try json.requireMembers(["expect", "signature", name])
+    let expectation = try read(json["expect"])
+    let statement = try Statement(json[name])
     let signature = try json["signature"].base64(byteCount: 64...64)
     signatures.countStatement()
     self.init(
