@@ -12,12 +12,6 @@ package struct ContentUpload: Sendable {
     package let write: ContentWrite
     package let byteCount: Int64
     package let attempt: Attempt
-
-    package init(_ write: ContentWrite, byteCount: Int64, _ attempt: Attempt) {
-      self.write = write
-      self.byteCount = byteCount
-      self.attempt = attempt
-    }
   }
 
   /// What to do with the body, as the reserving transaction decided.

@@ -61,8 +61,8 @@ extension ContentPut {
   ) throws -> ContentUpload.Asked {
     let request = try AccountRequest(head, captures, host.gate)
     return ContentUpload.Asked(
-      try ContentWrite(request, id(request)), byteCount: head.contentLength ?? 0,
-      ContentUpload.Attempt(digest: request.digest, uploads))
+      write: try ContentWrite(request, id(request)), byteCount: head.contentLength ?? 0,
+      attempt: ContentUpload.Attempt(digest: request.digest, uploads))
   }
 
   package func inquire(_ asked: ContentUpload.Asked) -> Inquiry? {

@@ -4,27 +4,15 @@ import JSON
 
 /// A write that would leave a folder above its cap and fuller than before.
 package struct FolderFull: Equatable, Sendable {
-  private let folder: Identifier
-  private let capByteCount: Int64
+  let folder: Identifier
+  let capByteCount: Int64
   /// Nil until it is known.
-  private let usedByteCount: Int64?
-  private let owner: Identifier
+  let usedByteCount: Int64?
+  let owner: Identifier
   /// The growth that was asked for.
-  private let delta: Int64
+  let delta: Int64
   /// Whether the caller sees the folder, and so may know what it holds.
-  private let isSeen: Bool
-
-  init(
-    _ folder: Identifier, capByteCount: Int64, usedByteCount: Int64?, owner: Identifier,
-    delta: Int64, isSeen: Bool
-  ) {
-    self.folder = folder
-    self.capByteCount = capByteCount
-    self.usedByteCount = usedByteCount
-    self.owner = owner
-    self.delta = delta
-    self.isSeen = isSeen
-  }
+  let isSeen: Bool
 
   var problem: Problem {
     guard isSeen, let used = usedByteCount else {

@@ -46,7 +46,8 @@ struct PostFiles: AccountEndpoint, PlannedEndpoint {
     return Input(
       request: request,
       execution: BatchExecution(
-        request.credentials, batch, catalogue: host.catalogue, limits: host.limits))
+        credentials: request.credentials, batch: batch, catalogue: host.catalogue,
+        limits: host.limits))
   }
 
   func plan(_ reader: Reader, _ input: Input) throws -> AnswerOrPlan<Outcome, BatchPlan> {

@@ -7,17 +7,10 @@ import Tiers
 
 /// Carries out a batch: judges it in a snapshot, locks the accounts involved, and writes everything.
 struct BatchExecution: Sendable {
-  private let credentials: Credentials
-  private let batch: Batch
-  private let catalogue: Catalogue
-  private let limits: SyncLimits
-
-  init(_ credentials: Credentials, _ batch: Batch, catalogue: Catalogue, limits: SyncLimits) {
-    self.credentials = credentials
-    self.batch = batch
-    self.catalogue = catalogue
-    self.limits = limits
-  }
+  let credentials: Credentials
+  let batch: Batch
+  let catalogue: Catalogue
+  let limits: SyncLimits
 
   /// Judges the batch in a snapshot, so a refused one locks no rows. If the same request was
   /// already carried out, it gets the same response.

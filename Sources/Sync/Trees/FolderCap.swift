@@ -59,7 +59,7 @@ package struct FolderCap: Sendable, Equatable {
     try tree.load(folder, queryable)
     throw Refusal.folderFull(
       FolderFull(
-        folder, capByteCount: byteCount, usedByteCount: usedByteCount, owner: owner,
+        folder: folder, capByteCount: byteCount, usedByteCount: usedByteCount, owner: owner,
         delta: promisedByteCount + delta, isSeen: tree.role(folder) > .invited))
   }
 

@@ -28,7 +28,7 @@ package struct TreeAudit {
   /// Reads one more slice: files, then the account's shares of others' files.
   package mutating func readSlice(_ reader: Reader) throws -> [TreeFinding] {
     // An account that is being erased has lost some rows and still has others.
-    guard let owner = try Owner(reader, account), owner.erasure != .begun else {
+    guard let owner = try Owner.find(reader, account), owner.erasure != .begun else {
       isRead = true
       return []
     }
@@ -96,14 +96,14 @@ package struct TreeAudit {
     let sequence: Int64
     let erasure: Erasure
 
-    init?(_ reader: Reader, _ account: Identifier) throws {
-      let row = try reader.first(
+    static func find(_ reader: Reader, _ account: Identifier) throws -> Owner? {
+      let erasure = try Erasure.of(account, reader)
+      return try reader.first(
         "SELECT root_id, seq FROM sync.accounts WHERE id = $1", .id(account)
-      ) { row in (try row.id(0), try row.integer(1)) }
-      guard let row else { return nil }
-      self.account = account
-      (root, sequence) = row
-      erasure = try Erasure.of(account, reader)
+      ) { row in
+        Owner(
+          account: account, root: try row.id(0), sequence: try row.integer(1), erasure: erasure)
+      }
     }
   }
 

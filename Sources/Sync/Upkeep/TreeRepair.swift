@@ -22,7 +22,8 @@ package enum TreeRepair {
     _ finding: TreeFinding, of account: Identifier, at now: Instant, in transaction: Transaction
   ) throws -> Outcome {
     guard let owners = try held(finding, account, transaction) else { return .right }
-    let repair = Repair(transaction, account, finding.subject, now)
+    let repair = Repair(
+      transaction: transaction, account: account, subject: finding.subject, now: now)
     switch finding.law {
     case .height: return try repair.height()
     case .content: return try repair.weight(owners)
@@ -60,15 +61,6 @@ private struct Repair {
   let account: Identifier
   let subject: Identifier
   let now: Instant
-
-  init(
-    _ transaction: Transaction, _ account: Identifier, _ subject: Identifier, _ now: Instant
-  ) {
-    self.transaction = transaction
-    self.account = account
-    self.subject = subject
-    self.now = now
-  }
 
   /// The way from the file to the root; nil if it does not end there.
   private func chain() throws -> [AncestorTree.Node]? {

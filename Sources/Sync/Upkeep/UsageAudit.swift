@@ -40,7 +40,7 @@ package struct UsageAudit {
     _ reader: some Queryable, _ account: Identifier, fee: Int64,
     protocols: [any ProtocolRoom.Type], sliceRowCount: Int64 = sliceRowCountUsual
   ) throws {
-    guard let recorded = try Recorded(reader, account) else { return nil }
+    guard let recorded = try Recorded.find(reader, account) else { return nil }
     self.account = account
     self.fee = fee
     self.protocols = protocols
@@ -61,7 +61,7 @@ package struct UsageAudit {
 
   /// The result at this snapshot, the first after the last slice; nil if the account is gone.
   package mutating func settle(_ reader: some Queryable) throws -> UsageFinding? {
-    guard let recorded = try Recorded(reader, account) else { return nil }
+    guard let recorded = try Recorded.find(reader, account) else { return nil }
     var weights: [String: UsageWeight] = [:]
     var history = UsageWeight()
     var trash = UsageWeight()
@@ -181,20 +181,18 @@ package struct UsageAudit {
     let historyByteCount: Int64
     let trashByteCount: Int64
 
-    init?(_ reader: some Queryable, _ account: Identifier) throws {
-      let row = try reader.first(
+    static func find(_ reader: some Queryable, _ account: Identifier) throws -> Recorded? {
+      try reader.first(
         """
         SELECT seq, usage_bytes, record_count, history_bytes, trash_bytes FROM sync.accounts
         WHERE id = $1
         """, .id(account)
       ) { row in
-        (
-          try row.integer(0), try row.integer(1), try row.integer(2), try row.integer(3),
-          try row.integer(4)
-        )
+        Recorded(
+          number: try row.integer(0), byteCount: try row.integer(1),
+          recordCount: try row.integer(2), historyByteCount: try row.integer(3),
+          trashByteCount: try row.integer(4))
       }
-      guard let row else { return nil }
-      (number, byteCount, recordCount, historyByteCount, trashByteCount) = row
     }
   }
 }
