@@ -49,4 +49,16 @@ extension Transaction {
         SELECT \(primaryKey) FROM sync.\(table) WHERE \(column) = $1 LIMIT $2)
       """, .id(account), .integer(Self.erasedCountMax)) > 0
   }
+
+  /// Deletes the first `count` rows of `sync.<table>` whose moment, the column `moment`, has come. Returns how many there
+  /// were.
+  package func expireSlice(
+    of table: String, by primaryKey: String, at moment: String, count: Int64, now: Instant
+  ) throws -> Int {
+    try execute(
+      """
+      DELETE FROM sync.\(table) WHERE (\(primaryKey)) IN (
+        SELECT \(primaryKey) FROM sync.\(table) WHERE \(moment) <= $1 ORDER BY \(moment) LIMIT $2)
+      """, .instant(now), .integer(count))
+  }
 }

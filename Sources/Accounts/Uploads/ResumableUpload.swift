@@ -179,15 +179,6 @@ extension ResumableUpload {
     try transaction.execute("DELETE FROM sync.uploads WHERE object_id = $1", .id(object))
   }
 
-  /// Forgets a slice of the uploads that expired. Their reservations expire by themselves.
-  static func expire(_ transaction: Transaction, now: Instant) throws -> Int {
-    try transaction.execute(
-      """
-      DELETE FROM sync.uploads WHERE secret_hash IN (
-        SELECT secret_hash FROM sync.uploads WHERE expires_ms <= $1 ORDER BY expires_ms LIMIT $2)
-      """, .instant(now), .integer(expiredCountMax))
-  }
-
   /// Forgets an account's oldest final answers beyond those that are kept.
   static func forgetAnswered(_ transaction: Transaction, of owner: Identifier) throws {
     try transaction.execute(

@@ -56,10 +56,12 @@ package struct ResumableUploads: Sendable {
         return false
       },
       Upkeep("expired uploads", isUrgent: false) {
-        let now = host.clock.now()
+        // Their reservations expire by themselves.
+        let (now, countMax) = (host.clock.now(), ResumableUpload.expiredCountMax)
         return try host.database.write(for: nil) { transaction in
-          try ResumableUpload.expire(transaction, now: now)
-        } == Int(ResumableUpload.expiredCountMax)
+          try transaction.expireSlice(
+            of: "uploads", by: "secret_hash", at: "expires_ms", count: countMax, now: now)
+        } == countMax
       },
     ]
   }

@@ -46,16 +46,6 @@ enum Pruning {
     }
     try accounts.save(transaction, now: horizon)
   }
-
-  /// Forgets one slice of what left accounts' sight. Returns how many were due.
-  static func departures(_ transaction: Transaction, before horizon: Instant) throws -> Int {
-    try transaction.execute(
-      """
-      DELETE FROM sync.departures WHERE (account_id, owner_id, file_id) IN (
-        SELECT account_id, owner_id, file_id FROM sync.departures WHERE at_ms <= $1
-        ORDER BY at_ms LIMIT $2)
-      """, .instant(horizon), .integer(Sweeper.sliceCountMax))
-  }
 }
 
 extension FailingItems.Queue {

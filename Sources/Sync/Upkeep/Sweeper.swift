@@ -136,32 +136,20 @@ package final class Sweeper: Sendable {
     try inTurn(
       [
         { [self] in try settleUploads() },
+        { [self] in try expire("nonces", by: "public_key, nonce", now) },
+        { [self] in try expire("sessions", by: "token_hash", now) },
         { [self] in
-          try inSlices { transaction in
-            try transaction.execute(
-              """
-              DELETE FROM sync.nonces WHERE (public_key, nonce) IN (
-                SELECT public_key, nonce FROM sync.nonces WHERE expires_ms <= $1
-                ORDER BY expires_ms LIMIT $2)
-              """, .instant(now), .integer(Self.sliceCountMax))
+          try inSlices {
+            try database.write(for: nil) { transaction in
+              try FailingItems.forgetUntried(Self.sliceCountMax, at: now, in: transaction)
+            }
           }
         },
         { [self] in
-          try inSlices { transaction in
-            try transaction.execute(
-              """
-              DELETE FROM sync.sessions WHERE token_hash IN (
-                SELECT token_hash FROM sync.sessions WHERE expires_ms <= $1
-                ORDER BY expires_ms LIMIT $2)
-              """, .instant(now), .integer(Self.sliceCountMax))
+          try inSlices {
+            try releaseReservations("expires_ms <= $3", .instant(now), expiredAt: now).count
           }
         },
-        { [self] in
-          try inSlices { transaction in
-            try FailingItems.forgetUntried(Self.sliceCountMax, at: now, in: transaction)
-          }
-        },
-        { [self] in try expireReservations(now) },
         { [self] in try collect(now) },
         { [self] in
           // By the machine's clock, like the times of the file system.
@@ -182,18 +170,20 @@ package final class Sweeper: Sendable {
     try database.write(for: nil) { try FailingItems.settle(.leftovers, [id], in: $0) }
   }
 
-  private func inSlices(_ slice: @escaping @Sendable (Transaction) throws -> Int) throws {
-    var count = Self.sliceCountMax
-    while count == Self.sliceCountMax, !isStopping.withLock({ $0 }) {
-      count = Int64(try database.write(for: nil, slice))
+  private func expire(_ table: String, by primaryKey: String, _ now: Instant) throws {
+    try inSlices {
+      try database.write(for: nil) { transaction in
+        try transaction.expireSlice(
+          of: table, by: primaryKey, at: "expires_ms", count: Self.sliceCountMax, now: now)
+      }
     }
   }
 
-  private func expireReservations(_ now: Instant) throws {
-    var count = Self.sliceCountMax
-    while count == Self.sliceCountMax, !isStopping.withLock({ $0 }) {
-      count = Int64(
-        try releaseReservations("expires_ms <= $3", .instant(now), expiredAt: now).count)
+  /// Repeats a slice of work until it finds fewer items than it takes.
+  private func inSlices(_ slice: () throws -> Int) throws {
+    var isWaiting = true
+    while isWaiting, !isStopping.withLock({ $0 }) {
+      isWaiting = try slice() == Self.sliceCountMax
     }
   }
 

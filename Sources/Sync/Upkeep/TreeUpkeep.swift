@@ -95,10 +95,13 @@ package struct TreeUpkeep: Sendable {
     return files.count == Sweeper.sliceCountMax
   }
 
+  /// Forgets one slice of what left accounts' sight.
   private func pruneDepartures() throws -> Bool {
     let horizon = horizon
     return try queues.database.write(for: nil) { transaction in
-      try Pruning.departures(transaction, before: horizon)
+      try transaction.expireSlice(
+        of: "departures", by: "account_id, owner_id, file_id", at: "at_ms",
+        count: Sweeper.sliceCountMax, now: horizon)
     } == Sweeper.sliceCountMax
   }
 }
