@@ -116,7 +116,8 @@ package struct Device: Sendable {
     ) { row in (try Device(row: row), try row.id(13)) }
   }
 
-  /// The caller holds the account's row, or has not committed the account yet.
+  /// The caller holds the account's row, or has not committed the account yet. An operator adds a key, without a
+  /// statement, for a user who lost every device.
   package static func add(
     _ transaction: Transaction, _ publicKey: [UInt8], to account: Identifier, label: String,
     statement: Statement?, isByOperator: Bool = false, now: Instant
@@ -139,30 +140,9 @@ package struct Device: Sendable {
       ON CONFLICT (public_key) DO NOTHING
       """,
       .blob(publicKey), .id(account), .text(label), .instant(now),
-      (statement?.author.created).map { .integer($0) } ?? .null,
-      .blob(statement?.author.author), .blob(statement?.author.signature),
-      .blob(statement?.proof), .integer(isByOperator ? 1 : 0))
+      .integer(statement?.author.created), .blob(statement?.author.author),
+      .blob(statement?.author.signature), .blob(statement?.proof), .integer(isByOperator ? 1 : 0))
     guard inserted == 1 else { throw AccountRefusal.keyRegistered }
-  }
-
-  /// Adds a key for a user who lost every device, on an operator's decision alone. The caller holds
-  /// the account's row.
-  ///
-  /// - Throws: The `AccountRefusal` that `POST /v1/devices` would answer.
-  package static func addByOperator(
-    _ publicKey: [UInt8], to account: Identifier, label: String, at now: Instant,
-    in transaction: Transaction
-  ) throws {
-    try add(
-      transaction, publicKey, to: account, label: label, statement: nil, isByOperator: true,
-      now: now)
-  }
-
-  /// The account's keys that an operator added and that are not revoked.
-  package static func byOperator(
-    _ queryable: some Queryable, of account: Identifier
-  ) throws -> [Device] {
-    try list(queryable, of: account).filter(\.isByOperator)
   }
 
   /// Revokes a key and ends its sessions. An account keeps at least one key.

@@ -111,7 +111,8 @@ enum Updates {
     if !hasMore { cursor.caughtUp = now }
     return Page(
       changes: changes, restart: restart, leaving: views.compactMap(\.leaving),
-      operatorKeys: hasOperatorKeys ? try Device.byOperator(reader, of: account) : [],
+      operatorKeys: hasOperatorKeys
+        ? try Device.list(reader, of: account).filter(\.isByOperator) : [],
       cursor: cursor.text(key: history.cursorKey),
       hasMore: hasMore)
   }

@@ -259,8 +259,9 @@ extension TestServer {
   ) throws {
     let now = clock.now
     try database.write(for: nil) { transaction in
-      try Device.addByOperator(
-        key.publicKey.bytes, to: account, label: label, at: now, in: transaction)
+      try Device.add(
+        transaction, key.publicKey.bytes, to: account, label: label, statement: nil,
+        isByOperator: true, now: now)
     }
   }
 }

@@ -49,8 +49,9 @@ extension Command {
           )
         }
         let others = try Device.list(transaction, of: account.id).count
-        try Device.addByOperator(
-          publicKey.bytes, to: account.id, label: label, at: now, in: transaction)
+        try Device.add(
+          transaction, publicKey.bytes, to: account.id, label: label, statement: nil,
+          isByOperator: true, now: now)
         let text = Base64.standard.encode(publicKey.bytes)
         return Act.Effect(
           subject: account.id.description, name: account.username, account: account.id,
