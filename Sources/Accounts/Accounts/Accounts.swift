@@ -102,14 +102,9 @@ package struct Account: Sendable {
     _ transaction: Transaction, _ id: Identifier, since moment: Instant?
   ) throws -> Bool {
     transaction.report(News(of: id, .account))
-    guard let moment else {
-      return try transaction.execute(
-        """
-        UPDATE sync.accounts SET suspended_ms = NULL WHERE id = $1 AND suspended_ms IS NOT NULL
-        """, .id(id)) == 1
-    }
+    let changes = moment == nil ? "IS NOT NULL" : "IS NULL"
     return try transaction.execute(
-      "UPDATE sync.accounts SET suspended_ms = $2 WHERE id = $1 AND suspended_ms IS NULL",
+      "UPDATE sync.accounts SET suspended_ms = $2 WHERE id = $1 AND suspended_ms \(changes)",
       .id(id), .instant(moment)) == 1
   }
 
@@ -211,9 +206,8 @@ package struct NewAccount: Sendable {
       VALUES ($1, $2, $3, $4, 0, 0, $5, $6)
       ON CONFLICT DO NOTHING
       """,
-      .id(id), username.map { .text($0.normalized) } ?? .null,
-      username.map { .text($0.shown) } ?? .null, .id(root), .instant(now),
-      invite.map { .id($0) } ?? .null)
+      .id(id), .text(username?.normalized), .text(username?.shown), .id(root), .instant(now),
+      .id(invite))
     guard inserted == 1 else {
       throw try Account.find(transaction, id) != nil ? AccountRefusal.accountExists : .usernameTaken
     }

@@ -122,20 +122,14 @@ package struct AccountDeletion: Sendable, Equatable {
   package static func exported(
     _ account: Identifier, erasing moment: Instant, in transaction: Transaction
   ) throws -> Bool {
-    report(account, in: transaction)
-    return try transaction.execute(
-      "UPDATE sync.account_deletions SET erase_ms = $2 WHERE account_id = $1 AND erase_ms IS NULL",
-      .id(account), .instant(moment)) == 1
+    try change(account, "erase_ms", to: moment, where: "erase_ms IS NULL", in: transaction)
   }
 
   /// Brings the deletion forward. Returns false if none waits, or erasing has begun.
   package static func hasten(
     _ account: Identifier, erasing moment: Instant, in transaction: Transaction
   ) throws -> Bool {
-    report(account, in: transaction)
-    return try transaction.execute(
-      "UPDATE sync.account_deletions SET erase_ms = $2 WHERE account_id = $1 AND begun_ms IS NULL",
-      .id(account), .instant(moment)) == 1
+    try change(account, "erase_ms", to: moment, where: "begun_ms IS NULL", in: transaction)
   }
 
   /// Sets whether the account is suspended once its deletion is cancelled: from `moment`, or not at
@@ -145,11 +139,19 @@ package struct AccountDeletion: Sendable, Equatable {
     _ account: Identifier, since moment: Instant?, in transaction: Transaction
   ) throws -> Bool {
     let changes = moment == nil ? "IS NOT NULL" : "IS NULL"
+    return try change(
+      account, "suspended_ms", to: moment, where: "begun_ms IS NULL AND suspended_ms \(changes)",
+      in: transaction)
+  }
+
+  private static func change(
+    _ account: Identifier, _ column: String, to moment: Instant?, where condition: String,
+    in transaction: Transaction
+  ) throws -> Bool {
     report(account, in: transaction)
     return try transaction.execute(
       """
-      UPDATE sync.account_deletions SET suspended_ms = $2
-      WHERE account_id = $1 AND begun_ms IS NULL AND suspended_ms \(changes)
+      UPDATE sync.account_deletions SET \(column) = $2 WHERE account_id = $1 AND \(condition)
       """, .id(account), .instant(moment)) == 1
   }
 
@@ -158,22 +160,18 @@ package struct AccountDeletion: Sendable, Equatable {
     _ account: Identifier, in transaction: Transaction
   ) throws -> Bool {
     _ = try lock(account, in: transaction)
-    let suspended = try transaction.first(
+    let suspended: Instant?? = try transaction.first(
       """
       DELETE FROM sync.account_deletions WHERE account_id = $1 AND begun_ms IS NULL
       RETURNING suspended_ms
       """, .id(account)
-    ) { row in SuspensionBefore(moment: try row.optionalInstant(0)) }
+    ) { row in try row.optionalInstant(0) }
     guard let suspended else { return false }
     try transaction.execute(
       "UPDATE sync.accounts SET suspended_ms = $2 WHERE id = $1", .id(account),
-      .instant(suspended.moment))
+      .instant(suspended))
     report(account, in: transaction)
     return true
-  }
-
-  private struct SuspensionBefore {
-    let moment: Instant?
   }
 }
 
