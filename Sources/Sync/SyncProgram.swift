@@ -74,7 +74,7 @@ package enum SyncProgram {
         CatalogueOfRecord.settled(configuration.catalogue, reading: $0), reading: $0)
     }
     // Only the first start creates a store. Later, an empty directory means that its disk is not mounted.
-    let isFirst = try !database.read { try History.isEstablished(reading: $0) }
+    let isFirst = try database.read { try History.id(reading: $0) } == nil
     let objects = try opened(configuration, isFirst: isFirst)
     try History.establish(database)
     try objects.belong(to: database.read { try History.current($0).id })

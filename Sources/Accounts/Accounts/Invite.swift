@@ -81,18 +81,13 @@ package struct Invite: Sendable {
   package static func list(
     _ reader: Reader, after: Invite? = nil, limit: Int
   ) throws -> [Invite] {
-    guard let after else {
-      return try reader.rows(
-        "SELECT \(columns) FROM sync.invites ORDER BY created_ms DESC, id DESC LIMIT $1",
-        .integer(Int64(limit))
-      ) { row in try Invite(row: row) }
-    }
-    return try reader.rows(
+    try reader.rows(
       """
       SELECT \(columns) FROM sync.invites
       WHERE created_ms < $1 OR (created_ms = $1 AND id < $2)
       ORDER BY created_ms DESC, id DESC LIMIT $3
-      """, .instant(after.created), .id(after.id), .integer(Int64(limit))
+      """, .instant(after?.created ?? .distantFuture),
+      .id(after?.id ?? Identifier(high: 0, low: 0)), .integer(Int64(limit))
     ) { row in try Invite(row: row) }
   }
 

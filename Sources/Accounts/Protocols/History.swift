@@ -8,14 +8,9 @@ package struct History: Sendable {
   package let id: Identifier
   package let cursorKey: Secret
 
-  /// Identifies the database. A restored database gets a new id. Nil before coffer-sync has started on it.
+  /// Identifies the database. A restored database gets a new id. Nil if coffer-sync has never started on it.
   package static func id(reading reader: Reader) throws -> Identifier? {
     try reader.first("SELECT history_id FROM sync.history WHERE id = 1") { row in try row.id(0) }
-  }
-
-  /// Whether a server has run on this database before.
-  package static func isEstablished(reading reader: Reader) throws -> Bool {
-    try reader.first("SELECT 1 FROM sync.history WHERE id = 1") { _ in true } ?? false
   }
 
   /// Writes the missing parts. Several programs may call it at once.

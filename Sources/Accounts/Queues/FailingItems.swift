@@ -39,7 +39,7 @@ package enum FailingItems {
       VALUES ($1, $2, $3, 1, $4, $5, $6)
       ON CONFLICT (queue, item) DO UPDATE SET failure_count = failing_items.failure_count + 1,
         due_ms = excluded.due_ms, reason = excluded.reason
-      """, .text(queue.name), .id(item), account.map { .id($0) } ?? .null, .instant(now),
+      """, .text(queue.name), .id(item), .id(account), .instant(now),
       .instant(due), .text(reason))
     Log.warning(
       "sync.item_failed",

@@ -147,7 +147,7 @@ enum Contents {
       WHERE id = $1
       """,
       .id(file.id), .integer(version), .integer(source.byteCount),
-      source.objectID.map { .id($0) } ?? .null, .blob(author), .instant(now))
+      .id(source.objectID), .blob(author), .instant(now))
   }
 
   /// Finds a document's content, or with `version` the content that it had at that version.

@@ -143,8 +143,8 @@ package struct MovedFile: Sendable {
       .blob(record.name?.ciphertext), .blob(record.name?.hmac), .blob(record.key),
       .blob(record.author?.key), .blob(record.author?.signature), .integer(height),
       .integer(sequence), .integer(record.contentVersion), .integer(record.contentByteCount),
-      object.map { .id($0) } ?? .null, .integer(record.isDeleted ? 1 : 0), .instant(deleted),
-      record.deletedWith.map { .id($0) } ?? .null)
+      .id(object), .integer(record.isDeleted ? 1 : 0), .instant(deleted),
+      .id(record.deletedWith))
   }
 }
 

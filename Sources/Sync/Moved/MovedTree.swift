@@ -186,7 +186,7 @@ extension MovedAccount {
   package static func leftBehind(
     _ reader: Reader, _ account: Identifier
   ) throws -> (shares: Int64, links: Int64, isDeleting: Bool) {
-    let row = try reader.first(
+    try reader.first(
       """
       SELECT (SELECT count(*) FROM sync.shares WHERE owner_id = $1 AND state IN ('pending', 'accepted'))
           + (SELECT count(*) FROM sync.log_shares WHERE owner_id = $1),
@@ -194,8 +194,6 @@ extension MovedAccount {
           WHERE owner_id = $1 AND deleted = 0 AND target_id IS NOT NULL),
         (SELECT count(*) FROM sync.deletions WHERE owner_id = $1)
       """, .id(account)
-    ) { row in (try row.integer(0), try row.integer(1), try row.integer(2)) }
-    guard let row else { return (0, 0, false) }
-    return (row.0, row.1, row.2 > 0)
+    ) { row in (try row.integer(0), try row.integer(1), try row.integer(2) > 0) } ?? (0, 0, false)
   }
 }
