@@ -76,6 +76,18 @@ extension Endpoint {
     }
   }
 
+  /// Runs the write, and turns its result into the response.
+  fileprivate func write(
+    _ request: Request, _ input: Input, on database: Database,
+    _ done: @escaping @Sendable (Result<Response, any Error>) -> Void,
+    _ transact: @escaping @Sendable (Transaction) throws -> Answer
+  ) {
+    database.submitWrite(for: lane(request), transact) { result in
+      if case .failure(let error) = result { refused(error) }
+      done(result.flatMap { answer in Result { try respond(answer, to: input) } })
+    }
+  }
+
   /// Runs the stages as the server does. `admit` runs on the HTTP worker, and so does `prepare`,
   /// unless there is a plan. Inquiries and short reads run there too if they cannot block (SQLite).
   /// Everything else runs with the connection suspended.
@@ -115,12 +127,7 @@ extension WriteEndpoint {
   ) throws -> Step<Response> {
     let input = try prepare(request, body)
     return .pending { done in
-      database.submitWrite(
-        for: lane(request), { transaction in try transact(transaction, input) }
-      ) { result in
-        if case .failure(let error) = result { refused(error) }
-        done(result.flatMap { answer in Result { try respond(answer, to: input) } })
-      }
+      write(request, input, on: database, done) { try transact($0, input) }
     }
   }
 }
@@ -132,32 +139,18 @@ extension PlannedEndpoint {
     .pending { done in
       database.submitRead(for: lane(request)) { reader in
         let input = try prepare(request, body)
-        return Planned<Self>(input: input, result: try plan(reader, input))
-      } completion: { (result: Result<Planned<Self>, any Error>) in
+        return (input, try plan(reader, input))
+      } completion: { (result: Result<(Input, AnswerOrPlan<Answer, Plan>), any Error>) in
         switch result {
         case .failure(let error):
           refused(error)
           done(.failure(error))
-        case .success(let planned):
-          let input = planned.input
-          switch planned.result {
-          case .answer(let answer): done(Result { try respond(answer, to: input) })
-          case .plan(let plan):
-            database.submitWrite(
-              for: lane(request), { transaction in try transact(transaction, input, plan) }
-            ) { result in
-              if case .failure(let error) = result { refused(error) }
-              done(result.flatMap { answer in Result { try respond(answer, to: input) } })
-            }
-          }
+        case .success((let input, .answer(let answer))):
+          done(Result { try respond(answer, to: input) })
+        case .success((let input, .plan(let plan))):
+          write(request, input, on: database, done) { try transact($0, input, plan) }
         }
       }
     }
   }
-}
-
-/// The planned result of a request, with the input of its plan.
-private struct Planned<Kind: PlannedEndpoint>: Sendable {
-  let input: Kind.Input
-  let result: AnswerOrPlan<Kind.Answer, Kind.Plan>
 }

@@ -10,7 +10,7 @@ package import Storage
 package enum Health {
   /// `GET /healthz`: the process answers. It does not use the database.
   package static let alive = Route("GET", "/healthz") { _, _ in
-    .ready(answer { _ in .ready(.json(200, ["status": "alive"])) })
+    .ready(Admission(body: .none) { _ in .ready(.json(200, ["status": "alive"])) })
   }
 
   /// `GET /readyz`: the database takes writes, and the objects' disk is there; otherwise 503.
@@ -18,7 +18,7 @@ package enum Health {
     let readiness = Readiness(database, objects)
     return Route("GET", "/readyz") { _, _ in
       .ready(
-        answer { _ in
+        Admission(body: .none) { _ in
           .pending { done in
             readiness.ask { result in
               done(result.map { .json(200, ["status": "ready"]) })
@@ -49,7 +49,7 @@ package enum Health {
         guard constantTimeEqual(given, expected) else { throw tokenMissing }
       }
       return .ready(
-        answer { _ in
+        Admission(body: .none) { _ in
           .ready(
             Response(
               status: 200, headers: [("Content-Type", "text/plain; version=0.0.4; charset=utf-8")],
@@ -62,10 +62,4 @@ package enum Health {
     401, "not_authenticated", "Not authenticated",
     "Send the token of COFFER_METRICS_TOKEN as Authorization: Bearer <token>.",
     headers: [.init("WWW-Authenticate", "Bearer realm=\"coffer metrics\"")])
-
-  private static func answer(
-    _ finish: @escaping @Sendable ([UInt8]) throws -> Step<Response>
-  ) -> Admission {
-    Admission(body: .none, finish: finish, abandon: nil)
-  }
 }
