@@ -119,15 +119,8 @@ package struct MovedFile: Sendable {
 
   /// As `TreeAudit` sees it. Only the root has no author.
   private var isSigned: Bool {
-    guard !record.isRoot else { return true }
-    guard let author = record.author, let name = record.name, let key = record.key else {
-      return false
-    }
-    let statement = FileRecord.Statement(
-      id: record.id, owner: record.owner, parent: record.parent, kind: record.kind, name: name,
-      key: key, isDeleted: record.isDeleted && record.deletedWith == nil, target: nil)
-    return Ed25519PublicKey(bytes: author.key)?
-      .isValid(signature: author.signature, for: statement.signed) ?? false
+    record.isRoot
+      || record.isSigned(by: record.author.flatMap { Ed25519PublicKey(bytes: $0.key) })
   }
 
   /// Writes the record; its large content is in `object`.

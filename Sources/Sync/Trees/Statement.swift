@@ -1,5 +1,6 @@
 import Accounts
 package import Base
+import Crypto
 import JSON
 import Requests
 
@@ -75,6 +76,18 @@ extension FileRecord {
       if let target { members.append(.init("target", .string(target.description))) }
       return JSONValue.object([.init("file", .object(members))]).canonical()
     }
+  }
+}
+
+extension FileRecord {
+  /// Whether the author, with this key, has signed the record of a file that is no root. A file that its folder took along
+  /// keeps the statement that it is not deleted.
+  func isSigned(by authorKey: Ed25519PublicKey?) -> Bool {
+    guard let authorKey, let author, let name, let key else { return false }
+    let statement = Statement(
+      id: id, owner: owner, parent: parent, kind: kind, name: name, key: key,
+      isDeleted: isDeleted && deletedWith == nil, target: target)
+    return authorKey.isValid(signature: author.signature, for: statement.signed)
   }
 }
 

@@ -182,25 +182,14 @@ struct TreeSlice {
     if keys.count < authors.count, try hasErasedAccounts() {
       for key in authors where keys[key] == nil { keys[key] = Ed25519PublicKey(bytes: key) }
     }
-    return files.filter { !$0.isRoot && !isSigned($0, keys) }.map { TreeFinding(.signature, $0.id) }
+    return files.filter { !$0.isRoot && !$0.isSigned(by: $0.author.flatMap { keys[$0.key] }) }
+      .map { TreeFinding(.signature, $0.id) }
   }
 
   private func hasErasedAccounts() throws -> Bool {
     try reader.first(
       "SELECT 1 FROM sync.account_deletions WHERE begun_ms IS NOT NULL LIMIT 1"
     ) { _ in true } ?? false
-  }
-
-  /// Whether the author of a file that is no root has signed its record. A file that its folder took along keeps the
-  /// statement that it is not deleted.
-  private func isSigned(_ file: FileRecord, _ keys: [[UInt8]: Ed25519PublicKey]) -> Bool {
-    guard let author = file.author, let authorKey = keys[author.key], let name = file.name,
-      let key = file.key
-    else { return false }
-    let statement = FileRecord.Statement(
-      id: file.id, owner: file.owner, parent: file.parent, kind: file.kind, name: name, key: key,
-      isDeleted: file.isDeleted && file.deletedWith == nil, target: file.target)
-    return authorKey.isValid(signature: author.signature, for: statement.signed)
   }
 
   /// Checks that the owners or sharees signed for everyone who sees the files.
