@@ -121,4 +121,6 @@ enum Deletions {
 extension FailingItems.Queue {
   /// Folders whose children must be marked deleted.
   static let deletions = Self("deletions")
+  /// Trash that is emptied or restored, by its root.
+  static let trash = Self("trash")
 }

@@ -194,8 +194,3 @@ struct TrashJob {
     try transaction.execute("DELETE FROM sync.trash WHERE root_id = $1", .id(entry.root))
   }
 }
-
-extension FailingItems.Queue {
-  /// Trash that is emptied or restored, by its root.
-  static let trash = Self("trash")
-}

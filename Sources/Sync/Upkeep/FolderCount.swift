@@ -41,8 +41,3 @@ struct FolderCount {
       """, .id(cap.folder), .integer(cap.countNumber), .integer(byteCount - cap.postedByteCount))
   }
 }
-
-extension FailingItems.Queue {
-  /// Folders to count.
-  static let folders = Self("folders")
-}

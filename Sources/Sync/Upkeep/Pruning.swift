@@ -47,8 +47,3 @@ enum Pruning {
     try accounts.save(transaction, now: horizon)
   }
 }
-
-extension FailingItems.Queue {
-  /// Deleted files that every client has seen.
-  static let pruning = Self("pruning")
-}

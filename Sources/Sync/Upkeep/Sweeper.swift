@@ -332,6 +332,12 @@ extension FailingItems.Queue {
   static let erasures = Self("erasures")
   /// Erased accounts of which nothing needs to be known any more.
   static let forgetting = Self("forgetting")
+  /// Deleted files that every client has seen.
+  static let pruning = Self("pruning")
+  /// Accounts with versions to delete.
+  static let versions = Self("versions")
+  /// Folders to count.
+  static let folders = Self("folders")
   /// Objects that nothing refers to.
   fileprivate static let garbage = Self("garbage")
   /// Reservations of uploads that ended, by object.

@@ -88,8 +88,3 @@ enum VersionUpkeep {
     }
   }
 }
-
-extension FailingItems.Queue {
-  /// Accounts with versions to delete.
-  static let versions = Self("versions")
-}
