@@ -4,15 +4,7 @@ package import Storage
 /// Objects that nothing refers to any more, and their total size for each owner.
 package enum Garbage {
   /// A content that was replaced: of which document, and the document's version then.
-  package struct Former {
-    let file: Identifier
-    let version: Int64
-
-    package init(file: Identifier, version: Int64) {
-      self.file = file
-      self.version = version
-    }
-  }
+  package typealias Former = (file: Identifier, version: Int64)
 
   /// Hands an unused object to the sweeper. `since` is when it was last visible; nil if it never was.
   package static func add(

@@ -165,8 +165,7 @@ enum Contents {
           owner: file.owner, version: version, byteCount: found.byteCount, place: found.place)
       }
       // A client that has just been told of this version gets it while its object is there.
-      let former = Garbage.Former(file: id, version: version)
-      guard let found = try Garbage.find(reader, former) else {
+      guard let found = try Garbage.find(reader, (id, version)) else {
         throw ContentRefusal.versionNotFound
       }
       return StoredContent(

@@ -85,7 +85,7 @@ struct Replacement {
     } else if let object = file.objectID {
       try Garbage.add(
         transaction, object, of: file.owner, byteCount: file.contentByteCount, since: now,
-        was: Garbage.Former(file: file.id, version: file.contentVersion))
+        was: (file.id, file.contentVersion))
     }
     try Versions.drop(transaction, surplus, of: file.owner, now: now)
     owner.charge(

@@ -6,22 +6,16 @@ package import Storage
 
 /// What an owner, or an operator for it, has done with its trash. The owner's row must be locked.
 package enum TrashRequests {
-  /// What came back.
-  package struct Restored {
-    /// The file's number.
-    let version: Int64
-    /// The links that were deleted with it. They do not come back, so the shares that they accepted are pending.
-    package let linkCount: Int64
-  }
-
   /// Brings a deleted file back at once, and queues what was deleted with it. `TrashJob` sends it to accounts that
   /// are only invited to it. Without a placement it gets its folder and name back.
   ///
+  /// - Returns: The file's number, and how many links were deleted with it. They do not come back, so the shares that they
+  ///   accepted are pending.
   /// - Throws: A `Refusal` if the account has no such trash, the folder is gone or too deep by now, or the name is taken.
   package static func restore(
     _ transaction: Transaction, _ root: Identifier, of account: Identifier,
     as placement: Placement? = nil, fee: Int64, now: Instant
-  ) throws -> Restored {
+  ) throws -> (version: Int64, linkCount: Int64) {
     let entry = try find(transaction, root, of: account)
     guard entry.state == .kept, try !entry.isBeingMarked(transaction) else {
       throw Refusal.trashBusy
@@ -36,7 +30,7 @@ package enum TrashRequests {
     }
     try entry.become(.restoring, transaction)
     try Trash.count(transaction, root, bytes: 0, records: 0, links: -entry.linkCount)
-    return Restored(version: version, linkCount: entry.linkCount)
+    return (version, entry.linkCount)
   }
 
   /// Empties a deleted file out of the trash, with all that was deleted with it.

@@ -15,13 +15,11 @@ package struct UsageExplanation: Sendable {
 
     package var byteCount: Int64 { liveByteCount + historyByteCount + trashByteCount }
 
-    fileprivate static func + (a: Parts, b: Parts) -> Parts {
-      var sum = a
-      sum.liveByteCount += b.liveByteCount
-      sum.historyByteCount += b.historyByteCount
-      sum.trashByteCount += b.trashByteCount
-      sum.recordCount += b.recordCount
-      return sum
+    fileprivate static func += (sum: inout Parts, more: Parts) {
+      sum.liveByteCount += more.liveByteCount
+      sum.historyByteCount += more.historyByteCount
+      sum.trashByteCount += more.trashByteCount
+      sum.recordCount += more.recordCount
     }
   }
 
@@ -56,7 +54,7 @@ package struct UsageExplanation: Sendable {
     (folders, self.writers) = (
       Self.shares(walk.folders(below: root), limit), Self.shares(writers, limit)
     )
-    total = walk.byParent.values.reduce(Parts()) { $0 + $1 }
+    total = walk.byParent.values.reduce(into: Parts()) { $0 += $1 }
     uploadByteCount =
       try reader.first(
         """
@@ -78,7 +76,7 @@ package struct UsageExplanation: Sendable {
     let shown = sorted.prefix(limit).map { Share(id: $0.key, otherCount: 0, parts: $0.value) }
     let others = sorted.dropFirst(limit)
     guard !others.isEmpty else { return shown }
-    let sum = others.reduce(Parts()) { $0 + $1.value }
+    let sum = others.reduce(into: Parts()) { $0 += $1.value }
     return shown + [Share(id: nil, otherCount: Int64(others.count), parts: sum)]
   }
 
@@ -99,8 +97,8 @@ package struct UsageExplanation: Sendable {
     }
 
     private func add(_ parts: Parts, in parent: Identifier, by key: [UInt8]?) {
-      byParent[parent] = (byParent[parent] ?? Parts()) + parts
-      byKey[key ?? []] = (byKey[key ?? []] ?? Parts()) + parts
+      byParent[parent, default: Parts()] += parts
+      byKey[key ?? [], default: Parts()] += parts
     }
 
     func readFiles() throws {
@@ -167,7 +165,7 @@ package struct UsageExplanation: Sendable {
         }
         let top = tops[folder] ?? (parents[folder] == nil ? root : folder)
         for passed in way + [folder] { tops[passed] = top }
-        sums[top] = (sums[top] ?? Parts()) + parts
+        sums[top, default: Parts()] += parts
       }
       return sums
     }
@@ -185,10 +183,7 @@ package struct UsageExplanation: Sendable {
         for owner in found { accounts[owner.key] = owner.account }
       }
       var sums: [Identifier?: Parts] = [:]
-      for (key, parts) in byKey {
-        let account = accounts[key]
-        sums[account] = (sums[account] ?? Parts()) + parts
-      }
+      for (key, parts) in byKey { sums[accounts[key], default: Parts()] += parts }
       return sums
     }
   }

@@ -284,7 +284,7 @@ import Testing
       let bob = SmallWorld.id(World.bob)
       for number in 0..<bounds.0 {
         snapshot.links[bob, default: []].append(
-          .init(id: SmallWorld.id(10_000 + number), target: SmallWorld.id(20_000 + number)))
+          (id: SmallWorld.id(10_000 + number), target: SmallWorld.id(20_000 + number)))
       }
       snapshot.seenOwners = Set((0..<bounds.1).map { SmallWorld.id(30_000 + $0) })
       let rule = table.rule(
