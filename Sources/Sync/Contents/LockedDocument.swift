@@ -12,16 +12,13 @@ struct LockedDocument {
 
   init(_ transaction: Transaction, _ write: ContentWrite, now: Instant) throws {
     self.write = write
-    let before = try Caller(transaction, write.credentials, now: now)
-    var accounts: Set = [before.account]
-    var tree = AncestorTree(seenBy: before.account)
-    try tree.load(write.id, transaction)
-    if let node = tree[write.id], tree.role(node.id) >= .writer {
-      accounts.insert(node.owner)
-      accounts.formUnion(try Visibility(transaction, now: now).invited(to: node.id))
+    let locked = try LockedCaller(transaction, write.credentials, now: now) { caller in
+      var tree = AncestorTree(seenBy: caller)
+      try tree.load(write.id, transaction)
+      guard let node = tree[write.id], tree.role(node.id) >= .writer else { return [] }
+      return Set(try Share.accounts(transaction, of: node.id, in: .pending) + [node.owner])
     }
-    owners = try LockedOwners(transaction, accounts)
-    caller = try Caller(transaction, write.credentials, now: now)
+    (caller, owners) = (locked.caller, locked.owners)
   }
 
   /// The document as it is now, if the caller may write it and the precondition is met.

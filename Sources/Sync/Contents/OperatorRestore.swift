@@ -18,11 +18,10 @@ package enum OperatorRestore {
     guard file.owner == account else { throw Refusal.fileNotFound }
     guard !file.isDeleted else { throw Refusal.fileDeleted }
     var owners = try LockedOwners(
-      transaction, Set(try Visibility(transaction, now: now).invited(to: id) + [account]))
+      transaction, Set(try Share.accounts(transaction, of: id, in: .pending) + [account]))
     let source = try Contents.take(transaction, version, of: file, &owners)
     let after = try Contents.put(
       transaction, file, source, by: nil, askedBy: account, &owners, catalogue: catalogue, now: now)
     return (file.contentVersion, after)
   }
-
 }

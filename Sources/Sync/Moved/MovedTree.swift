@@ -10,18 +10,13 @@ package struct MovedTree: Sendable {
   /// Documents whose content has not arrived yet.
   private var contents: [Identifier: Int64] = [:]
   private var numbers: Set<Int64> = []
-  private var names: Set<LiveName> = []
+  /// The names of live files, which none of their siblings may have.
+  private var names: Set<BatchSnapshot.Place> = []
   package private(set) var recordCount: Int64 = 0
   /// Records signed by keys of other accounts.
   package private(set) var foreignCount = 0
   /// When the last of the deleted records was deleted; nil without one.
   package private(set) var latest: Instant?
-
-  /// The name of a live file, which none of its siblings may have.
-  private struct LiveName: Hashable {
-    let parent: Identifier
-    let hmac: [UInt8]
-  }
 
   private struct Node {
     let parent: Identifier
@@ -56,7 +51,7 @@ package struct MovedTree: Sendable {
     guard !record.isDeleted else { return }
     recordCount += 1
     if let name = record.name,
-      !names.insert(LiveName(parent: record.parent, hmac: name.hmac)).inserted
+      !names.insert(.init(parent: record.parent, hmac: name.hmac)).inserted
     {
       throw MovingError(.name, file.id)
     }

@@ -124,7 +124,7 @@ struct DeletionJob {
     ) { row in (file: try row.id(0), account: try row.id(1)) }
     var targetOwners: [Identifier: Identifier] = [:]
     for target in files.compactMap(\.target) {
-      targetOwners[target] = try visibility.owner(of: target)
+      targetOwners[target] = try FileRecord.owner(visibility.transaction, of: target)
     }
     return Children(
       files: files,

@@ -87,7 +87,8 @@ package struct Share: Sendable {
     ]
   }
 
-  /// The accounts with a live share of the file.
+  /// The accounts with a live share of the file in a state. Those with a pending one see changes of the file, although
+  /// they may see nothing else of the tree.
   static func accounts(
     _ queryable: some Queryable, of file: Identifier, in state: State
   ) throws -> [Identifier] {

@@ -18,11 +18,14 @@ extension Visibility {
     } else {
       restarted.insert(ViewID(account: share.account, owner: share.owner))
     }
+    try insert(share.account, share.owner, from: isLittle ? from : 0)
+  }
+
+  private func insert(_ account: Identifier, _ owner: Identifier, from number: Int64) throws {
     try transaction.execute(
       "INSERT INTO sync.views (account_id, owner_id, number, from_seq) VALUES ($1, $2, $3, $4)",
-      .id(share.account), .id(share.owner), .integer(Self.newNumber()),
-      .integer(isLittle ? from : 0))
-    transaction.report(News(of: share.account, .account))
+      .id(account), .id(owner), .integer(Self.newNumber()), .integer(number))
+    transaction.report(News(of: account, .account))
   }
 
   /// Ends the view with the last accepted share. The account's invitations are sent again in its
@@ -45,10 +48,7 @@ extension Visibility {
   /// Restores a missing view while a share of it is accepted. The whole owner's tree is read anew.
   func openFromBeginning(_ account: Identifier, _ owner: Identifier) throws {
     restarted.insert(ViewID(account: account, owner: owner))
-    try transaction.execute(
-      "INSERT INTO sync.views (account_id, owner_id, number, from_seq) VALUES ($1, $2, $3, 0)",
-      .id(account), .id(owner), .integer(Self.newNumber()))
-    transaction.report(News(of: account, .account))
+    try insert(account, owner, from: 0)
   }
 
   private func isOpen(_ account: Identifier, _ owner: Identifier) throws -> Bool {

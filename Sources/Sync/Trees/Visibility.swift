@@ -51,17 +51,6 @@ final class Visibility {
     return sharees
   }
 
-  /// The accounts that see a change of the file, although they see nothing else of the tree.
-  func invited(to file: Identifier) throws -> [Identifier] {
-    try Share.accounts(transaction, of: file, in: .pending)
-  }
-
-  func owner(of file: Identifier) throws -> Identifier? {
-    try transaction.first("SELECT owner_id FROM sync.files WHERE id = $1", .id(file)) { row in
-      try row.id(0)
-    }
-  }
-
   // MARK: Shares
 
   /// Follows a new link of the sharee to the file, which accepts its share, or its end.
@@ -243,7 +232,9 @@ final class Visibility {
   /// Sends a changed file to the accounts that are only invited to it, by sending their share
   /// again. The share keeps its version.
   func renew(_ file: Identifier, _ owners: inout LockedOwners) throws {
-    for account in try invited(to: file) { try renew(file, account, &owners) }
+    for account in try Share.accounts(transaction, of: file, in: .pending) {
+      try renew(file, account, &owners)
+    }
   }
 
   func renew(

@@ -47,7 +47,8 @@ package struct OrphanAudit {
   ) throws -> (deleted: Found, left: Found) {
     var (deleted, left) = (Found(), Found())
     let old = try objects.list(beginningWith: byte).filter { $0.written < now - Self.grace }
-    let orphans = try unnamed(old)
+    let named = try ObjectRows(database: database).named(old.map(\.key))
+    let orphans = old.filter { !named.contains($0.key) }
     // Once, and after they were found: a hold that is taken later needs none of them.
     let deletes = try deletes && !orphans.isEmpty && !objects.isHeld()
     for object in orphans {
@@ -80,10 +81,5 @@ package struct OrphanAudit {
         })
     }
     return old.filter { !live.contains($0) }
-  }
-
-  private func unnamed(_ objects: [ListedObject]) throws -> [ListedObject] {
-    let named = try ObjectRows(database: database).named(objects.map(\.key))
-    return objects.filter { !named.contains($0.key) }
   }
 }
