@@ -118,10 +118,11 @@ package struct Device: Sendable {
 
   /// The caller holds the account's row, or has not committed the account yet. An operator adds a key, without a
   /// statement, for a user who lost every device.
+  @discardableResult
   package static func add(
     _ transaction: Transaction, _ publicKey: [UInt8], to account: Identifier, label: String,
     statement: Statement?, isByOperator: Bool = false, now: Instant
-  ) throws {
+  ) throws -> Device {
     let live = try list(transaction, of: account).count
     guard live < countMax else { throw AccountRefusal.tooManyKeys(max: countMax) }
     let all = try transaction.rows(
@@ -130,19 +131,33 @@ package struct Device: Sendable {
     ) { row in try row.blob(0) }.count
     guard all < countInAllMax else { throw AccountRefusal.keysUsedUp(max: countInAllMax) }
     if try RecoveryKey.find(transaction, publicKey) != nil { throw AccountRefusal.keyRegistered }
+    let device = Device(
+      publicKey: publicKey, label: label, added: now, revoked: nil, statement: statement,
+      isByOperator: isByOperator, revocation: nil)
     // A revoked key stays on record and never comes back, for any account.
-    let inserted = try transaction.execute(
+    guard try device.insert(transaction, of: account, now: now) else {
+      throw AccountRefusal.keyRegistered
+    }
+    return device
+  }
+
+  /// Writes the row. Returns false if the key is on record already.
+  package func insert(
+    _ transaction: Transaction, of account: Identifier, now: Instant
+  ) throws -> Bool {
+    try transaction.execute(
       """
       INSERT INTO sync.device_keys
-        (public_key, account_id, label, added_ms, last_session_ms, statement_created_s,
-         statement_author, statement_signature, statement_proof, by_operator)
-      VALUES ($1, $2, $3, $4, $4, $5, $6, $7, $8, $9)
+        (public_key, account_id, label, added_ms, revoked_ms, statement_created_s,
+         statement_author, statement_signature, statement_proof, revocation_created_s,
+         revocation_author, revocation_signature, last_session_ms, by_operator)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
       ON CONFLICT (public_key) DO NOTHING
-      """,
-      .blob(publicKey), .id(account), .text(label), .instant(now),
+      """, .blob(publicKey), .id(account), .text(label), .instant(added), .instant(revoked),
       .integer(statement?.author.created), .blob(statement?.author.author),
-      .blob(statement?.author.signature), .blob(statement?.proof), .integer(isByOperator ? 1 : 0))
-    guard inserted == 1 else { throw AccountRefusal.keyRegistered }
+      .blob(statement?.author.signature), .blob(statement?.proof), .integer(revocation?.created),
+      .blob(revocation?.author), .blob(revocation?.signature), .instant(now),
+      .integer(isByOperator ? 1 : 0)) == 1
   }
 
   /// Revokes a key and ends its sessions. An account keeps at least one key.
@@ -178,15 +193,6 @@ package struct Device: Sendable {
 extension Device {
   /// The key as its own account sees it.
   package var json: JSONValue {
-    Self.json(
-      publicKey, label: label, added: added, isByOperator: isByOperator,
-      pushRegistered: pushRegistered)
-  }
-
-  package static func json(
-    _ publicKey: [UInt8], label: String, added: Instant, isByOperator: Bool = false,
-    pushRegistered: Instant? = nil
-  ) -> JSONValue {
     [
       "public_key": .base64(publicKey), "label": .string(label),
       "added": .string(added.description), "by_operator": .bool(isByOperator),

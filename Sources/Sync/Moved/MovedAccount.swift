@@ -115,7 +115,9 @@ package struct MovedAccount: Sendable {
       VALUES ($1, $2, $3, $4, $5, 0, $6)
       """, .id(id), .text(username?.normalized), .text(username?.shown), .id(root),
       .integer(sequence), .instant(created))
-    for device in devices { try device.insert(of: id, at: now, in: transaction) }
+    for device in devices where try !device.insert(transaction, of: id, now: now) {
+      throw MovingError("a key of the account comes twice")
+    }
     for key in recoveryKeys { _ = try key.insert(transaction, ended: now) }
   }
 }

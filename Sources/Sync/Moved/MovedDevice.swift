@@ -61,23 +61,6 @@ extension Device {
     return key
   }
 
-  func insert(of account: Identifier, at now: Instant, in transaction: Transaction) throws {
-    try transaction.execute(
-      """
-      INSERT INTO sync.device_keys
-        (public_key, account_id, label, added_ms, revoked_ms, statement_created_s,
-         statement_author, statement_signature, statement_proof, revocation_created_s,
-         revocation_author, revocation_signature, last_session_ms, by_operator)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
-      """, .blob(publicKey), .id(account), .text(label), .instant(added), .instant(revoked),
-      .integer(statement?.author.created), .blob(statement?.author.author),
-      .blob(statement?.author.signature), .blob(statement?.proof), .integer(revocation?.created),
-      .blob(revocation?.author), .blob(revocation?.signature), .instant(now),
-      .integer(isByOperator ? 1 : 0))
-  }
-}
-
-extension Device {
   /// Whether an account's keys prove its id: the id is made of one of them, and that key authorized
   /// all others, directly or through others. An operator can choose an id and add keys; only the
   /// server vouches for those. A recovery key that one of them named may have authorized some, too.

@@ -43,10 +43,10 @@ struct PostDevices: SyncWrite {
     try LockedCaller.once(transaction, request.credentials, now: now) { locked in
       let account = locked.caller.account
       try body.stated.require(account: account, now: now)
-      try Device.add(
+      let device = try Device.add(
         transaction, body.stated.key, to: account, label: body.label,
         statement: body.statement, now: now)
-      return Outcome(201, Device.json(body.stated.key, label: body.label, added: now))
+      return Outcome(201, device.json)
     }
   }
 }
