@@ -15,12 +15,11 @@ package enum Nonces {
   package static func once(
     _ transaction: Transaction, _ credentials: Credentials, _ effect: () throws -> Outcome
   ) throws -> Outcome {
-    guard case .signed(let signature) = credentials.proof, let nonce = signature.nonce else {
-      return try effect()
-    }
-    if let recorded = try recorded(transaction, signature, nonce) { return recorded }
+    if let recorded = try recorded(transaction, credentials) { return recorded }
     let outcome = try effect()
-    try record(transaction, signature, nonce, outcome)
+    if case .signed(let signature) = credentials.proof, let nonce = signature.nonce {
+      try record(transaction, signature, nonce, outcome)
+    }
     return outcome
   }
 
@@ -36,12 +35,6 @@ package enum Nonces {
     guard case .signed(let signature) = credentials.proof, let nonce = signature.nonce else {
       return nil
     }
-    return try recorded(queryable, signature, nonce)
-  }
-
-  private static func recorded(
-    _ queryable: some Queryable, _ signature: VerifiedSignature, _ nonce: [UInt8]
-  ) throws -> Outcome? {
     let found = try queryable.first(
       """
       SELECT fingerprint, status, headers, body FROM sync.nonces
