@@ -109,13 +109,20 @@ extension ResumableUploads {
     }
   }
 
-  /// Decides without throwing, so that even a refused request ends the older one.
-  private func take(_ transaction: Transaction, _ request: UploadRequest) throws -> Taken {
-    let now = host.clock.now()
+  private func upload(
+    _ transaction: Transaction, of request: UploadRequest, now: Instant
+  ) throws -> ResumableUpload {
     guard let upload = try ResumableUpload.take(transaction, request.secretHash, now: now) else {
       request.meter.reject()
       throw UploadRefusal.notFound
     }
+    return upload
+  }
+
+  /// Decides without throwing, so that even a refused request ends the older one.
+  private func take(_ transaction: Transaction, _ request: UploadRequest) throws -> Taken {
+    let now = host.clock.now()
+    let upload = try upload(transaction, of: request, now: now)
     let caller = try Caller(transaction, upload.write(request.meter).credentials, now: now)
     if let outcome = upload.outcome {
       return .answer(upload, final(upload, outcome, for: request))
@@ -185,15 +192,8 @@ extension ResumableUploads {
     let request = try UploadRequest(head, captures, host.gate)
     return try host.database.step(after: inquiry(request)) {
       .pending { done in
-        host.database.submitWrite(for: request.key) {
-          transaction in
-          let now = host.clock.now()
-          guard
-            let upload = try ResumableUpload.take(transaction, request.secretHash, now: now)
-          else {
-            request.meter.reject()
-            throw UploadRefusal.notFound
-          }
+        host.database.submitWrite(for: request.key) { transaction in
+          let upload = try upload(transaction, of: request, now: host.clock.now())
           if upload.outcome == nil { try Reservations.release(transaction, upload.object) }
           try ResumableUpload.delete(transaction, of: upload.object)
           return upload
