@@ -31,27 +31,19 @@ package final class Readiness: Sendable {
   /// Answers at once while the last answer is valid; otherwise with the next one, together with the
   /// others that wait.
   package func ask(_ answer: @escaping Answer) {
-    enum Next {
-      case known(Result<Void, any Error>)
-      case wait
-      case check
-    }
-    let next = state.withLock { state -> Next in
-      if let last = state.last, now() < last.until { return .known(last.result) }
+    let (known, isFirst) = state.withLock { state -> (Result<Void, any Error>?, Bool) in
+      if let last = state.last, now() < last.until { return (last.result, false) }
       state.waiting.append(answer)
-      return state.waiting.count == 1 ? .check : .wait
+      return (nil, state.waiting.count == 1)
     }
-    switch next {
-    case .known(let result): answer(result)
-    case .wait: break
-    case .check:
-      database.checkWritable { [self] result in
-        tell(
-          Result {
-            try result.get()
-            if let objects { try objects.check() }
-          })
-      }
+    if let known { return answer(known) }
+    guard isFirst else { return }
+    database.checkWritable { [self] result in
+      tell(
+        Result {
+          try result.get()
+          if let objects { try objects.check() }
+        })
     }
   }
 
