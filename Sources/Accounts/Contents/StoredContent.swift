@@ -6,6 +6,10 @@ package struct StoredContent: Sendable {
   package enum Place: Sendable {
     case bytes([UInt8])
     case object(Identifier)
+
+    package var objectID: Identifier? {
+      if case .object(let id) = self { id } else { nil }
+    }
   }
 
   /// The account that pays for it.

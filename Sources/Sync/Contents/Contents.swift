@@ -16,21 +16,7 @@ enum Contents {
   static let inlineByteCountMax = 16 * 1024
 
   /// Where new content is: in memory, or already durable under an object id.
-  enum Source: Sendable {
-    case inline([UInt8])
-    case object(Identifier, byteCount: Int64)
-
-    var byteCount: Int64 {
-      switch self {
-      case .inline(let bytes): Int64(bytes.count)
-      case .object(_, let byteCount): byteCount
-      }
-    }
-
-    var objectID: Identifier? {
-      if case .object(let id, _) = self { id } else { nil }
-    }
-  }
+  typealias Source = (place: StoredContent.Place, byteCount: Int64)
 
   static func replace(
     _ transaction: Transaction, _ write: ContentWrite, with source: Source, catalogue: Catalogue,
@@ -39,7 +25,7 @@ enum Contents {
     var locked = try LockedDocument(transaction, write, now: now)
     var charged: Identifier?
     let outcome = try Nonces.once(transaction, write.credentials) {
-      if case .object(let id, _) = source {
+      if case .object(let id) = source.place {
         try Reservations.consume(
           transaction, id, of: locked.caller, identity: write.identity, now: now)
       }
@@ -47,7 +33,7 @@ enum Contents {
       charged = file.owner
       return try put(transaction, file, source, &locked, catalogue: catalogue, now: now)
     }
-    if charged == nil, let object = source.objectID {
+    if charged == nil, let object = source.place.objectID {
       // Another attempt at the same upload was faster.
       try Reservations.release(transaction, object)
     }
@@ -71,14 +57,9 @@ enum Contents {
   static func take(
     _ transaction: Transaction, _ version: Int64, of file: FileRecord, _ owners: inout LockedOwners
   ) throws -> Source {
-    guard let found = try Versions.take(transaction, file.id, version) else {
+    guard let source = try Versions.take(transaction, file.id, version) else {
       throw ContentRefusal.versionNotFound
     }
-    let source: Source =
-      switch found.place {
-      case .bytes(let bytes): .inline(bytes)
-      case .object(let id): .object(id, byteCount: found.byteCount)
-      }
     try owners.change(file.owner) { owner in
       owner.charge(
         -source.byteCount, history: -source.byteCount, reason: .contentChanged, file: file.id,
@@ -126,8 +107,8 @@ enum Contents {
     _ transaction: Transaction, _ file: FileRecord, _ source: Source, by author: [UInt8]?,
     version: Int64, now: Instant
   ) throws {
-    switch source {
-    case .inline(let bytes):
+    switch source.place {
+    case .bytes(let bytes):
       try transaction.execute(
         """
         INSERT INTO sync.inline_contents (file_id, bytes) VALUES ($1, $2)
@@ -147,7 +128,7 @@ enum Contents {
       WHERE id = $1
       """,
       .id(file.id), .integer(version), .integer(source.byteCount),
-      .id(source.objectID), .blob(author), .instant(now))
+      .id(source.place.objectID), .blob(author), .instant(now))
   }
 
   /// Finds a document's content, or with `version` the content that it had at that version.

@@ -2,6 +2,7 @@ import Accounts
 import Base
 import Requests
 import Storage
+import Tiers
 
 /// A document to write, and the rows of the caller, of the owner who is charged, and of everyone
 /// who will see the change.
@@ -31,5 +32,22 @@ struct LockedDocument {
     try owners.requireWritable([file.owner], by: caller, transaction)
     try write.requireVersion(file.contentVersion)
     return file
+  }
+
+  /// Reserves room for an object that becomes the document's content. Returns the owner, whose room it is.
+  func reserve(
+    _ transaction: Transaction, _ object: ReservedObject, catalogue: Catalogue, now: Instant
+  ) throws -> Identifier {
+    let file = try document(transaction)
+    let owner = try owners.require(file.owner)
+    try Reservations.reserve(
+      transaction, object, of: file.id, for: owner, from: caller.account, by: caller.publicKey,
+      identity: write.identity, catalogue: catalogue, now: now
+    ) { reserved in
+      _ = try Replacement(
+        of: file, by: object.byteCount, for: owner, reserved: reserved, askedBy: caller.account,
+        transaction, catalogue: catalogue, now: now)
+    }
+    return file.owner
   }
 }

@@ -68,14 +68,19 @@ struct PutContent: ContentPut {
     now: Instant
   ) throws -> WrittenContent {
     try Contents.replace(
-      transaction, write, with: .object(object, byteCount: byteCount), catalogue: host.catalogue,
-      now: now)
+      transaction, write, with: (.object(object), byteCount), catalogue: host.catalogue, now: now)
   }
 
   func abandon(
     _ transaction: Transaction, _ object: Identifier, byteCount: Int64, of id: Identifier
   ) throws {
-    try Reservations.abandon(transaction, object, of: id, byteCount: byteCount)
+    try Reservations.abandon(transaction, object, byteCount: byteCount) {
+      let found = try transaction.first(
+        "SELECT owner_id, object_id FROM sync.files WHERE id = $1", .id(id)
+      ) { row in (owner: try row.id(0), object: try row.optionalID(1)) }
+      let isUsed = try found?.object == object || Versions.hold(object, of: id, transaction)
+      return isUsed ? nil : found?.owner
+    }
   }
 }
 
@@ -99,7 +104,8 @@ struct PutSmallContent: SyncWrite {
     _ body: Body, of request: AccountRequest, in transaction: Transaction, now: Instant
   ) throws -> WrittenContent {
     try Contents.replace(
-      transaction, body.write, with: .inline(body.bytes), catalogue: host.catalogue, now: now)
+      transaction, body.write, with: (.bytes(body.bytes), Int64(body.bytes.count)),
+      catalogue: host.catalogue, now: now)
   }
 
   func respond(_ written: WrittenContent, to input: AccountInput<Body>) -> Response {

@@ -144,17 +144,14 @@ struct BatchWriter {
   private mutating func requireShares(catalogue: Catalogue) throws {
     let granted = batch.shares.filter { $0.statement.isGrant }
     guard !granted.isEmpty, catalogue.limitsMore else { return }
-    for (owner, made) in Dictionary(grouping: granted, by: { ownerOfShared($0.statement.file) }) {
+    let byOwner = Dictionary(grouping: granted) { plan.tree.final($0.statement.file)?.owner }
+    for (owner, made) in byOwner {
       guard let owner, let limits = try planLimits(of: owner, catalogue) else { continue }
       let new = try made.filter {
         try Share.find(transaction, $0.statement.file, $0.statement.account)?.state.isLive != true
       }.count
       try ShareLimit.require(new, of: owner, transaction, limits)
     }
-  }
-
-  private func ownerOfShared(_ file: Identifier) -> Identifier? {
-    plan.tree.final(file)?.owner
   }
 
   /// Takes the names of all changed files out of the index, so that none collides with another.
