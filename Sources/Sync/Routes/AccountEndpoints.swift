@@ -19,11 +19,8 @@ struct PostAccounts: SyncWrite {
 
   var host: ProtocolHost { api.host }
 
-  struct Body: Sendable {
-    let account: NewAccount
-    /// The invite's code, if accounts are opened by invites.
-    let code: String?
-  }
+  /// With an invite's code, if accounts are opened by invites.
+  typealias Body = (account: NewAccount, code: String?)
 
   func admit(_ head: RequestHead, _ captures: [Substring]) throws -> AccountRequest {
     try api.refuseRegistration(head)
@@ -52,7 +49,7 @@ struct PostAccounts: SyncWrite {
     let account = NewAccount(
       id: Account.identifier(firstKey: signature.keyID.bytes), username: username,
       root: try json["root"].identifier(), publicKey: signature.keyID.bytes)
-    return Body(account: account, code: api.registration == .invite ? code : nil)
+    return (account, api.registration == .invite ? code : nil)
   }
 
   func write(

@@ -91,13 +91,10 @@ struct PutSmallContent: SyncWrite {
   let pattern = Contents.pattern
   let bodyByteCountMax = Contents.inlineByteCountMax
 
-  struct Body: Sendable {
-    let write: ContentWrite
-    let bytes: [UInt8]
-  }
+  typealias Body = (write: ContentWrite, bytes: [UInt8])
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
-    Body(write: try ContentWrite(request, request.identifier(0)), bytes: body)
+    (try ContentWrite(request, request.identifier(0)), body)
   }
 
   func write(

@@ -28,21 +28,18 @@ struct PutFolderCap: SyncWrite {
   let method = "PUT"
   let pattern = FolderCap.pattern
 
-  struct Body: Sendable {
-    let folder: Identifier
-    let byteCount: Int64?
-  }
+  typealias Body = (folder: Identifier, byteCount: Int64?)
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
     let json = try JSON.body(body)
     try json.requireMembers(["bytes"])
     let folder = try request.identifier(0)
-    if json["bytes"].isNull { return Body(folder: folder, byteCount: nil) }
+    if json["bytes"].isNull { return (folder, nil) }
     guard let byteCount = json["bytes"].integer, byteCount >= 0 else {
       throw RequestRefusal.bodyInvalid(
         path: "$.bytes", rule: "must be a number of bytes from 0, or null")
     }
-    return Body(folder: folder, byteCount: byteCount)
+    return (folder, byteCount)
   }
 
   func write(

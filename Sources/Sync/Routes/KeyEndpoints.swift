@@ -16,11 +16,7 @@ struct PostDevices: SyncWrite {
   let method = "POST"
   let pattern = "/v1/devices"
 
-  struct Body: Sendable {
-    let stated: KeyStatement
-    let statement: Device.Statement
-    let label: String
-  }
+  typealias Body = (stated: KeyStatement, statement: Device.Statement, label: String)
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
     let author = try request.credentials.requireSignature().keyID
@@ -34,7 +30,7 @@ struct PostDevices: SyncWrite {
     let statement = Device.Statement(
       author: try stated.keySignature(of: json, by: author),
       proof: try stated.signature("proof", of: json, by: key))
-    return Body(stated: stated, statement: statement, label: label ?? "")
+    return (stated, statement, label ?? "")
   }
 
   func write(
@@ -57,17 +53,14 @@ struct PostRevocations: SyncWrite {
   let method = "POST"
   let pattern = "/v1/revocations"
 
-  struct Body: Sendable {
-    let stated: KeyStatement
-    let revocation: KeySignature
-  }
+  typealias Body = (stated: KeyStatement, revocation: KeySignature)
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
     let author = try request.credentials.requireSignature().keyID
     let json = try JSON.body(body)
     try json.requireMembers(["revocation", "signature"])
     let stated = try KeyStatement(.revocation, of: json)
-    return Body(stated: stated, revocation: try stated.keySignature(of: json, by: author))
+    return (stated, try stated.keySignature(of: json, by: author))
   }
 
   func write(

@@ -47,18 +47,15 @@ struct RestoreTrash: SyncWrite {
   let method = "POST"
   let pattern = "/v1/trash/{id}/restore"
 
-  struct Body: Sendable {
-    let root: Identifier
-    let placement: Placement?
-  }
+  typealias Body = (root: Identifier, placement: Placement?)
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
     guard let root = Identifier(request.captures[0]) else { throw Refusal.trashNotFound }
-    guard !body.isEmpty else { return Body(root: root, placement: nil) }
-    return Body(
-      root: root,
-      placement: try Placement(
-        JSON.body(body), of: root, counting: host.gate.authenticator.signatures))
+    guard !body.isEmpty else { return (root, nil) }
+    return (
+      root,
+      try Placement(JSON.body(body), of: root, counting: host.gate.authenticator.signatures)
+    )
   }
 
   func write(

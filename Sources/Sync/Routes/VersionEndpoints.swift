@@ -48,10 +48,7 @@ struct PostRestore: SyncWrite {
   let method = "POST"
   let pattern = "/v1/files/{id}/restore"
 
-  struct Body: Sendable {
-    let write: ContentWrite
-    let version: Int64
-  }
+  typealias Body = (write: ContentWrite, version: Int64)
 
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Body {
     let json = try JSON.body(body)
@@ -59,7 +56,7 @@ struct PostRestore: SyncWrite {
     guard let version = json["version"].integer else {
       throw RequestRefusal.bodyInvalid(path: "$.version", rule: "must be a number")
     }
-    return Body(write: try ContentWrite(request, request.identifier(0)), version: version)
+    return (try ContentWrite(request, request.identifier(0)), version)
   }
 
   func write(
