@@ -1,7 +1,6 @@
 import Accounts
 package import Base
 
-/// What an account may do with a file.
 enum Role: Int, Comparable, Sendable {
   case stranger
   /// A share of exactly this record waits for an answer.
@@ -11,10 +10,8 @@ enum Role: Int, Comparable, Sendable {
   static func < (a: Role, b: Role) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// The files of a request and everything above them, as one account sees them.
-///
-/// It holds only chains of parents, not siblings or descendants, so it costs the depth of a file
-/// and not the size of its tree.
+/// The files of a request and the folders above them, as one account sees them. It costs the depth of a file, not the
+/// size of its tree.
 package struct AncestorTree: Sendable {
   /// One record, without the parts that only its readers need.
   package struct Node: Sendable {

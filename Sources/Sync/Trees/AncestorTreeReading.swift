@@ -3,20 +3,17 @@ import Base
 import Requests
 import Storage
 
-/// Reads chains of parents.
 extension AncestorTree {
   /// Levels that are read at first. Usually one of them is already known.
   private static let levelCountFirst = 4
   /// Files at which one statement begins, each with its levels.
   private static let startCountMax = 16
 
-  /// Reads a file and everything above it, unless it is known.
   mutating func load(_ id: Identifier, _ queryable: some Queryable) throws {
     try load([id], queryable)
   }
 
-  /// Reads files and everything above them, unless they are known. It reads few levels first and
-  /// then more, so that few known ones are read again. It stops when the budget runs out.
+  /// Reads files and what is above them, unless it is known: few levels first, then more, within the budget.
   mutating func load(
     _ ids: [Identifier], _ queryable: some Queryable, within budget: WorkBudget? = nil
   ) throws {
@@ -52,7 +49,6 @@ extension AncestorTree {
       WHERE s.file_id = f.id AND s.state IN ('pending', 'accepted') LIMIT 1)
     """
 
-  /// Reads files, each with the given number of levels.
   private mutating func load(
     _ list: SQLList, levels: Int, _ queryable: some Queryable
   ) throws {

@@ -98,7 +98,6 @@ extension Batch {
   }
 }
 
-/// A statement that an author signs.
 protocol SignedStatement {
   init(_ json: JSON) throws(RequestRefusal)
   var signed: [UInt8] { get }

@@ -12,8 +12,7 @@ struct BatchExecution: Sendable {
   let catalogue: Catalogue
   let limits: SyncLimits
 
-  /// Judges the batch in a snapshot, so a refused one locks no rows. If the same request was
-  /// already carried out, it gets the same response.
+  /// Judges the batch in a snapshot. A request that was already carried out gets the same response.
   func plan(_ reader: Reader, now: Instant) throws -> AnswerOrPlan<Outcome, BatchPlan> {
     let caller = try self.caller(reader, now: now)
     if let recorded = try Nonces.recorded(reader, credentials) { return .answer(recorded) }

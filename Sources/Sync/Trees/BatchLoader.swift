@@ -4,10 +4,9 @@ import Storage
 import Tiers
 
 /// Reads everything that the rules can need for a batch, in statements about many rows each.
-/// Nothing is read twice, except a few levels of parents where chains meet.
 ///
-/// The changes, and the tree that they would produce, determine what is needed. The budget is
-/// checked after every statement, each of which reads a bounded number of rows.
+/// The changes and the tree that they would produce tell what is needed. Each statement reads a bounded number of
+/// rows, and the budget is checked after it.
 struct BatchLoader {
   /// The most files and folders in one statement that returns many rows for each.
   private static let wideCountMax = 16
@@ -18,7 +17,6 @@ struct BatchLoader {
   private var snapshot: BatchSnapshot
   private let grants: [Share.Statement]
 
-  /// Reads the data to judge the batch, in a snapshot or under locks.
   static func load(
     _ batch: Batch, by caller: Identifier, _ source: any Queryable, _ budget: WorkBudget,
     _ limits: SyncLimits, catalogue: Catalogue, now: Instant
@@ -75,8 +73,7 @@ struct BatchLoader {
 
   // MARK: Files
 
-  /// The changed files and everything above them, above their new places, above the targets of
-  /// links, and above shared files.
+  /// The changed files, and what is above them, above their new places, targets and shared files.
   private mutating func loadFiles() throws {
     let changed = batch.files.map(\.statement)
     let found = try rows(of: changed.map(\.id), [.id(caller)]) { list in

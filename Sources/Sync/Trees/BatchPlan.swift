@@ -11,8 +11,7 @@ package struct BatchPlan: Sendable {
   let raisedHeights: [Identifier: Int64]
   /// The number of strangers invited, by receiver, if the caller's invitations are limited.
   let invitations: [Identifier: Int64]
-  /// The accounts whose rows the batch changes or depends on, with their sequence numbers: those
-  /// that share with the caller, and those that the batch names as sharees.
+  /// The accounts whose rows the batch changes or depends on, sharees included, with their sequence numbers.
   package let numbers: [Identifier: Int64]
   /// The accounts among them whose trees the batch changes. Their own writes may change the other accounts.
   package let owners: Set<Identifier>

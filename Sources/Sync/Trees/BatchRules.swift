@@ -1,10 +1,9 @@
 import Base
 
-/// Judges a batch by the tree it would leave behind, and names a rule for every change that breaks one.
+/// Judges a batch, and names a rule for every change that breaks one.
 ///
-/// It is a pure function of the batch and of the data read for it. Expectations and permissions are judged by
-/// the tree as it is. Places are judged by the tree as the whole batch would leave it, so that one batch can
-/// swap names.
+/// It is a pure function of the batch and of the data read for it. Expectations and permissions are judged by the
+/// tree as it is, and places by the tree as the whole batch would leave it, so that it can swap names.
 package struct BatchRules {
   /// Live links of one account.
   static let linkCountMax = 256
@@ -12,8 +11,7 @@ package struct BatchRules {
   static let viewCountMax = 256
   /// Pending and accepted shares of one file.
   static let shareCountMax = 256
-  /// Pending and accepted shares between one owner and one sharee. At this limit, one
-  /// transaction can still send all the invitations again.
+  /// Live shares between one owner and one sharee. One transaction can still send all these invitations again.
   static let sharesBetweenMax = Visibility.restampCountMax
   /// Shares of one file that were ever granted; each stays on record.
   static let shareRowCountMax = 1024
@@ -26,7 +24,6 @@ package struct BatchRules {
   /// By file: live shares that the batch ends. There is no entry for a file whose shares it does not change.
   let endedCounts: [Identifier: Int]
   private var failures: [Failure] = []
-  /// Unchanged folders that may have more levels below them than before.
   private var raisedHeights: [Identifier: Int64] = [:]
   /// By owner: the folders above its live links as the batch would leave them, computed on first use.
   var aboveLinks: [Identifier: Set<Identifier>] = [:]
@@ -107,7 +104,6 @@ package struct BatchRules {
     guard 2 * Int64(raisedHeights.count) <= WorkBudget.written / 2 else { throw .batchTooCostly }
   }
 
-  /// The rule that the place of a live file would break.
   private mutating func rule(ofPlaceOf statement: FileRecord.Statement) -> Rule? {
     let chain = tree.finalChain(statement.parent)
     if let rule = tree.rule(of: statement, in: chain) { return rule }
@@ -133,7 +129,6 @@ package struct BatchRules {
     return tree.planned[holder] == nil
   }
 
-  /// Updates how many levels may lie below each folder.
   private mutating func raiseHeights() {
     for change in batch.files where !change.statement.isDeleted {
       var height = tree.final(change.statement.id)?.height ?? 0

@@ -1,6 +1,5 @@
 import Base
 
-/// The rules for the places and targets of links.
 extension BatchRules {
   /// The rule broken by a link's place, or by links that get into a folder that others see.
   mutating func rule(
@@ -50,14 +49,12 @@ extension BatchRules {
       }
   }
 
-  /// Whether the owner has links below a folder.
   mutating func hasLinks(below folder: AncestorTree.Node) -> Bool {
     guard folder.kind == .folder else { return false }
     return aboveLinks(of: folder.owner).contains(folder.id)
   }
 
-  /// The folders above the owner's links, found by going up from each link, as there are few.
-  /// Computed once for all changes of the batch.
+  /// The folders above the owner's links, which are few; computed once for all changes of the batch.
   private mutating func aboveLinks(of owner: Identifier) -> Set<Identifier> {
     if let above = aboveLinks[owner] { return above }
     var above: Set<Identifier> = []

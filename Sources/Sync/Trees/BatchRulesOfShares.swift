@@ -1,8 +1,6 @@
 import Base
 
-/// The rules for sharing files.
 extension BatchRules {
-  /// Judges the batch's changes of shares.
   mutating func judgeShares() {
     var counts: [Share.Statement.Key: Int] = [:]
     for change in batch.shares { counts[change.statement.key, default: 0] += 1 }
@@ -67,12 +65,11 @@ extension BatchRules {
 
   // MARK: Strangers
 
-  /// Refuses invitations beyond the number that a young or free account may send to strangers, and
-  /// beyond the number that a receiver accepts. Returns how many of the batch count, by receiver.
+  /// Refuses invitations beyond what a young or free account may send to strangers, and beyond what a receiver
+  /// accepts. Returns how many of the batch count, by receiver.
   ///
-  /// Anyone can open many accounts, as no e-mail address or telephone number is needed. So an
-  /// account earns the right to write to strangers, and each receiver has its own limit, which no
-  /// number of accounts can exceed.
+  /// Anyone can open many accounts. So an account earns the right to write to strangers, and no number of accounts
+  /// exceeds a receiver's own limit.
   mutating func judgeInvitations() -> [Identifier: Int64] {
     guard var room = snapshot.invitationRoom else { return [:] }
     let invited = batch.shares.map(\.statement).filter(snapshot.invitesStranger)

@@ -76,8 +76,7 @@ package struct BatchSnapshot: Sendable {
   package var invitationRoom: InvitationRoom?
   /// The accounts invited to a file that the batch changes.
   package var invitees: Set<Identifier> = []
-  /// The sequence numbers of the accounts that the batch may involve. A named account without a
-  /// number does not exist.
+  /// The sequence numbers of the accounts that the batch may involve; one that does not exist has none.
   package var numbers: [Identifier: Int64] = [:]
 
   package init(seenBy caller: Identifier) { tree = AncestorTree(seenBy: caller) }

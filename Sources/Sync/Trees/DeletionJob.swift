@@ -22,8 +22,7 @@ struct DeletionJob {
   private static let laterCountMax = 64
   private static let isDue = FailingItems.isDue(.deletions, "later.folder_id", at: "$2")
 
-  /// The folders of one owner that are due. A folder that failed is due later. A folder that a fast
-  /// clock put in the future, and that did not fail, is taken if nothing else waits.
+  /// The folders of one owner that are due, or, if none is, some that a fast clock put in the future.
   static func longestWaiting(_ transaction: Transaction, now: Instant) throws -> [DeletionJob] {
     let due = try jobs(
       transaction, "FROM sync.deletions WHERE since_ms <= $2 ORDER BY since_ms, folder_id", now)
@@ -49,7 +48,6 @@ struct DeletionJob {
     return Array(jobs.prefix { $0.owner == jobs[0].owner })
   }
 
-  /// Removes the folder, which has no live children any more.
   func end(_ transaction: Transaction) throws {
     try transaction.execute("DELETE FROM sync.deletions WHERE folder_id = $1", .id(folder))
   }
@@ -132,7 +130,6 @@ struct DeletionJob {
       targetOwners: targetOwners)
   }
 
-  /// Marks the first of the children.
   func mark(
     _ files: [Children.File], of children: Children, _ visibility: Visibility,
     _ owners: inout LockedOwners, fee: Int64
@@ -191,7 +188,6 @@ struct DeletionJob {
     }
   }
 
-  /// Drops the contents of the first children and credits their owner.
   private func drop(_ files: [Children.File], _ transaction: Transaction, now: Instant) throws {
     let count = SQLValue.integer(Int64(files.count))
     if files.contains(where: { $0.objectID != nil }) {

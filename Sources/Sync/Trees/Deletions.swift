@@ -2,19 +2,16 @@ import Accounts
 import Base
 import Storage
 
-/// Marks everything below deleted folders as deleted, a slice at a time, and deletes the versions of deleted
-/// documents.
+/// Marks everything below deleted folders as deleted, and deletes the versions of deleted documents.
 ///
-/// The deletion itself is a mark on the folder and takes effect at once. Its descendants follow in
-/// transactions of their own, each small enough that no one waits long for the owner's row. The space is
-/// credited along the way. The queue is a table, so a crash between two slices loses nothing.
+/// A deletion is a mark on the folder and takes effect at once. Its descendants follow in small transactions, so that
+/// no one waits long for the owner's row. The queue is a table, so a crash loses nothing.
 enum Deletions {
   /// The most files in one slice, and the most accounts that its links and invitations may involve.
   static let sliceCountMax = 250
   private static let accountCountMax = 250
 
-  /// Takes the content and the charge of a file that the user deleted, or puts it into the trash with both. Its mark is the
-  /// caller's.
+  /// Takes content and charge of a file that the user deleted, or puts it into the trash. The caller marks it.
   static func perform(
     _ transaction: Transaction, _ file: FileRecord, by key: [UInt8], number: Int64,
     keptFor span: Instant.Span?, _ owners: inout LockedOwners, fee: Int64, now: Instant
@@ -56,7 +53,6 @@ enum Deletions {
       """, .id(file.id), .id(file.owner), .instant(now))
   }
 
-  /// Drops a document's content and credits its owner.
   private static func dropContent(_ transaction: Transaction, _ record: FileRecord, now: Instant)
     throws
   {
@@ -98,8 +94,7 @@ enum Deletions {
     try owners.save(transaction, now: now)
   }
 
-  /// The accounts whose rows change when the slice is marked. If there are too many, the rest of
-  /// the slice waits for a later one; the first file is always included.
+  /// The accounts whose rows change with the slice. If there are too many, its rest waits, but not the first file.
   private static func concerned(
     _ jobs: [DeletionJob], _ owner: Identifier, _ visibility: Visibility, count: Int
   ) throws -> Set<Identifier> {

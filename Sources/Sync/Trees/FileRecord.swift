@@ -62,7 +62,6 @@ package struct FileRecord: Sendable {
     CASE WHEN trash_id IS NULL THEN object_id END, deleted, deleted_with
     """
 
-  /// The columns of a whole row.
   static let columnCount = 16
 
   package init(

@@ -73,7 +73,6 @@ package struct FolderCap: Sendable, Equatable {
     ) { row in try FolderCap(row: row) }
   }
 
-  /// All of an owner.
   static func all(_ queryable: some Queryable, of owner: Identifier) throws -> [FolderCap] {
     try queryable.rows(
       "SELECT \(columns) FROM sync.folder_caps WHERE owner_id = $1 ORDER BY folder_id", .id(owner)
@@ -90,7 +89,6 @@ package struct FolderCap: Sendable, Equatable {
     SELECT id FROM above
     """
 
-  /// Those above a file of an owner.
   static func above(
     _ file: Identifier, of owner: LockedOwner, _ queryable: some Queryable
   ) throws -> [FolderCap] {
@@ -123,7 +121,6 @@ package struct FolderCap: Sendable, Equatable {
     return Dictionary(uniqueKeysWithValues: sums.map { ($0.folder, $0.byteCount) })
   }
 
-  /// Counts room that is promised to uploads under way.
   mutating func promise(_ byteCount: Int64) { promisedByteCount = byteCount }
 
   /// Posts a change of an owner's charge for a file, or for its siblings, to the folders above.
@@ -151,8 +148,7 @@ package struct FolderCap: Sendable, Equatable {
       .id(folder))
   }
 
-  /// Forgets the cap of a folder that is about to be forgotten. What is left below it is no longer below the capped
-  /// folders above.
+  /// Forgets a folder's cap with the folder. What is left below it is no longer below the capped folders above.
   static func forget(_ folder: Identifier, _ transaction: Transaction) throws {
     try transaction.execute(
       """

@@ -17,7 +17,6 @@ struct FolderChanges {
     self.fee = fee
   }
 
-  /// The capped folders of a chain.
   func capped(_ chain: [AncestorTree.Node]) -> Set<Identifier> {
     Set(chain.map(\.id)).intersection(caps.keys)
   }

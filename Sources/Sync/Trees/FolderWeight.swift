@@ -49,8 +49,7 @@ struct FolderWeight {
     return true
   }
 
-  /// Adds the files that match. Returns the folders among them, deleted or not, because the trash may keep what is
-  /// below a deleted one.
+  /// Adds the files that match. Returns the folders among them, deleted or not, as the trash may keep what is below.
   private mutating func add(
     _ queryable: some Queryable, _ fee: Int64, _ condition: String, _ values: [SQLValue],
     limit: Int?, without moved: Set<Identifier>

@@ -1,11 +1,8 @@
 import Base
 
-/// The tree as it is, and as a batch would leave it.
-///
-/// Expectations and permissions are judged by the tree as it is. A change that breaks a rule is
-/// still planned, if the rest can be judged as if it were made.
+/// The tree as it is, and as a batch would leave it. A change that breaks a rule is still planned, if the rest can be
+/// judged as if it were made.
 struct PlannedTree: Sendable {
-  /// The current tree.
   var current: AncestorTree
   /// The changed files as the batch would leave them.
   var planned: [Identifier: AncestorTree.Node] = [:]
@@ -79,7 +76,6 @@ struct PlannedTree: Sendable {
 
   // MARK: As the batch leaves it
 
-  /// The file as the batch would leave it.
   func final(_ id: Identifier) -> AncestorTree.Node? { planned[id] ?? current[id] }
 
   /// The file and everything above it, nearest first, as the batch would leave them. Ends early in a cycle.
@@ -112,8 +108,7 @@ struct PlannedTree: Sendable {
     return nil
   }
 
-  /// A new folder grants the access of the first existing folder above it. Nil if there is none,
-  /// because new folders form a cycle or are too many.
+  /// The role that the first existing folder of the chain gives. Nil if there is none.
   private func role(along chain: [AncestorTree.Node]) -> Role? {
     chain.first { current[$0.id] != nil }.map { current.role($0.id) }
   }
@@ -130,23 +125,19 @@ struct PlannedTree: Sendable {
     return room >= 0 && height > room
   }
 
-  /// Whether the batch gives a name only once.
   func isSingle(_ place: BatchSnapshot.Place) -> Bool { names[place] == 1 }
 
-  /// Whether a folder moves into another one.
   func isMovedFolder(_ statement: FileRecord.Statement) -> Bool {
     guard statement.kind == .folder, let before = current[statement.id] else { return false }
     return before.parent != statement.parent
   }
 
-  /// Sets a folder's new height.
   mutating func setHeight(_ height: Int64, of id: Identifier) { planned[id]?.height = height }
 }
 
 extension FileRecord.Statement {
   var place: BatchSnapshot.Place { BatchSnapshot.Place(parent: parent, hmac: name.hmac) }
 
-  /// Whether a deletion changes nothing.
   fileprivate func repeats(_ record: FileRecord) -> Bool {
     parent == record.parent && name == record.name && (record.key == nil || key == record.key)
   }

@@ -87,8 +87,7 @@ package struct Share: Sendable {
     ]
   }
 
-  /// The accounts with a live share of the file in a state. Those with a pending one see changes of the file, although
-  /// they may see nothing else of the tree.
+  /// The accounts with a share of the file in a live state. Invited ones see its changes and maybe nothing else.
   static func accounts(
     _ queryable: some Queryable, of file: Identifier, in state: State
   ) throws -> [Identifier] {

@@ -14,7 +14,6 @@ extension FileRecord {
     let name: FileRecord.Name
     /// The file's key, sealed under its parent's.
     let key: [UInt8]
-    /// The target of a link.
     let target: Identifier?
     let isDeleted: Bool
 
@@ -80,7 +79,7 @@ extension FileRecord {
 }
 
 extension FileRecord {
-  /// Whether the author, with this key, has signed the record of a file that is no root. A file that its folder took along
+  /// Whether the author's key has signed the record of a file that is no root. A file that its folder took along
   /// keeps the statement that it is not deleted.
   func isSigned(by authorKey: Ed25519PublicKey?) -> Bool {
     guard let authorKey, let author, let name, let key else { return false }

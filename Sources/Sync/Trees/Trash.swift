@@ -9,7 +9,6 @@ package import Tiers
 /// Its records are marked as deleted like any others, but keep their contents and their charge. A link is never
 /// kept, because the share that it accepted has ended with it.
 package struct Trash: Sendable {
-  /// What happens to it.
   enum State: String {
     case kept
     /// Its files come back, slice by slice.
@@ -65,9 +64,8 @@ package struct Trash: Sendable {
     file.kind == .link ? nil : limits?.trashSpan
   }
 
-  /// Puts a file that is about to be marked as deleted into its owner's trash. `number` is that of its deletion.
-  ///
-  /// Remembers its record, which the author of the record signed. The caller still marks it, and queues what is below.
+  /// Puts a file into its owner's trash, with the record that its author signed. `number` is that of its deletion.
+  /// The caller marks it, and queues what is below.
   static func put(
     _ transaction: Transaction, _ file: FileRecord, by key: [UInt8], number: Int64, fee: Int64,
     now: Instant

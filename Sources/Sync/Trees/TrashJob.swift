@@ -128,8 +128,7 @@ struct TrashJob {
     }
   }
 
-  /// Leaves only the mark of the deletion. The queue of deletions takes the versions. Returns false if the file has left
-  /// the entry since it was read, before the lock.
+  /// Leaves only the mark of the deletion. Returns false if the file had left the entry before the lock.
   private func purge(_ file: File, _ transaction: Transaction, now: Instant) throws -> Bool {
     let count = try transaction.execute(
       """
@@ -151,8 +150,8 @@ struct TrashJob {
     return true
   }
 
-  /// Unmarks a file whose parent is live, unless a newer file has its name, or it would be too deep, because a folder
-  /// above it moved meanwhile. Returns whether it did. The parents' chains must be in the tree.
+  /// Unmarks a file whose parent is live, unless a newer file has its name or a move made it too deep. Returns
+  /// whether it did. The parents' chains must be in the tree.
   private func restore(
     _ file: File, _ transaction: Transaction, _ tree: inout AncestorTree,
     _ owners: inout LockedOwners

@@ -6,12 +6,11 @@ package import Storage
 
 /// What an owner, or an operator for it, has done with its trash. The owner's row must be locked.
 package enum TrashRequests {
-  /// Brings a deleted file back at once, and queues what was deleted with it. `TrashJob` sends it to accounts that
-  /// are only invited to it. Without a placement it gets its folder and name back.
+  /// Brings a deleted file back at once, and queues what was deleted with it. Without a placement it gets its folder
+  /// and name back.
   ///
-  /// - Returns: The file's number, and how many links were deleted with it. They do not come back, so the shares that they
-  ///   accepted are pending.
-  /// - Throws: A `Refusal` if the account has no such trash, the folder is gone or too deep by now, or the name is taken.
+  /// - Returns: The file's number, and how many links were deleted with it, which do not come back.
+  /// - Throws: A `Refusal` if there is no such trash, the folder is gone or too deep, or the name is taken.
   package static func restore(
     _ transaction: Transaction, _ root: Identifier, of account: Identifier,
     as placement: Placement? = nil, fee: Int64, now: Instant
@@ -119,8 +118,7 @@ package enum TrashRequests {
     return number
   }
 
-  /// The levels of what is in the trash below a folder that is in it itself. Nil if there are too many files to count:
-  /// then the height stands for them, which never shrinks.
+  /// The levels below a folder in the trash. Nil if there are too many files to count: its height stands for them.
   private static func countedHeight(
     _ transaction: Transaction, _ root: Identifier
   ) throws -> Int64? {
@@ -160,8 +158,7 @@ package enum TrashRequests {
 }
 
 extension AncestorTree {
-  /// Notes in the folder, and in those above it, how many levels may now lie below. A file in the folder came back, with
-  /// at most `height` levels below it.
+  /// Notes in the folder and those above that a file came back with at most `height` levels below it.
   mutating func raise(
     above parent: Identifier, height: Int64, _ transaction: Transaction
   ) throws {

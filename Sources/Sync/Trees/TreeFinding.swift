@@ -45,8 +45,7 @@ package struct TreeFinding: Sendable, Equatable {
       }
     }
 
-    /// The laws that the records and contents of one account can break by themselves. No server
-    /// writes an archive that breaks one, so it is refused.
+    /// The laws that one account's records and contents can break by themselves. An archive that does is refused.
     package static let ofArchives: [Law] = [
       .root, .parent, .cycle, .depth, .height, .name, .number, .mark, .deletion, .content,
       .signature,
@@ -55,7 +54,6 @@ package struct TreeFinding: Sendable, Equatable {
 }
 
 extension FileRecord {
-  /// Whether it has content.
   var hasContent: Bool { kind == .document && contentVersion > 0 && !isDeleted }
 
   /// Whether it names the folder it was deleted with only if it is deleted.

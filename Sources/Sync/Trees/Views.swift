@@ -6,8 +6,7 @@ import Storage
 
 /// The accounts' views of owners' trees, and when one must be read again.
 extension Visibility {
-  /// Begins a view if there is none. Its reader discards everything it knows of the owner, so the
-  /// owner's invitations to it are sent again.
+  /// Begins a view if there is none. Its reader forgets the owner, so invitations of the owner are sent again.
   func open(_ share: Share, _ owners: inout LockedOwners) throws {
     guard try !isOpen(share.account, share.owner) else { return }
     let from = try owners.require(share.owner).sequence
@@ -28,8 +27,7 @@ extension Visibility {
     transaction.report(News(of: account, .account))
   }
 
-  /// Ends the view with the last accepted share. The account's invitations are sent again in its
-  /// own sequence, because the rest of a view that ends early is never read.
+  /// Ends the view with the last accepted share. The rest of it is never read, so invitations are sent again.
   func close(
     _ account: Identifier, _ owner: Identifier, _ owners: inout LockedOwners
   ) throws {

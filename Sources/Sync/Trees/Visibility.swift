@@ -92,15 +92,13 @@ final class Visibility {
     if isShut || current?.isLive == true && !share.state.isLive { try leave(share, &owners) }
   }
 
-  /// Removes what the share showed from view, unless another share shows it. An account without a
-  /// view of the tree will begin a new one.
+  /// Removes from view what no other share shows. An account without a view of the tree will begin a new one.
   private func leave(_ share: Share, _ owners: inout LockedOwners) throws {
     let others = try files(in: .accepted, share.account, share.owner)
     guard !others.isEmpty, try above(share.file).isDisjoint(with: others) else { return }
     try depart(share.file, from: [share.account], share.owner, &owners)
   }
 
-  /// The file and everything above it.
   private func above(_ file: Identifier) throws -> Set<Identifier> {
     if let chain = chains[file] { return chain }
     // The reader does not matter: only the folders are used.
@@ -111,7 +109,6 @@ final class Visibility {
     return chain
   }
 
-  /// Forgets the chains, because files have moved.
   func filesMoved() { chains = [:] }
 
   // MARK: Files
@@ -189,8 +186,7 @@ final class Visibility {
     }
   }
 
-  /// A reader that missed an earlier departure sees this one: a file has one row, however often it
-  /// comes and goes.
+  /// A file has one row, however often it departs: a reader that missed an earlier one sees the last.
   private func depart(
     _ file: Identifier, from account: Identifier, _ owner: Identifier,
     _ owners: inout LockedOwners
@@ -229,8 +225,7 @@ final class Visibility {
     return files
   }
 
-  /// Sends a changed file to the accounts that are only invited to it, by sending their share
-  /// again. The share keeps its version.
+  /// Sends a changed file to accounts that are only invited to it, by their share, which keeps its version.
   func renew(_ file: Identifier, _ owners: inout LockedOwners) throws {
     for account in try Share.accounts(transaction, of: file, in: .pending) {
       try renew(file, account, &owners)

@@ -18,7 +18,6 @@ struct WorkBudget {
   private let source: any Queryable
   private let before: DatabaseWork
 
-  /// Counts from now on.
   init(_ max: Int64, of source: any Queryable) {
     self.max = max
     self.source = source
