@@ -69,7 +69,6 @@ enum Contents {
     return source
   }
 
-  /// Replaces the content of a document that may be written, and answers with its new version.
   private static func put(
     _ transaction: Transaction, _ file: FileRecord, _ source: Source,
     _ locked: inout LockedDocument, catalogue: Catalogue, now: Instant

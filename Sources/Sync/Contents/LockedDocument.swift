@@ -4,8 +4,7 @@ import Requests
 import Storage
 import Tiers
 
-/// A document to write, and the rows of the caller, of the owner who is charged, and of everyone
-/// who will see the change.
+/// A document to write, with the rows of the caller, its owner, and everyone who will see the change.
 struct LockedDocument {
   let caller: Caller
   var owners: LockedOwners

@@ -15,11 +15,9 @@ struct Replacement {
   private let historyDelta: Int64
   private let span: Instant.Span
 
-  /// Refuses new content that is too large for the owner's plan, or has no room.
-  ///
-  /// A write that does not grow its document is never refused for lack of room. If the replaced content has no
-  /// room beside the new one, in the account or in a capped folder above, it is not kept. `reserved` is the room
-  /// promised to uploads under way.
+  /// Refuses new content that is too large for the owner's plan, or has no room. Content that does not grow always
+  /// has room: if the replaced content does not fit beside it, in the account or in a capped folder above, it is not
+  /// kept. `reserved` is the room promised to uploads under way.
   init(
     of file: FileRecord, by byteCount: Int64, for owner: LockedOwner, reserved: Int64 = 0,
     askedBy caller: Identifier, _ queryable: some Queryable, catalogue: Catalogue, now: Instant
@@ -58,8 +56,7 @@ struct Replacement {
     (keeps, self.surplus, delta, historyDelta, span) = (false, [], growth, 0, .seconds(0))
   }
 
-  /// The versions that are one too many, once the content is a version, too. A former plan may keep more of those
-  /// that are older than its end.
+  /// The versions beyond `countMax` once the content is one, except older ones that a former plan still keeps.
   private static func surplus(
     beyond countMax: Int64, of file: FileRecord, _ queryable: some Queryable,
     catalogue: Catalogue, now: Instant

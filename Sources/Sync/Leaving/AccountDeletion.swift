@@ -51,8 +51,7 @@ package struct AccountDeletion: Sendable, Equatable {
     ) { row in try AccountDeletion(row) }
   }
 
-  /// The deletion in a transaction that decides about the account, which locks out requests and
-  /// cancellations.
+  /// The deletion, in a transaction that locks out requests and cancellations.
   package static func locked(
     _ account: Identifier, in transaction: Transaction
   ) throws -> AccountDeletion? {
@@ -109,16 +108,14 @@ package struct AccountDeletion: Sendable, Equatable {
     return true
   }
 
-  /// Tells the account's clients, and those of the accounts that see its tree or any of its logs: their updates, and
-  /// their lists of logs, say who is leaving.
+  /// Tells all who see the account's tree or a log of it, because their updates and lists say who is leaving.
   private static func report(_ account: Identifier, in transaction: Transaction) {
     for topic in [News.Topic.account, .tree, .logs] {
       transaction.report(News(of: account, topic))
     }
   }
 
-  /// Records that the account is exported, so that it may be erased from `moment` on. Returns false
-  /// if no deletion waits for an export.
+  /// Records that the account is exported. Returns false if no deletion waits for an export.
   package static func exported(
     _ account: Identifier, erasing moment: Instant, in transaction: Transaction
   ) throws -> Bool {
@@ -132,9 +129,8 @@ package struct AccountDeletion: Sendable, Equatable {
     try change(account, "erase_ms", to: moment, where: "begun_ms IS NULL", in: transaction)
   }
 
-  /// Sets whether the account is suspended once its deletion is cancelled: from `moment`, or not at
-  /// all if it is nil. Until then nothing can be written anyway. Returns false if nothing changed,
-  /// or erasing has begun.
+  /// Sets whether the account is suspended once its deletion is cancelled: since `moment`, or not if it is nil.
+  /// Returns false if nothing changed, or erasing has begun.
   package static func suspend(
     _ account: Identifier, since moment: Instant?, in transaction: Transaction
   ) throws -> Bool {

@@ -2,15 +2,13 @@ import Accounts
 import Base
 import Storage
 
-/// Erases accounts when they are due, one slice a transaction, in an order that a crash can repeat
-/// safely. First the account's keys go, then what each protocol keeps, then the rest.
+/// Erases accounts that are due, a slice a transaction: the keys first, then what each protocol keeps, then the rest.
 enum AccountErasure {
   private static let isErasureDue = FailingItems.isDue(
     .erasures, "account_deletions.account_id", at: "$1")
   private static let isForgettingDue = FailingItems.isDue(
     .forgetting, "account_deletions.account_id", at: "$2")
 
-  /// The account to erase first; nil if none is due.
   static func next(_ transaction: Transaction, now: Instant) throws -> Identifier? {
     try transaction.first(
       """
@@ -21,7 +19,6 @@ enum AccountErasure {
     ) { row in try row.id(0) }
   }
 
-  /// Runs one slice of its erasure.
   static func sweep(
     _ transaction: Transaction, _ account: Identifier, of protocols: [any ProtocolRoom],
     now: Instant
@@ -47,7 +44,6 @@ enum AccountErasure {
       .instant(now))
   }
 
-  /// Erases one slice. Returns false if nothing was left.
   private static func erased(
     _ transaction: Transaction, _ account: Identifier, of protocols: [any ProtocolRoom],
     now: Instant
@@ -58,8 +54,7 @@ enum AccountErasure {
       || erasedTraces(transaction, account)
   }
 
-  /// The erased account to forget first: every client has seen its end, or is too old to be sent
-  /// it. Nil if none is due.
+  /// The first erased account whose end every client has seen, or is too old to be sent.
   static func nextForgotten(
     _ transaction: Transaction, before horizon: Instant, now: Instant
   ) throws -> Identifier? {

@@ -4,7 +4,6 @@ import Storage
 
 /// The file tree's part of an account's erasure: what it shared ends first, then what it saw, then its files.
 enum TreeErasure {
-  /// Erases one slice. Returns false if nothing was left.
   static func sweep(
     _ transaction: Transaction, _ account: Identifier, now: Instant
   ) throws -> Bool {
@@ -15,7 +14,6 @@ enum TreeErasure {
       || erasedFiles(transaction, account, now: now) || erasedDepartures(transaction, account)
   }
 
-  /// Deletes one slice of the ended shares. Returns false if nothing was left.
   static func forget(_ transaction: Transaction, _ account: Identifier) throws -> Bool {
     try ["owner_id", "account_id"].contains { column in
       try transaction.eraseSlice(
@@ -55,7 +53,6 @@ enum TreeErasure {
     return true
   }
 
-  /// Ends what other accounts shared with it.
   private static func erasedViews(
     _ transaction: Transaction, _ account: Identifier
   ) throws -> Bool {

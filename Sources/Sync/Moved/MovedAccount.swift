@@ -6,8 +6,7 @@ import Requests
 package import Storage
 import Tiers
 
-/// An account that moves from one Coffer to another: its row and its keys, with their signatures of
-/// each other.
+/// An account that moves from one Coffer to another: its row, and its keys with their signatures of each other.
 package struct MovedAccount: Sendable {
   package let id: Identifier
   package let username: Username?
@@ -55,8 +54,7 @@ package struct MovedAccount: Sendable {
     return .object(members)
   }
 
-  /// Reads what `json` wrote. Throws a `MovingError` if it is malformed, or holds a key that no
-  /// other key authorized.
+  /// Reads what `json` wrote, and checks that other keys authorized each key.
   package init(_ json: JSON) throws(MovingError) {
     do throws(RequestRefusal) {
       try json.requireMembers([

@@ -6,7 +6,6 @@ import Requests
 import Storage
 
 extension Device {
-  /// Everything kept of the key.
   var movedJSON: JSONValue {
     guard case .object(let members) = publicJSON else { preconditionFailure("a key has members") }
     return .object(
@@ -112,7 +111,6 @@ extension RecoveryKey {
 }
 
 extension JSON {
-  /// The statement's time in seconds.
   fileprivate func created() throws(RequestRefusal) -> Int64 {
     try self["created"].number(in: 0...253_402_300_799)
   }

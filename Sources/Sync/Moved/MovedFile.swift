@@ -13,8 +13,7 @@ package struct MovedFile: Sendable {
 
   private static let pageCount: Int64 = 500
 
-  /// The next records of an account, in the order of their last changes. Links are left out,
-  /// because they lead into other accounts' trees.
+  /// The next records of an account, by their last changes. Links lead into others' trees, and are left out.
   package static func page(
     _ reader: Reader, of account: Identifier, after sequence: Int64
   ) throws -> [MovedFile] {

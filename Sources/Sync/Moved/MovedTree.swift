@@ -82,8 +82,8 @@ package struct MovedTree: Sendable {
     }
   }
 
-  /// Checks the way from a live file to the root, with each folder as high as the levels below it. An archive has no
-  /// deletion under way, so everything below a deleted folder is deleted.
+  /// Checks the way from a live file to the root. An archive has no deletion under way, so no folder on it is
+  /// deleted.
   private func requireWay(_ start: Identifier) throws(MovingError) {
     var (id, levels) = (start, Int64(0))
     while levels <= Int64(AncestorTree.depthMax) {
@@ -100,9 +100,8 @@ package struct MovedTree: Sendable {
     throw MovingError(isInCircle(start) ? .cycle : .depth, start)
   }
 
-  /// Checks the way from a deleted file to a live folder, whose own way is checked as well, or to one that was forgotten.
-  /// It may have any number of levels, because what is deleted counts for none when a folder above it moves. What is in
-  /// `known` was on such a way.
+  /// Checks the way from a deleted file to a live folder, or to a forgotten one. It may have any number of levels,
+  /// because what is deleted counts for none. What is in `known` was on such a way.
   private func requireWay(
     ofDeleted start: Identifier, _ known: inout Set<Identifier>
   ) throws(MovingError) {
@@ -150,8 +149,7 @@ package struct MovedTree: Sendable {
     return false
   }
 
-  /// Charges the account for the rows written, and for what other protocols wrote, in one entry of its usage ledger. The
-  /// usage is computed here; the archive's claim is ignored.
+  /// Charges the account for the rows written, others' included, in one entry. The archive's claim is ignored.
   package func charge(
     _ catalogue: Catalogue, beside others: UsageWeight, at now: Instant,
     in transaction: Transaction

@@ -3,8 +3,7 @@ import Endpoints
 package import HTTPMessages
 import JSON
 
-/// The refusals of the document sync API besides those of any request (`RequestRefusal`) and of any protocol
-/// (`AccountRefusal`), each for one reason that a client can act on.
+/// The refusals of file trees besides `RequestRefusal` and `AccountRefusal`, each for one reason to act on.
 package enum Refusal: AnswerableError, Equatable {
   case fileNotFound
   case fileDeleted

@@ -62,8 +62,7 @@ struct PostAccounts: SyncWrite {
         account = try body.account.create(
           transaction, by: invite, catalogue: host.catalogue, now: now)
       } catch let refusal as AccountRefusal {
-        // The caller had no row to lock, so the refusal may be caused by the request's own effect,
-        // which another instance wrote meanwhile.
+        // The caller had no row to lock: another instance may have written the request's own effect meanwhile.
         if try Nonces.recorded(transaction, request.credentials) != nil {
           throw OutdatedDecision()
         }
@@ -75,8 +74,7 @@ struct PostAccounts: SyncWrite {
   }
 }
 
-/// `GET /v1/account`: the caller's account, usage, quota and keys, and the transfers of this month
-/// and the last, as of some seconds ago.
+/// `GET /v1/account`: the account, usage, quota, keys, and the transfers of two months, some seconds old.
 struct GetAccount: SyncRead {
   let host: ProtocolHost
   let pattern = "/v1/account"

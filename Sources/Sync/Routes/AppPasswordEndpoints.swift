@@ -13,7 +13,6 @@ struct PostAppPasswords: SyncWrite {
   let method = "POST"
   let pattern = "/v1/app-passwords"
 
-  /// Returns the label.
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> String {
     _ = try request.credentials.requireSignature()
     let json = try JSON.body(body)
@@ -52,7 +51,6 @@ struct DeleteAppPassword: SyncWrite {
   let pattern = "/v1/app-passwords/{id}"
   let bodyByteCountMax = 0
 
-  /// Returns the password's id.
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> String {
     _ = try request.credentials.requireSignature()
     return String(request.captures[0])

@@ -33,7 +33,6 @@ struct ChangeBlock: SyncWrite {
 
   var method: String { change.rawValue }
 
-  /// The account to block.
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> Identifier {
     guard let blocked = Identifier(request.captures[0]) else {
       throw AccountRefusal.accountNotFound

@@ -6,8 +6,7 @@ import HTTPServer
 import Requests
 import Storage
 
-/// `GET /v1/files/{id}/content?version=<n>`: the content or a range of it, with its version as entity tag. Without
-/// `version` it is the latest.
+/// `GET /v1/files/{id}/content?version=<n>`: a content or a range of it, the latest without `version`.
 struct GetContent: ContentGet {
   let host: ProtocolHost
   let pattern = Contents.pattern
@@ -33,8 +32,7 @@ struct GetContent: ContentGet {
   }
 }
 
-/// `PUT /v1/files/{id}/content`: replaces a document's content if it is at the version in If-Match.
-/// Small content stays in memory; large content goes through an object.
+/// `PUT /v1/files/{id}/content`: replaces content at the version in If-Match. Large content goes to an object.
 struct PutContent: ContentPut {
   let host: ProtocolHost
   let uploads = UploadsUnderWay<ContentUpload.Attempt>()

@@ -9,8 +9,7 @@ import JSON
 import Requests
 import Storage
 
-/// `POST /v1/devices`: authorizes another key for the account. Both that key and the key that signs
-/// the request have signed the statement.
+/// `POST /v1/devices`: authorizes another key by a statement that both keys have signed.
 struct PostDevices: SyncWrite {
   let host: ProtocolHost
   let method = "POST"

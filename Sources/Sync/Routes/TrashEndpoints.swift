@@ -40,8 +40,7 @@ extension Trash {
   }
 }
 
-/// `POST /v1/trash/{id}/restore`: brings a deleted file back, with everything that was deleted with it. An optional
-/// body says where and under which name.
+/// `POST /v1/trash/{id}/restore`: brings a deleted file back whole, elsewhere if an optional body says so.
 struct RestoreTrash: SyncWrite {
   let host: ProtocolHost
   let method = "POST"

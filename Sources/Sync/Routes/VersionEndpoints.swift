@@ -8,8 +8,7 @@ import Requests
 import Storage
 import Tiers
 
-/// `GET /v1/files/{id}/versions?before=<version>&limit=<n>`: the earlier contents of a document that are kept, newest
-/// first.
+/// `GET /v1/files/{id}/versions?before=<version>&limit=<n>`: the kept earlier contents, newest first.
 struct GetVersions: SyncRead {
   let host: ProtocolHost
   let pattern = "/v1/files/{id}/versions"
@@ -41,8 +40,7 @@ struct GetVersions: SyncRead {
   }
 }
 
-/// `POST /v1/files/{id}/restore`: makes an earlier version the content again, if the document is at the version in
-/// If-Match.
+/// `POST /v1/files/{id}/restore`: makes an earlier version the content of a document at If-Match's version.
 struct PostRestore: SyncWrite {
   let host: ProtocolHost
   let method = "POST"

@@ -4,13 +4,11 @@ import Crypto
 
 /// How far a client has read its own sequence and those of the trees it sees, as opaque text.
 ///
-/// Two sequences need no common order: each is numbered under its owner's lock. A view is
-/// identified by its number, which changes whenever the view must be read from its beginning. The
-/// history identifies the database: after a restore from backup, sequences use the same numbers
-/// again, so a client starts over and misses nothing.
+/// A view's number changes whenever the view must be read from its beginning. The history identifies the database: a
+/// restored backup gives the same numbers again, so its clients start over.
 ///
-/// The text ends with a code under the database's key. Otherwise a cursor set back by hand would
-/// make the server read many rows for an empty answer.
+/// The text ends with a code under the database's key. Otherwise a cursor set back by hand would make the server read
+/// many rows for an empty answer.
 struct Cursor: Sendable, Equatable {
   let history: Identifier
   let account: Identifier
@@ -33,8 +31,7 @@ struct Cursor: Sendable, Equatable {
     views = [:]
   }
 
-  /// Throws for text that no program of this database has written. A cursor of an earlier version, or of another
-  /// history, makes its client start over.
+  /// Refuses text that this database never wrote. A cursor of an earlier version or another history starts over.
   init(_ text: String, of current: History) throws(Refusal) {
     guard let bytes = Base64.url.decode(text), let format = bytes.first else {
       throw .cursorInvalid

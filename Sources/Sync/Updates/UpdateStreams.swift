@@ -7,8 +7,7 @@ struct OwnStream {
   let account: Identifier
   let last: Int64
 
-  /// The most shares in one page with their files: as many as one file can have, so that every page
-  /// makes progress.
+  /// The most shares in one page: as many as one file can have, so that every page makes progress.
   private static let shareCountMax = BatchRules.shareRowCountMax
 
   /// The next changes. `read` moves to the last of them, or to the end.
@@ -35,8 +34,7 @@ struct OwnStream {
     return changes.map(\.change)
   }
 
-  /// The shares of the files between two numbers, and the number of the first file whose shares do
-  /// not fit the page.
+  /// The shares of the files between two numbers, and the number of the first file with too many for the page.
   private func sharesOfFiles(
     _ reader: Reader, after read: Int64, through end: Int64
   ) throws -> ([Identifier: [Share]], end: Int64?) {
@@ -59,8 +57,7 @@ struct OwnStream {
   }
 }
 
-/// An account's view of an owner's tree: the owner's sequence, without the parts that the account
-/// may not see, plus departures.
+/// An account's view of an owner's tree: the visible part of the owner's sequence, plus departures.
 struct View {
   let account: Identifier
   let owner: Identifier

@@ -51,8 +51,7 @@ enum Updates {
     let cursor: String
     let hasMore: Bool
 
-    /// The JSON text, written one change at a time. As one value, a long page would take several
-    /// times the memory of its text.
+    /// The JSON text, written change by change: as one value a long page would take several times its memory.
     func encoded() -> [UInt8] {
       let rest: JSONValue = [
         "restart": .array(restart.map { .string($0.description) }),
@@ -74,8 +73,7 @@ enum Updates {
     private static let byteCountUsual = 1024
   }
 
-  /// One consistent snapshot: every change up to the page's numbers is in it or in an earlier page,
-  /// because numbers are given out under their owner's lock.
+  /// One snapshot holds every change up to its numbers, because they are given out under their owner's lock.
   static func page(
     _ reader: Reader, _ question: Question, limits: SyncLimits, now: Instant
   ) throws -> Page {
@@ -131,13 +129,11 @@ enum Updates {
   }
 }
 
-/// One change that a client receives.
 enum Change: Sendable {
   /// The current record, with the shares of it that the account may see.
   case file(FileRecord, [Share])
   /// The account's own share, with the record if only the share makes it visible.
   case share(Share, FileRecord?)
-  /// The file went out of view.
   case left(Identifier, owner: Identifier)
 
   var json: JSONValue {

@@ -4,8 +4,7 @@ import Storage
 
 /// Counts what capped folders hold, if that is more than one write counts.
 ///
-/// A folder is counted in one snapshot, and the difference to what was posted by then is posted. So writers go on
-/// meanwhile. Until the first count nothing may grow in the folder.
+/// A count is one snapshot; the difference to what was posted by then is posted, so writers go on meanwhile.
 struct FolderCount {
   private let cap: FolderCap
   private let byteCount: Int64

@@ -5,7 +5,6 @@ import Storage
 
 /// Copies single objects from `also` to `main`, beside servers and collectors. Any thread may call it.
 final class ObjectCopier: Sendable {
-  /// What became of one object.
   enum Outcome: Sendable {
     case copied(byteCount: Int64)
     /// No row needs it any more, or another run has copied it.
@@ -27,11 +26,11 @@ final class ObjectCopier: Sendable {
   /// The number of bytes that were read.
   var passedByteCount: Int64 { passed.withLock { $0 } }
 
-  /// Copies an object that rows need, with that length if they tell it. It takes no hold: a hold of hours would refuse
-  /// the writes of accounts that replace much.
+  /// Copies an object that rows need, with that length if they tell it. It takes no hold: a hold of hours would
+  /// refuse the writes of accounts that replace much.
   ///
-  /// The collector may delete the object meanwhile, before or after the copy is complete. It begins only once no row
-  /// needs the object, and no row ever needs it again. So the rows are asked after the copy, which is deleted then.
+  /// The collector may delete the object meanwhile, once no row needs it, for good. So the rows are asked after the
+  /// copy.
   func copy(_ key: Identifier, byteCount: Int64?) -> Outcome {
     do {
       let outcome = try copied(key, byteCount)
@@ -100,8 +99,7 @@ final class ObjectCopier: Sendable {
     return digest.finalize()
   }
 
-  /// In a directory the unfinished copy of a run that was killed is in the way of `create`. `resume` begins it
-  /// anew, and its lock keeps another run away.
+  /// A killed run's unfinished file is in the way of `create`. `resume` begins it anew, and locks it.
   private func writer(of key: Identifier) throws(ObjectStoreError) -> any ObjectWriter {
     guard pair.main is DirectoryStore else { return try pair.main.create(key) }
     return try pair.main.resume(key, at: ObjectCheckpoint(byteCount: 0, state: []))
@@ -133,7 +131,6 @@ private final class Pace: Sendable {
 
   init(_ bytesPerSecond: Int64?) { self.bytesPerSecond = bytesPerSecond }
 
-  /// Waits until so many bytes may be read.
   func wait(for byteCount: Int) {
     guard let bytesPerSecond else { return }
     let start = next.withLock { next in

@@ -162,8 +162,8 @@ package struct ObjectMigration {
 
 /// Several threads that work through a list.
 private enum Crew {
-  /// `each` gets every item with its outcome and `tick` is called several times a second, both on the caller's thread.
-  /// If `each` throws, work that has begun is finished first.
+  /// On the caller's thread, `each` gets every item, and `tick` is called several times a second. If `each` throws,
+  /// work that has begun is finished.
   static func run<Item: Sendable, Outcome: Sendable>(
     _ threadCount: Int, _ items: [Item], _ work: @escaping @Sendable (Item) -> Outcome,
     each: (Item, Outcome) throws -> Void, tick: () -> Void

@@ -2,12 +2,11 @@ import Base
 import Objects
 import Storage
 
-/// The rows that name objects.
 struct ObjectRows {
   let database: Database
 
-  /// The objects that documents, their versions, snapshots of logs, public links, blobs and uploads under way need, each
-  /// with its length; nil for an upload.
+  /// The objects that documents, versions, snapshots, links, blobs and uploads need, with their lengths; nil for an
+  /// upload's.
   func needed(_ keys: [Identifier]) throws -> [Identifier: Int64?] {
     var needed: [Identifier: Int64?] = [:]
     for list in SQLList.slices(of: keys.map { .id($0) }, after: 0) {

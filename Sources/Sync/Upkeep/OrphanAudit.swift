@@ -4,12 +4,10 @@ package import Storage
 
 /// Finds objects in the store that no row names, and deletes them, while servers continue to run.
 ///
-/// A crash between two steps, or a write that arrives after its upload was given up, leaves such objects.
-/// The row of an object is committed before its first byte. So the store is listed first, and the rows are
-/// read after: an object without a row then has lost it and gets none again.
+/// A crash between two steps leaves such objects. A row is committed before its object's first byte. So the store is
+/// listed before the rows are read: an object without a row then gets none again.
 package struct OrphanAudit {
-  /// No object younger than this is deleted: an import writes the objects of an account before its rows, and
-  /// a replica that took over may have lost the last rows.
+  /// Younger objects stay: an import writes them before their rows, and a replica may have lost the last rows.
   package static let grace = Instant.Span.days(1)
 
   private let database: Database
@@ -38,9 +36,8 @@ package struct OrphanAudit {
     self.objects = objects
   }
 
-  /// Looks at the objects whose keys begin with `byte`: one in 256. With `deletes`, the orphans among them
-  /// are deleted, but only while no backup runs. `left` are those that remain. `fail` gets those that the store does not
-  /// delete, and why.
+  /// Looks at the objects whose keys begin with `byte`, and with `deletes` deletes the orphans unless a backup runs.
+  /// `left` are those that remain. `fail` gets those that the store does not delete.
   package func orphans(
     beginningWith byte: UInt8, at now: Instant, deletes: Bool,
     fail: (Identifier, ObjectStoreError) throws -> Void = { _, error in throw error }

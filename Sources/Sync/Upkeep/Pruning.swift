@@ -8,7 +8,6 @@ enum Pruning {
   static let margin = Instant.Span.days(1)
   private static let isDue = FailingItems.isDue(.pruning, "files.id", at: "$3")
 
-  /// One slice of the deleted files that are due.
   static func dueFiles(
     _ transaction: Transaction, before horizon: Instant, now: Instant
   ) throws -> [Identifier] {
@@ -23,7 +22,6 @@ enum Pruning {
     ) { row in try row.id(0) }
   }
 
-  /// Forgets deleted files, with their shares.
   static func files(
     _ transaction: Transaction, _ due: [Identifier], before horizon: Instant
   ) throws {

@@ -34,8 +34,7 @@ package struct Recount {
     return try database.read { try audit.settle($0) }
   }
 
-  /// Puts the totals of the protocols' own rows right, audits by them, and corrects. Returns the finding, right or not.
-  /// `note` runs in the transaction that corrects.
+  /// Repairs the protocols' totals, audits and corrects. Returns the finding. `note` runs in the same transaction.
   package func correct(
     _ account: Identifier, now: Instant,
     noting note: @escaping @Sendable (UsageFinding, Transaction) throws -> Void = { _, _ in }
@@ -61,11 +60,8 @@ package struct Recount {
 }
 
 extension UsageFinding {
-  /// Adds the difference to the total, the count and the usage ledger. Returns false and writes nothing if
-  /// another recount has posted since the audit.
-  ///
-  /// Differences are added, so writers' changes since then are kept. Writers do not change a difference. Only
-  /// another recount removes one, and its entry under a later number shows that it did.
+  /// Adds the differences to the totals and the usage ledger. Returns false and writes nothing if another recount has
+  /// posted since the audit, which its entry shows. Writers do not change a difference.
   package func post(_ transaction: Transaction, now: Instant) throws -> Bool {
     var owners = try LockedOwners(transaction, [account])
     guard let root = try Account.find(transaction, account)?.root else { return false }

@@ -3,11 +3,10 @@ import Base
 import Objects
 import Storage
 
-/// Removes expired data: nonces, sessions, reservations, unused objects, uploads interrupted by a
-/// crash, accounts that are due for erasure, and what each protocol has to clear away.
+/// Removes what has expired, what uploads left behind, accounts that are due, and what each protocol has to clear
+/// away.
 ///
-/// It works in slices, each a write of its own, so that a backlog never delays a request for longer
-/// than one slice takes.
+/// It works in slices, each a write of its own, so that a backlog delays no request for longer.
 package final class Sweeper: Sendable {
   static let sliceCountMax: Int64 = 500
   /// How long a download may still read an object that was replaced.
@@ -101,8 +100,7 @@ package final class Sweeper: Sendable {
     if let first { throw first }
   }
 
-  /// Runs slices until none is left. After each it pauses for as long as that took, so that it never takes more than
-  /// half of the writer's time.
+  /// Runs slices until none is left. It pauses after each, so that it takes at most half of the writer's time.
   private func untilDone(_ slice: () throws -> Bool) throws {
     var isWaiting = true
     while isWaiting, !isStopping.withLock({ $0 }) {
@@ -231,10 +229,8 @@ package final class Sweeper: Sendable {
       """, at: now, age: Self.garbageAge)
   }
 
-  /// Deletes the objects of one part of the store that no row names.
-  ///
-  /// Not in the first day after the store was assigned to this state of the database: a restored backup may
-  /// lack the rows of objects that are needed again if the restore was a mistake.
+  /// Deletes the objects of one part of the store that no row names. Not on the first day after the store was
+  /// assigned to this database: a restored backup may lack rows that are needed again if it was a mistake.
   package func sweepOrphans() throws {
     let now = Clock.system.now()  // times of objects are the machine's
     guard let owner = try objects.owner(), owner.since < now - OrphanAudit.grace else { return }
@@ -266,8 +262,7 @@ package final class Sweeper: Sendable {
     try database.write(for: nil) { try FailingItems.settle(.orphans, gone, in: $0) }
   }
 
-  /// Deletes objects first and their rows after, so that a crash in between repeats the deletion.
-  /// An object that cannot be deleted gets a later time, so it waits behind the others.
+  /// Deletes objects first and then their rows, so that a crash repeats it. What cannot be deleted waits for longer.
   private func collect(_ query: String, at now: Instant, age: Instant.Span) throws {
     while !isStopping.withLock({ $0 }) {
       let due = try database.read { reader in
@@ -277,8 +272,7 @@ package final class Sweeper: Sendable {
       }
       // After the reading, so that a backup that begins later refers to none of them.
       guard !due.isEmpty, try !objects.isHeld() else { return }
-      // Once for all of them, because a bucket is asked by listing it. What comes late is found by the sweep.
-      // If that fails, it is the store that fails, not one of them.
+      // Once for all, because a bucket is asked by listing it. If that fails, the store fails, not one of them.
       let unfinished = Set(try objects.leftovers(before: .distantFuture))
       var deleted: [(object: Identifier, owner: Identifier?)] = []
       for one in due {
@@ -328,17 +322,13 @@ package final class Sweeper: Sendable {
 }
 
 extension FailingItems.Queue {
-  /// Accounts to erase.
   static let erasures = Self("erasures")
   /// Erased accounts of which nothing needs to be known any more.
   static let forgetting = Self("forgetting")
   /// Deleted files that every client has seen.
   static let pruning = Self("pruning")
-  /// Accounts with versions to delete.
   static let versions = Self("versions")
-  /// Folders to count.
   static let folders = Self("folders")
-  /// Objects that nothing refers to.
   fileprivate static let garbage = Self("garbage")
   /// Reservations of uploads that ended, by object.
   fileprivate static let reservations = Self("reservations")

@@ -76,7 +76,6 @@ package struct TreeAudit {
     return findings
   }
 
-  /// An account has a view of a tree exactly while a share of it is accepted.
   private func views(_ reader: Reader) throws -> [TreeFinding] {
     func owners(_ sql: String) throws -> Set<Identifier> {
       Set(try reader.rows(sql, .id(account)) { row in try row.id(0) })
@@ -89,7 +88,6 @@ package struct TreeAudit {
     return seen.symmetricDifference(shared).sorted().map { TreeFinding(.view, $0) }
   }
 
-  /// The parts of an account's row about its tree.
   struct Owner {
     let account: Identifier
     let root: Identifier
@@ -107,7 +105,6 @@ package struct TreeAudit {
     }
   }
 
-  /// How far an account's erasure has gone.
   enum Erasure {
     case none, begun, done
 

@@ -3,8 +3,7 @@ import Base
 import Storage
 import Tiers
 
-/// Clears away what file trees leave behind: everything below deleted folders, versions and trash that are no longer kept,
-/// and changes too old for any client's cursor.
+/// Clears away what file trees leave behind: below deleted folders, of versions and trash, and in updates.
 package struct TreeUpkeep: Sendable {
   private let queues: QueueWork
   private let catalogue: Catalogue

@@ -4,11 +4,9 @@ package import Storage
 
 /// Compares an account's recorded usage with its live records while writers continue.
 ///
-/// Rows are read in slices by their numbers, each slice in its own snapshot; the last snapshot settles the
-/// result. A change of a file's charge gives the file the account's next number and leaves a gap behind. So a
-/// slice that still has as many rows as were read still has the same total. The last snapshot reads only
-/// slices with gaps, the rows after the last slice, and the usage ledger, which is never long. The result
-/// holds at that one snapshot, and no snapshot is open for long.
+/// Rows are read in slices by their numbers, each in a snapshot. A changed file gets the account's next number and
+/// leaves a gap. So the last snapshot settles the result by reading only slices with fewer rows than before, the rows
+/// after the last slice, and the usage ledger.
 package struct UsageAudit {
   package let account: Identifier
   private let fee: Int64
@@ -173,7 +171,6 @@ package struct UsageAudit {
     return Dictionary(uniqueKeysWithValues: sums)
   }
 
-  /// The totals in an account's row.
   private struct Recorded {
     let number: Int64
     let byteCount: Int64

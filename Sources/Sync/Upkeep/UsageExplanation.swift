@@ -1,9 +1,8 @@
 package import Base
 package import Storage
 
-/// What an account's usage consists of: by folder at the top of its tree, and by who wrote it last.
-///
-/// It is read in one snapshot, a slice of rows at a time, and keeps a few numbers for each folder and each key.
+/// What an account's usage consists of: by folder at the top of its tree, and by who wrote it last. One snapshot is
+/// read, a slice of rows at a time.
 package struct UsageExplanation: Sendable {
   /// What is charged.
   package struct Parts: Sendable, Equatable {

@@ -3,10 +3,8 @@ import Base
 import Storage
 import Tiers
 
-/// Deletes the versions and the trash that an owner's plan keeps no longer, or that make room for newer content.
-///
-/// Each account with any is looked at when its oldest is due, and at least once a day, because its plan may
-/// have changed.
+/// Deletes versions and trash that an owner's plan keeps no longer, or that make room. Each account is looked at when
+/// its oldest is due, and once a day, because its plan may have changed.
 enum VersionUpkeep {
   /// Deletes one slice of an account's versions, and plans when to look again.
   static func sweep(
@@ -45,8 +43,8 @@ enum VersionUpkeep {
     try owners.save(transaction, now: now)
   }
 
-  /// Purges an account's trash that is due, and the oldest beyond it as long as there is an excess. `TrashJob` does the
-  /// rest. Returns when the next is due; nil if there is none.
+  /// Purges trash that is due, and the oldest as long as there is an excess; `TrashJob` does the rest. Returns when
+  /// the next is due.
   private static func purgeTrash(
     _ transaction: Transaction, _ account: Identifier, _ excess: Int64, _ retention: Retention,
     now: Instant

@@ -37,9 +37,8 @@ package struct KeptVersion: Sendable {
   package func end(under retention: Retention) -> Instant { retention.end(ofReplaced: replaced) }
 }
 
-/// Keeps the replaced contents of documents, and deletes the oldest.
-///
-/// A content is in `sync.files` or in `sync.versions`, never in both. It is charged to the owner in either.
+/// Keeps the replaced contents of documents, and deletes the oldest. A content is in `sync.files` or in
+/// `sync.versions`, never in both, and charged to the owner in either.
 package enum Versions {
   /// The most versions that one transaction deletes of its own accord, and one that a write deletes beside its work.
   static let sliceCountMax = 250
@@ -89,7 +88,6 @@ package enum Versions {
     ) { row in try place(row: row) }
   }
 
-  /// Where a version is; nil if there is no such version.
   static func find(
     _ reader: Reader, _ file: Identifier, _ number: Int64
   ) throws -> (place: StoredContent.Place, byteCount: Int64)? {
@@ -108,7 +106,6 @@ package enum Versions {
     )
   }
 
-  /// Whether a version of the document has the object.
   static func hold(
     _ object: Identifier, of file: Identifier, _ queryable: some Queryable
   ) throws -> Bool {
@@ -146,8 +143,7 @@ package enum Versions {
     ) { row in try KeptVersion(row: row) }
   }
 
-  /// The number of versions of an owner's documents, or of one of them. It counts rows, so only operators may ask
-  /// for it.
+  /// The number of an owner's versions, or of one document's. It counts rows, so only operators may ask for it.
   package static func count(
     _ queryable: some Queryable, ofOwner owner: Identifier, file: Identifier?
   ) throws -> Int64 {
