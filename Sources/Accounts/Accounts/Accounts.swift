@@ -64,8 +64,7 @@ package struct Account: Sendable {
     ) { row in try Account(row: row) }
   }
 
-  /// The first accounts, at most `limit`, for whose ids a short one may stand. Of the ids in its range it reads at
-  /// most a thousand.
+  /// The first accounts, at most `limit`, for whose ids a short one may stand. At most a thousand are read.
   package static func find(
     _ queryable: some Queryable, _ short: ShortIdentifier, limit: Int
   ) throws -> [Account] {
@@ -96,8 +95,7 @@ package struct Account: Sendable {
     } ?? 0
   }
 
-  /// Blocks the account's writes from `moment` on, or allows them again if it is nil. Returns false
-  /// if there is no such account or nothing changed.
+  /// Blocks the account's writes from `moment` on, or allows them if it is nil. Returns false if nothing changed.
   package static func suspend(
     _ transaction: Transaction, _ id: Identifier, since moment: Instant?
   ) throws -> Bool {

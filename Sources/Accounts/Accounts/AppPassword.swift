@@ -4,10 +4,8 @@ package import JSON
 package import Requests
 package import Storage
 
-/// A password for an app that has no device key.
-///
-/// Such an app sends a password and no name, so the password names its row: `cap-<id>-<secret>`. The secret has 130
-/// random bits. It cannot be guessed, so its hash needs neither salt nor many rounds.
+/// A password for an app that has no device key: `cap-<id>-<secret>`, as such an app sends no name. The secret has
+/// 130 random bits, so its hash needs neither salt nor many rounds.
 package struct AppPassword: Sendable {
   /// Ten letters and digits. It is no secret.
   package let id: String
@@ -54,8 +52,7 @@ package struct AppPassword: Sendable {
     ]
   }
 
-  /// Creates a password of the account that asks for it. The answer is given once, like that with a session's token:
-  /// whoever captured the request gets no password.
+  /// Creates a password. The answer is given once: who captured the request gets no password.
   package static func create(
     _ transaction: Transaction, _ credentials: Credentials, label: String, now: Instant
   ) throws -> New {

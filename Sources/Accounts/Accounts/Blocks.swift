@@ -2,10 +2,7 @@ package import Base
 package import JSON
 package import Storage
 
-/// The accounts whose invitations an account refuses.
-///
-/// A block applies to what is shared from then on. Shares that were accepted before stay: the
-/// account leaves one by deleting its links, and rejects one that still waits for an answer.
+/// The accounts whose invitations an account refuses from then on. Shares that were accepted before stay.
 package enum Blocks {
   static let countMax = 1000
 

@@ -9,8 +9,7 @@ package struct Device: Sendable {
   package let label: String
   package let added: Instant
   package let revoked: Instant?
-  /// The statement that brought the key to the account. It is nil for the first key, which the
-  /// account's id is made of, and for a key that an operator added.
+  /// The statement that brought the key; nil for the first, and for one that an operator added.
   package let statement: Statement?
   /// Whether an operator added the key, so that no key of the account signed for it.
   package let isByOperator: Bool

@@ -4,11 +4,9 @@ package import JSON
 import Requests
 package import Storage
 
-/// What other accounts can see of an account: its username and the keys that sign for it.
-///
-/// A user needs it to invite another, and a reader to check who signed a record. Revoked keys are
-/// included, because what they signed before stays signed. Each key comes with its statements, so
-/// that a reader can follow the chain to the account's first key. Recovery keys are included if they are in such a chain.
+/// What other accounts can see of an account: its username, and the keys that sign for it with their statements, so
+/// that a reader can follow the chain to the account's first key. Recovery keys in a chain are included. So are
+/// revoked keys if they are asked for, because what they signed stays signed.
 package enum Directory {
   package enum Question: Sendable {
     case username(Username)

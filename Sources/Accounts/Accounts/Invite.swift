@@ -3,11 +3,10 @@ import Crypto
 import Requests
 package import Storage
 
-/// A code that opens accounts on a server with `COFFER_REGISTRATION=invite`.
+/// A code of an operator's that opens accounts on a server with `COFFER_REGISTRATION=invite`.
 ///
-/// Only an operator can create one. The database holds its hash. A code has 128 random bits, so it
-/// cannot be guessed, needs no salt, and the time of a lookup reveals nothing. Each account records
-/// the invite that opened it.
+/// The database holds its hash. A code has 128 random bits, so it needs no salt, and the time of a lookup reveals
+/// nothing.
 package struct Invite: Sendable {
   package let id: Identifier
   /// The operator's note.

@@ -3,10 +3,8 @@ package import Crypto
 package import JSON
 package import Requests
 
-/// A device's statement about a key: that it belongs to the account, no longer does, or may recover it.
-///
-/// Statements are stored as they were signed and shown to anyone who asks, so that readers can
-/// follow a key to the account's first key without trusting the server.
+/// A device's statement about a key: that it belongs to the account, no longer does, or may recover it. It is stored
+/// as signed, so that readers can follow a key to the account's first one without trusting the server.
 package struct KeyStatement: Sendable {
   package enum Subject: String, Sendable { case device, revocation, recovery }
 

@@ -102,8 +102,8 @@ package struct RecoveryKey: Sendable {
       .blob(author.signature), .blob(proof)) == 1
   }
 
-  /// Ends the account's recovery key at once. Returns false if it has none. Its row stays if it let a device in, once for
-  /// each key: the oldest one, whose statement is a link of that device's chain already.
+  /// Ends the account's recovery key at once. Returns false if it has none. Its row stays, once for each key, if it
+  /// let a device in.
   @discardableResult
   package static func end(
     _ transaction: Transaction, of account: Identifier, now: Instant

@@ -6,9 +6,8 @@ package import Storage
 
 /// Short-lived bearer tokens, so that clients that sync often need not sign every request.
 ///
-/// Only a token's hash is stored; it also identifies the session. The response that holds a token
-/// is never repeated: someone who captured the request and replays it gets none, and a client that
-/// lost the response signs another request.
+/// Only a token's hash is stored, which also names the session. The response with a token is never repeated: who
+/// replays the request gets none, and a client that lost it signs another request.
 package enum Sessions {
   static let lifetime = Instant.Span.hours(1)
   /// The most live sessions of an account. A new one ends the oldest.

@@ -28,9 +28,8 @@ package struct ContentUpload: Sendable {
     }
   }
 
-  /// One attempt at an upload. It receives the bytes on the connection's worker thread.
-  ///
-  /// It is listed among the uploads under way from before its reservation to its end.
+  /// One attempt at an upload, listed from before its reservation to its end. It receives bytes on the connection's
+  /// thread.
   package final class Attempt: BodySink {
     /// The object that the upload will become.
     package let object = Random.identifier()

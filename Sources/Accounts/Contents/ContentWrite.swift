@@ -11,9 +11,9 @@ package struct ContentWrite: Sendable {
   package let id: Identifier
   /// The request's query, which may say more of the content.
   package let query: Substring?
-  /// Identifies an upload and its repeats among all uploads of the key. It is a signed request's nonce. A
-  /// session's request has none; if it announces a digest, the effect of the request is used. So it is for what creates
-  /// a resumable upload: a client whose signature has expired signs anew, and cannot cancel a URL that it never got.
+  /// Identifies an upload and its repeats among the key's. It is a signed request's nonce, or, if a session's request
+  /// announces a digest, its effect. So it is for what creates a resumable upload: a client whose signature has
+  /// expired signs anew, and cannot cancel a URL that it never got.
   package let identity: [UInt8]?
   private let preconditions: Preconditions
 

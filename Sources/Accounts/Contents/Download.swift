@@ -55,8 +55,7 @@ package struct Download {
     }
   }
 
-  /// 200; 206 for a range; 304 for content that the client has; 307 to where the client may fetch it. Returns the
-  /// bytes of content, too, that the client gets by it.
+  /// 200; 206 for a range; 304 if the client has it; 307 to where it may fetch it. And the bytes that it gets.
   package func response(to head: RequestHead) throws -> (response: Response, byteCount: Int64) {
     switch try Preconditions(head.headers).evaluate(current: tag, isSafe: true) {
     case .holds:

@@ -3,10 +3,8 @@ package import Requests
 package import Storage
 package import Tiers
 
-/// Protects objects between their first byte and the transaction that makes them visible.
-///
-/// A reservation ends with its upload. If the process ends first, `settle` removes it: at the next
-/// start, or in another process that uses the same object store.
+/// Protects objects between their first byte and the transaction that makes them visible. If its program ends first,
+/// the reservation ends at the next start, or by another program on the same store.
 package enum Reservations {
   /// Longer than the slowest upload of the largest content that the server accepts.
   package static let lifetime = Instant.Span.hours(4)
@@ -18,10 +16,8 @@ package enum Reservations {
 
   /// Decides what becomes of an upload's body; with `.receive` its object is to be reserved next.
   ///
-  /// A client that got no response sends the same request again (`ContentWrite.identity`). While the
-  /// earlier attempt makes progress, the repeat waits (nil), because it must return the same recorded
-  /// response. If the earlier attempt is dead, stands still, or `isLast` is set, the repeat replaces it. The
-  /// owner's room is reserved once for both.
+  /// While an earlier attempt at the same upload makes progress, the repeat waits (nil), because it must return the
+  /// same recorded response. If that is dead, stands still, or `isLast` is set, the repeat replaces it.
   static func reception(
     _ transaction: Transaction, _ asked: ContentUpload.Asked, of caller: Caller, isLast: Bool,
     isMoving: (_ object: Identifier, _ instance: Identifier?) -> Bool
@@ -96,8 +92,7 @@ package enum Reservations {
     ) { row in (try row.id(0), try row.optionalID(1)) }
   }
 
-  /// Ends a reservation whose object becomes visible in this transaction. Returns false if it has expired, or was
-  /// released.
+  /// Ends a reservation whose object becomes visible in this transaction. Returns false if it has ended before.
   package static func consume(
     _ transaction: Transaction, _ id: Identifier, now: Instant
   ) throws -> Bool {
@@ -116,8 +111,7 @@ package enum Reservations {
     throw isSuperseded ? ContentRefusal.uploadSuperseded : ContentRefusal.reservationExpired
   }
 
-  /// Ends a reservation of an upload that will not continue. Whatever it wrote is garbage that no
-  /// download can hold. Returns false if there is none: the upload was committed after all, was replaced, or expired.
+  /// Ends a reservation of an upload that will not continue, whose object is garbage. Returns false if there is none.
   /// One that expires after `moment` stays, because its upload has made progress.
   @discardableResult
   package static func release(
@@ -134,10 +128,9 @@ package enum Reservations {
     return true
   }
 
-  /// Ends an upload that failed. Its reservation may be gone: consumed by a commit whose result was lost, replaced by
-  /// another attempt, or expired. Then `owner` is asked whose garbage the object is: nil if it is in use, or if what the
-  /// upload was for is gone. It is asked last: where transactions run side by side, such a commit may still be under way,
-  /// and the reservation's row is waited for.
+  /// Ends an upload that failed. If its reservation is gone, `owner` is asked whose garbage the object is: nil if it
+  /// is in use, or if what it was for is gone. It is asked last, because a commit whose result was lost may still be
+  /// under way, and the reservation's row is waited for.
   package static func abandon(
     _ transaction: Transaction, _ id: Identifier, byteCount: Int64,
     of owner: () throws -> Identifier?

@@ -1,8 +1,7 @@
 package import Base
 import HTTPServer
 
-/// What strangers may take of public links: requests of an address, and bytes of an owner's links. Safe to use from any
-/// thread.
+/// What strangers may take of public links: requests of an address, bytes of an owner's links. For any thread.
 package final class LinkLimits: Sendable {
   /// The requests that an address may make at once, and then each minute.
   private static let requestsPerMinute: Int64 = 300
@@ -31,9 +30,7 @@ package final class LinkLimits: Sendable {
   }
 
   /// How many seconds the owner's links have to wait before they send again. Nil if they need not: then the bytes are
-  /// counted, even if they are more than are left, and the difference is waited for.
-  ///
-  /// One step, so that of requests at the same time only one takes what is left.
+  /// counted in the same step, and what is missing is waited for later.
   package func secondsToWait(sending byteCount: Int64, of owner: Identifier) -> Int? {
     let count = min((byteCount + unit - 1) / unit, 2 * burst)
     guard ofOwners.take(owner, count) == nil else { return nil }

@@ -4,12 +4,10 @@ package import HTTPSignatures
 package import Requests
 package import Storage
 
-/// Records the outcome of each signed request, in the same transaction as its effect.
+/// Records the outcome of each signed request, in the transaction of its effect.
 ///
-/// A key can use a nonce once. The same request again (from a client that lost the response) gets
-/// the recorded outcome. A different request with the same nonce is a replay. A refused request has
-/// no effect and leaves no nonce, so a repeat is judged again. Rows are deleted when their
-/// signature expires, since it is not accepted any more.
+/// The same request again gets the recorded outcome; a different one with its nonce is a replay. A refused request
+/// leaves no nonce and is judged again. Rows are deleted when their signature expires.
 package enum Nonces {
   /// Runs `effect` unless this request was already carried out. The caller's row must be locked.
   package static func once(

@@ -15,8 +15,7 @@ package protocol ContentGet: SyncRead where Answer == StoredContent {
 extension ContentGet {
   package var isLong: Bool { true }
 
-  /// Large content is opened on the pool if the object store may be another machine. Readers of the database do not
-  /// wait for it.
+  /// Large content is opened on the pool if the store may be another machine, so that readers do not wait for it.
   package func perform(
     _ request: AccountRequest, _ body: [UInt8], on database: Database
   ) throws -> Step<Response> {

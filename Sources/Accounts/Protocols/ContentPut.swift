@@ -8,8 +8,7 @@ package import Storage
 
 /// Content of one kind that clients `PUT`, whole or in parts: it is reserved, streamed to an object and committed.
 ///
-/// The stages are the same for every protocol. A protocol decides who may write and whose room it takes, and makes the
-/// object its content. Both are judged anew at the end, which may be a day after the beginning if it comes in parts.
+/// A protocol decides who may write and whose room it takes. Both are judged anew at the end, maybe a day later.
 package protocol ContentPut: Upload
 where
   Request == ContentUpload.Asked, Reservation == ContentUpload.Reception,
@@ -41,8 +40,7 @@ where
     now: Instant
   ) throws -> WrittenContent
 
-  /// Ends an upload of one request that failed. If it was committed after all, there is no reservation, and the object
-  /// stays.
+  /// Ends an upload of one request that failed. If it was committed after all, the object stays.
   func abandon(
     _ transaction: Transaction, _ object: Identifier, byteCount: Int64, of id: Identifier
   ) throws
@@ -87,8 +85,7 @@ extension ContentPut {
     return reception
   }
 
-  /// Whether an upload makes progress. Of another process's upload it is only known whether that
-  /// process runs.
+  /// Whether an upload makes progress; another program's does if the program runs.
   private func isMoving(_ object: Identifier, _ instance: Identifier?) -> Bool {
     guard let instance, instance != host.objects.instance else {
       return uploads.attempt(object)?.isMoving ?? false

@@ -50,8 +50,7 @@ extension Transaction {
       """, .id(account), .integer(Self.erasedCountMax)) > 0
   }
 
-  /// Deletes the first `count` rows of `sync.<table>` whose moment, the column `moment`, has come. Returns how many there
-  /// were.
+  /// Deletes the first `count` rows of `sync.<table>` whose column `moment` has passed. Returns how many there were.
   package func expireSlice(
     of table: String, by primaryKey: String, at moment: String, count: Int64, now: Instant
   ) throws -> Int {

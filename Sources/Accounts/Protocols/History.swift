@@ -31,11 +31,11 @@ package struct History: Sendable {
   private static let lostCountMax = 1_000_000_000
   private static let raisedCountMax = 5000
 
-  /// Begins a new history. Clients may know more than a restored database does, so they fetch
-  /// everything again.
+  /// Begins a new history, so that clients fetch everything again, of which they may know more than a restored
+  /// database.
   ///
-  /// The numbers that accounts took after the backup are not given again. A device that knows one of them from before
-  /// would take what another has written since for what it knows, and write over it.
+  /// Numbers taken after the backup are not given again: a device that knows one would take another's change for its
+  /// own.
   package static func renew(at location: DatabaseLocation) throws {
     let database = try Database.open(location, owning: .sync, .acceptsEarlier)
     defer { database.close() }
@@ -65,8 +65,7 @@ package struct History: Sendable {
     return last
   }
 
-  /// The version that follows `version` (0: none) of what counts its own versions, in an account whose number is
-  /// `sequence`. It is above all versions that restores have lost.
+  /// The version after `version` (0: none), in an account at `sequence`, above all that restores have lost.
   package static func version(after version: Int64, at sequence: Int64) -> Int64 {
     let lost = Int64(lostCountMax)
     return max(version, sequence / lost * lost) + 1

@@ -3,11 +3,8 @@ package import Base
 package import HTTPServer
 package import Storage
 
-/// What one protocol of coffer-sync brings: file trees, message logs, documents.
-///
-/// A protocol keeps its own rows. It meets the other protocols only in what they all use: accounts, usage and
-/// objects. `KnownProtocols` is the only list of them, so a protocol is added by its folder, its tables and its
-/// line there.
+/// What one protocol of coffer-sync brings. It keeps its own rows, and meets others only in accounts, usage and
+/// objects. It is added by its folder, its tables and its line in `KnownProtocols`.
 package protocol ProtocolRoom: Sendable {
   /// Names the protocol's check in `coffer doctor`.
   static var name: String { get }
@@ -25,8 +22,7 @@ package protocol ProtocolRoom: Sendable {
   /// The work that coffer-sync repeats for the protocol.
   var upkeep: [Upkeep] { get }
 
-  /// Takes back one slice of what an account that is being erased has in other accounts, before `erase`. Returns false if
-  /// nothing was left.
+  /// Takes back one slice of what an erased account has in others, before `erase`. Returns false if nothing was left.
   func withdraw(_ account: Identifier, in transaction: Transaction, now: Instant) throws -> Bool
 
   /// Erases one slice of what an account keeps, and ends what it shares with others. Returns false if nothing was left.
@@ -34,8 +30,7 @@ package protocol ProtocolRoom: Sendable {
     _ account: Identifier, in transaction: Transaction, now: Instant
   ) throws -> Bool
 
-  /// Deletes one slice of what stayed of an erased account so that others see its end. Returns false if nothing
-  /// was left.
+  /// Deletes one slice of what stayed so that others see the account's end. Returns false if nothing was left.
   static func forget(_ account: Identifier, in transaction: Transaction) throws -> Bool
 
   /// Writes an account's records to an archive, from one snapshot. Large contents follow later.
@@ -44,14 +39,14 @@ package protocol ProtocolRoom: Sendable {
     progress: (_ byteCount: Int64) -> Void
   ) throws -> ProtocolExport
 
-  /// What an account is charged for by the protocol, by the names of the kinds, as few rows say. Those rows agree with
-  /// the others, which `faults` checks. Files are many: `UsageAudit` adds them up itself.
+  /// What an account is charged for, by kind, as few rows say that `faults` checks. `UsageAudit` adds up files
+  /// itself.
   static func weights(
     of account: Identifier, reading queryable: some Queryable
   ) throws -> [String: UsageWeight]
 
-  /// Whose news concern an account besides its own, at most `count`. When that changes, `account` of the topic
-  /// `News.Topic.account` is reported.
+  /// Whose news concern an account besides its own, at most `count`. A change of that is reported as
+  /// `News.Topic.account`.
   static func followed(
     by account: Identifier, atMost count: Int, reading queryable: some Queryable
   ) throws -> [Followed]
@@ -62,12 +57,10 @@ package protocol ProtocolRoom: Sendable {
     reading queryable: some Queryable
   ) throws -> Set<Identifier>
 
-  /// Faults among an account's rows, one line each with the ids to act on. It reads in slices while writers continue, and
-  /// may stop once it has found `Faults.countMax`.
+  /// Faults of an account's rows, a line each with ids, read in slices; at most about `Faults.countMax`.
   static func faults(of account: Identifier, in database: Database) throws -> [String]
 
-  /// Puts totals among an account's rows right that other rows decide. Returns how many were wrong. Before the usage is
-  /// counted by them.
+  /// Puts totals right that other rows decide, before the usage is counted by them. Returns how many were wrong.
   static func repairTotals(of account: Identifier, in database: Database) throws -> Int
 }
 

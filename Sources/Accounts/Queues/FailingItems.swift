@@ -1,11 +1,10 @@
 package import Base
 package import Storage
 
-/// Keeps one failing item from stopping its queue.
+/// Keeps one failing item from stopping its queue: it waits, twice as long after each failure, and the others go on.
 ///
-/// A failed item waits, twice as long after each failure, and the other items go on. It is retried
-/// for ever, because only success completes it; meanwhile `coffer attention` lists it. A failure of
-/// the database or its disk is not the item's: it is thrown, and the whole queue waits.
+/// It is retried for ever, and `coffer attention` lists it. A failure of the database is not the item's: the queue
+/// waits.
 package enum FailingItems {
   /// A queue. Its name is stored in the database.
   package struct Queue: Sendable {
@@ -87,8 +86,7 @@ package enum FailingItems {
     }
   }
 
-  /// Removes a slice of the items that are in their queues no more, such as a link that its owner deleted. Returns how
-  /// many there were, `count` at most.
+  /// Removes a slice of the items that left their queues by another way. Returns how many, `count` at most.
   package static func forgetUntried(
     _ count: Int64, at now: Instant, in transaction: Transaction
   ) throws -> Int {
@@ -99,8 +97,7 @@ package enum FailingItems {
       """, .instant(now - untriedSpan), .integer(count))
   }
 
-  /// A condition that leaves out waiting items. `item` is a column with its table, `moment` the
-  /// statement's parameter for now.
+  /// A condition without waiting items. `item` is a column with its table, `moment` the parameter for now.
   package static func isDue(_ queue: Queue, _ item: String, at moment: String) -> String {
     """
     NOT EXISTS (SELECT 1 FROM sync.failing_items AS w WHERE w.queue = '\(queue.name)'

@@ -1,10 +1,8 @@
 package import Base
 package import Storage
 
-/// Works on queues in which one bad item stops no other.
-///
-/// A slice is one write. If it fails for any reason but the database, each of its items is done again in a write of
-/// its own, and those that fail wait, as `FailingItems` says.
+/// Works on queues in which one bad item stops no other. A slice is one write. If it fails for any reason but the
+/// database, each item is done again alone, and those that fail wait (`FailingItems`).
 package struct QueueWork: Sendable {
   package let database: Database
   package let clock: Clock
@@ -22,8 +20,8 @@ package struct QueueWork: Sendable {
     try takeNext(queue, next, named: { account in (account, account) }, work: work)
   }
 
-  /// Works on the row of `sync.<table>` whose moment, the column `moment`, was first to pass. `item` is the column of its
-  /// id, and `owner` that of the account that it concerns, unless its id is one. Returns false if none is due.
+  /// Works on the row of `sync.<table>` whose column `moment` passed first. `item` is the column of its id, `owner`
+  /// that of its account, unless the id is one. Returns false if none is due.
   package func takeNext(
     _ queue: FailingItems.Queue, of table: String, by item: String, owner: String? = nil,
     at moment: String, now: Instant,
@@ -62,10 +60,8 @@ package struct QueueWork: Sendable {
     return !taken.isEmpty
   }
 
-  /// Works on the items that `take` finds, none of which may be waiting. Returns them.
-  ///
-  /// `name` gives an item's id, and the account that it concerns. `postpone` is called for an item that has to wait,
-  /// with the moment when it is tried again.
+  /// Works on the items that `take` finds, none of which may be waiting, and returns them. `name` gives an item's id
+  /// and account. `postpone` gets an item that has to wait, and when it is tried again.
   @discardableResult
   package func slice<Item: Sendable>(
     _ queue: FailingItems.Queue,

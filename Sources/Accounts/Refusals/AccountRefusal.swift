@@ -3,8 +3,7 @@ package import HTTPMessages
 import JSON
 package import Requests
 
-/// Refusals that concern accounts, keys and quotas, whichever protocol a request belongs to. Each has one
-/// reason that a client can act on.
+/// Refusals that concern accounts, keys and quotas in any protocol, each for one reason to act on.
 package enum AccountRefusal: AnswerableError, Equatable {
   case sessionNotFound
   case registrationClosed

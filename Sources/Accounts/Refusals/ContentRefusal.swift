@@ -2,8 +2,7 @@ import Endpoints
 package import HTTPMessages
 import JSON
 
-/// Refusals that concern large contents, whichever protocol they belong to. Each has one reason that a client can act
-/// on.
+/// Refusals that concern contents in any protocol, each for one reason to act on.
 package enum ContentRefusal: AnswerableError, Equatable {
   case preconditionRequired
   case versionChanged(current: Int64)

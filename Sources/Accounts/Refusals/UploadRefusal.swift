@@ -2,8 +2,7 @@ import Endpoints
 import HTTPMessages
 import JSON
 
-/// Refusals that concern resumable uploads, whichever protocol their content belongs to. Each has one reason that a
-/// client can act on.
+/// Refusals that concern resumable uploads in any protocol, each for one reason to act on.
 enum UploadRefusal: AnswerableError, Equatable {
   case notFound
   case lost

@@ -2,8 +2,7 @@ package import Base
 package import Storage
 package import Tiers
 
-/// Invitations by limited accounts: sent and received in a day (UTC), and unanswered. They are shares that wait to be
-/// accepted, of files and of logs.
+/// Invitations by limited accounts, in a day (UTC) and unanswered: pending shares of files and logs.
 package enum Invitations {
   private static let day: Int64 = 86_400_000
 
@@ -18,8 +17,7 @@ package enum Invitations {
     return found.map { now - $0.created < limits.youngAge } ?? true
   }
 
-  /// Refuses an invitation that the receiver has blocked, or that is one too many for either account. Counts it
-  /// otherwise. The rows of both accounts are held.
+  /// Counts an invitation, unless it is blocked or one too many for either account. Both rows are held.
   package static func admit(
     _ receiver: Identifier, by account: Identifier, _ transaction: Transaction,
     _ limits: SyncLimits, catalogue: Catalogue, now: Instant
@@ -40,8 +38,7 @@ package enum Invitations {
     try count([receiver: 1], of: account, transaction, limits, now: now)
   }
 
-  /// Refuses more invitations, given by receiver, than the caller may send today. The rows of the
-  /// caller and the receivers are held.
+  /// Counts invitations by receiver, unless they are too many for today. The rows of all accounts are held.
   package static func count(
     _ sent: [Identifier: Int64], of account: Identifier, _ transaction: Transaction,
     _ limits: SyncLimits,
@@ -109,8 +106,8 @@ package enum Invitations {
       + (try waiting(side, in: "log_shares", account, queryable, "", "", max: max - files))
   }
 
-  /// Contacts are excluded account by account, regardless of how many shares they were invited to.
-  /// The order of the joins does this; SQLite keeps it if they are `CROSS`.
+  /// Contacts are excluded by account, however many their shares. SQLite keeps this order of joins if they are
+  /// `CROSS`.
   private static func waiting(
     _ side: Side, in table: String, _ account: Identifier, _ queryable: some Queryable,
     _ join: String, _ condition: String, max: Int64

@@ -6,9 +6,7 @@ import Objects
 import Requests
 import Storage
 
-/// One request's bytes on their way into a resumable upload.
-///
-/// About every 8 MiB what has arrived is made durable and recorded, so that a crash costs at most that much. It
+/// One request's bytes on their way into a resumable upload. About every 8 MiB they are made durable and recorded. It
 /// ends as soon as a newer request takes over the upload.
 final class Append: BodySink {
   let upload: ResumableUpload
@@ -16,7 +14,6 @@ final class Append: BodySink {
   private let host: ProtocolHost
   private let underWay: UploadsUnderWay<Append>
   private let saving = Locked(())
-  /// Used by several threads.
   private let state: Locked<State>
 
   fileprivate struct State {
@@ -102,7 +99,6 @@ final class Append: BodySink {
     }
   }
 
-  /// Whether the request's body is the one that it announced.
   func checkBody() throws {
     let matches = state.withLock { $0.check?.matches() ?? true }
     guard matches else { throw RequestRefusal.digestMismatch }
@@ -134,8 +130,7 @@ final class Append: BodySink {
   /// Lets the upload wait for another request.
   func close() { writer.suspend() }
 
-  /// Ends the request, because a newer one is about to take over the upload, which then continues behind the last
-  /// byte that arrived. Blocks.
+  /// Ends the request for a newer one that will continue behind the last byte that arrived. Blocks.
   func yield() {
     state.withLock { $0.isSuperseded = true }
     suspend()

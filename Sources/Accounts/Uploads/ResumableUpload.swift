@@ -9,8 +9,7 @@ import Storage
 struct ResumableUpload: Sendable {
   /// How long an upload that makes no progress is kept, and then its final answer.
   private static let lifetime = Instant.Span.hours(24)
-  /// The longest that progress keeps one. Otherwise a byte a day would hold another's room for ever, also of an account
-  /// that no longer lets the uploader write.
+  /// The longest that progress keeps one. Otherwise a byte a day would hold another's room for ever.
   static let lifetimeMax = Instant.Span.days(7)
   /// The most rows that one write forgets.
   static let expiredCountMax: Int64 = 500
@@ -174,7 +173,6 @@ extension ResumableUpload {
     guard count == 1 else { throw ContentRefusal.uploadSuperseded }
   }
 
-  /// Forgets the upload of an object.
   static func delete(_ transaction: Transaction, of object: Identifier) throws {
     try transaction.execute("DELETE FROM sync.uploads WHERE object_id = $1", .id(object))
   }

@@ -7,10 +7,10 @@ import Objects
 import Requests
 import Storage
 
-/// The requests for contents of every protocol, and uploads of them that survive a broken connection, and the program.
+/// The requests for contents of every protocol, and uploads that survive a broken connection and the program.
 ///
-/// A request of the account creates an upload and gets an unguessable URL. That URL alone allows appending, asking
-/// and cancelling. The last append commits the content as a PUT would, judged as of that moment.
+/// A request of the account creates an upload and gets a secret URL, which alone allows appending, asking and
+/// cancelling. The last append commits the content as a PUT would then.
 package struct ResumableUploads: Sendable {
   static let pattern = "/v1/uploads/{secret}"
 
@@ -132,8 +132,7 @@ package struct ResumableUploads: Sendable {
 
   // MARK: Opening
 
-  /// Opens an upload that the request has taken over, by the pool, since a store may read what it has of it. The
-  /// request before may need a moment to let go.
+  /// Opens an upload on the pool, because a store may read it. The request before may need a moment to let go.
   func open(
     _ upload: ResumableUpload, digest: ContentDigest? = nil,
     until end: MonotonicTime = .now() + uploadPatience,
@@ -159,7 +158,6 @@ package struct ResumableUploads: Sendable {
     if !accepted { done(.failure(DatabaseError.busy(retryAfterSeconds: 1))) }
   }
 
-  /// Ends an upload whose bytes the store has lost.
   func lose(_ upload: ResumableUpload) {
     Log.error("upload.lost", ["object": upload.object.description])
     forget(upload)

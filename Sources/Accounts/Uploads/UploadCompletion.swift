@@ -39,10 +39,8 @@ extension ResumableUploads {
     }
   }
 
-  /// Judges the write as of now, by the code of a PUT, and records its answer in the same transaction.
-  ///
-  /// The answer is the recorded one: its row must not hold a secret, and who has the upload's URL may only append.
-  /// A secret such as a link's token is asked for by a request of the account.
+  /// Judges the write as of now, by the code of a PUT, and records its answer in the same transaction. The answer is
+  /// the recorded one, without a secret such as a link's token: who has the URL may only append.
   private func commit(_ upload: ResumableUpload, _ request: UploadRequest) throws -> Response {
     guard let content = contents.first(where: { $0.kind == upload.kind }) else {
       throw UploadRefusal.notFound
@@ -67,7 +65,6 @@ extension ResumableUploads {
     try upload.end(transaction, with: Outcome(problem.response(requestID: head.requestID)))
   }
 
-  /// The final answer, now or again.
   func final(
     _ upload: ResumableUpload, _ outcome: Outcome, for request: UploadRequest
   ) -> Response {

@@ -49,7 +49,6 @@ struct UploadRequest: Sendable {
 }
 
 extension ResumableUploads {
-  /// What a request does after it took over its upload.
   private enum Taken: Sendable {
     case proceed(ResumableUpload, completes: Bool)
     case answer(ResumableUpload, Response)

@@ -59,11 +59,8 @@ extension Headers {
 }
 
 extension ResumableUploads {
-  /// Creates an upload. The body may hold its first bytes.
-  ///
-  /// The URL is only in the answer. So a request that breaks off leaves nothing behind.
-  ///
-  /// A stranger is refused before anything else, like at any endpoint; then `dialect` may refuse.
+  /// Creates an upload. The body may hold its first bytes. The URL is only in the answer, so a request that breaks
+  /// off leaves nothing behind. A stranger is refused before `dialect` may refuse.
   func create(
     _ content: any ContentPut, _ request: AccountRequest,
     _ dialect: @autoclosure @escaping @Sendable () throws -> UploadDialect
@@ -105,8 +102,8 @@ extension ResumableUploads {
     }
   }
 
-  /// Reserves room for an upload, which survives its program. A request of the device for the same content again
-  /// replaces the upload that it made before, because the URL was only in the answer.
+  /// Reserves room for an upload. It replaces the device's earlier one of the same content, whose URL it may not
+  /// have.
   private func insert(
     _ transaction: Transaction, _ announced: AnnouncedContent, secret: String, _ object: Identifier
   ) throws -> ResumableUpload {

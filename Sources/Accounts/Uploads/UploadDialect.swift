@@ -1,8 +1,7 @@
 import Base
 package import HTTPMessages
 
-/// A protocol of resumable uploads that clients speak: tus 1.0.0, or a version of
-/// draft-ietf-httpbis-resumable-upload. They share all rules but names and statuses.
+/// tus 1.0.0, or a version of draft-ietf-httpbis-resumable-upload: one set of rules with other names and statuses.
 struct UploadDialect: Sendable, Equatable {
   /// The draft's interop version; nil for tus.
   let interop: Int?
@@ -67,7 +66,6 @@ struct UploadDialect: Sendable, Equatable {
     return draft
   }
 
-  /// Refuses a request that does not speak tus.
   static func tus(spokenIn head: RequestHead) throws(UploadRefusal) -> UploadDialect {
     guard try spoken(head) == tus else { throw .versionUnsupported }
     return tus
@@ -85,7 +83,6 @@ struct UploadDialect: Sendable, Equatable {
     return dialect
   }
 
-  /// Whether an append has the right media type.
   func accepts(_ headers: Headers) -> Bool {
     guard let mediaType else { return true }
     let given = headers.text("content-type")?.prefix { $0 != ";" && $0 != " " }
@@ -94,8 +91,7 @@ struct UploadDialect: Sendable, Equatable {
 }
 
 extension RequestHead {
-  /// Refuses a body that its sender calls a part, where no content is uploaded in parts. Taken for the whole content, it
-  /// would stay as that.
+  /// Refuses a part where no content is uploaded in parts: taken for the whole content, it would stay as that.
   package func requireWholeContent() throws {
     for completion in [UploadDialect.Completion.complete, .incomplete] {
       if try completion.value(headers) == false { throw UploadRefusal.partUnsupported }

@@ -2,10 +2,8 @@ package import Base
 package import Storage
 package import Tiers
 
-/// Accounts in an order, or with a filter, for which there is no index.
-///
-/// Every account is read once, page by page, and the first few are kept. Only operators may use it:
-/// its time grows with the number of accounts, its memory only with the number kept.
+/// Accounts in an order, or with a filter, for which there is no index. Every account is read once, page by page, and
+/// the first few are kept. Its time grows with the number of accounts, so only operators may use it.
 package struct AccountRanking {
   package enum Order: String, CaseIterable, Sendable {
     /// Oldest first.

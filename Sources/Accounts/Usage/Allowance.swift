@@ -2,25 +2,22 @@ package import Base
 package import Storage
 package import Tiers
 
-/// How much an account may keep on disk beyond its charged usage, so that fast writers cannot take more than
-/// their cap accounts for.
+/// How much an account may keep on disk beyond its charged usage, so that fast writers take no more than that.
 ///
-/// Replaced and deleted content stays for downloads that are reading it, and uploads under way take room next
-/// to the content that they will replace. Deleted records stay for clients that have not seen the deletion.
+/// Replaced and deleted content stays for downloads that read it, uploads take room beside what they replace, and
+/// deleted records stay for clients that have not seen the deletion.
 package enum Allowance {
   /// Allowed in addition to twice the cap, so that a small cap still allows frequent saves.
   static let byteCount: Int64 = 32 << 20
-  /// If an account keeps more than this, its unused objects are deleted as soon as no download can
-  /// start with them.
+  /// If an account keeps more, its unused objects are deleted as soon as no download can start with them.
   package static let crowdedByteCount: Int64 = 8 << 20
   /// The records that may be created at once, in addition to twice as many as the cap holds.
   private static let recordCount: Int64 = 5000
   /// The time in which the same number may be created again.
   private static let recordSpan = Instant.Span.days(30)
 
-  /// Refuses an upload whose object would be too large beside everything that the owner keeps uncharged.
-  ///
-  /// `reserved` is the size of the uploads under way. An account above its cap may still shrink.
+  /// Refuses an upload that is too large beside the `reserved` room of others and all that the owner keeps uncharged.
+  /// An account above its cap may still shrink.
   package static func require(
     _ byteCount: Int64, reserved: Int64, of owner: LockedOwner, _ transaction: Transaction,
     catalogue: Catalogue, now: Instant
@@ -34,8 +31,7 @@ package enum Allowance {
     }
   }
 
-  /// Counts new records against the pace that the cap allows. Each takes a part of the span; while
-  /// they come faster than that pace, the span ends in the future.
+  /// Counts new records, each of which takes a part of the span. While they come too fast, it ends in the future.
   package static func count(
     _ added: Int64, of account: Identifier, _ transaction: Transaction, catalogue: Catalogue,
     now: Instant
@@ -46,8 +42,7 @@ package enum Allowance {
     let current = try transaction.first(
       "SELECT created_until_ms FROM sync.accounts WHERE id = $1", .id(account)
     ) { row in try row.instant(0) }
-    // A count never reaches further than one span. One that does was made by a clock that has since
-    // been set back.
+    // One that reaches further than the span was made by a clock that has since been set back.
     let begin = current.flatMap { now...(now + recordSpan) ~= $0 ? $0 : nil } ?? now
     let until = begin + .milliseconds(added * part)
     guard until <= now + recordSpan else {

@@ -11,9 +11,8 @@ extension News.Topic {
 
 /// The account rows that a transaction holds, so that no other transaction changes these accounts.
 ///
-/// A row's UPDATE is the lock on both engines (there is no shared SELECT … FOR UPDATE). Rows are locked in
-/// ascending order, so that no two transactions wait for each other. Whatever was read before the lock is
-/// read again after it, because it may have changed on PostgreSQL while this transaction waited.
+/// A row's UPDATE is the lock on both engines. Rows are locked in ascending order, so that no two transactions wait
+/// for each other. What was read before the lock is read again, because on PostgreSQL it may have changed.
 package struct LockedOwners {
   private var owners: [Identifier: LockedOwner] = [:]
 
@@ -29,15 +28,13 @@ package struct LockedOwners {
   /// The current sequence number of each account.
   package var numbers: [Identifier: Int64] { owners.mapValues(\.sequence) }
 
-  /// An account whose row is not held was not involved when the locks were chosen. The write runs
-  /// again and then locks it.
+  /// If the row is not held, the account was not involved before: the write runs again and locks it.
   package func require(_ account: Identifier) throws -> LockedOwner {
     guard let owner = owners[account] else { throw OutdatedDecision() }
     return owner
   }
 
-  /// Refuses to write for a suspended account, or into the tree of a suspended one of `accounts`.
-  /// An account that is being deleted is suspended, too.
+  /// Refuses to write for, or into, a suspended account. One that is being deleted is suspended, too.
   package func requireWritable(
     _ accounts: some Sequence<Identifier>, by caller: Caller, _ transaction: Transaction
   ) throws {
@@ -165,8 +162,7 @@ package struct LockedOwner {
     takeSequences(1, for: topic, subject, quietly: quietly) + 1
   }
 
-  /// Takes numbers for `count` changed records: those after the returned one. `quietly`: no device needs to act on them,
-  /// so none is woken.
+  /// Takes numbers for `count` changed records: those after the returned one. `quietly`: no device is woken.
   package mutating func takeSequences(
     _ count: Int, for topic: News.Topic = .tree, _ subject: Identifier? = nil,
     quietly: Bool = false
@@ -178,10 +174,8 @@ package struct LockedOwner {
     return sequence
   }
 
-  /// Changes the total and adds to the usage ledger, one entry for each reason, with the first file
-  /// and its number. `history` and `trash` are the parts of the change that are in versions
-  /// and in the trash. A recount may add a second amount.
-  /// `save` writes all.
+  /// Changes the total, of which `history` and `trash` are parts, and adds to the usage ledger, one entry for each
+  /// reason with the first file and its number. A recount may add a second amount.
   package mutating func charge(
     _ delta: Int64, ledger: Int64? = nil, history: Int64 = 0, trash: Int64 = 0,
     records: Int64 = 0, reason: UsageReason, file: Identifier, sequence: Int64
@@ -201,15 +195,13 @@ package struct LockedOwner {
   /// Whether any document may have earlier versions.
   package var mayHaveVersions: Bool { historyDue != nil }
 
-  /// Plans that `VersionUpkeep` looks at the account at `moment`, unless it is planned to do so earlier. For what was
-  /// just kept.
+  /// Plans that `VersionUpkeep` looks at the account at `moment` or earlier, for what was just kept.
   package mutating func lookForKept(at moment: Instant) {
     isChanged = true
     historyDue = min(historyDue ?? moment, moment)
   }
 
-  /// Plans when `VersionUpkeep` looks at the account next, in place of any earlier plan; nil: it keeps nothing. For
-  /// `VersionUpkeep`, which has just looked.
+  /// Plans when `VersionUpkeep`, which has just looked, looks next; nil: the account keeps nothing.
   package mutating func lookForKept(next moment: Instant?) {
     isChanged = true
     historyDue = moment

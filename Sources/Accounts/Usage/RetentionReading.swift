@@ -26,8 +26,7 @@ extension Retention {
     let to: Instant
   }
 
-  /// The plan of now and those before, the latest first. The history takes precedence over the schedule, which may have
-  /// been written anew since.
+  /// The plan of now and those before, latest first. The schedule may have been written anew, so the history counts.
   private static func plans(
     _ queryable: some Queryable, _ account: Identifier, now: Instant
   ) throws -> [Held] {

@@ -3,17 +3,15 @@ package import Storage
 
 /// Counts the content bytes that each owner is charged for, and adds them to the database in batches.
 ///
-/// Sent is the content of a download's response, even if the client does not read all of it. Received is
-/// content that was accepted, counted once. Counts stay in memory for ten seconds, or until there are a
-/// thousand owners; a killed process loses them. A failed flush is added again with the next one, so if the
-/// database had committed it, it counts twice. Several instances add to the same rows. Safe to use from any
-/// thread.
+/// Sent is the content of a download's response, even if the client does not read it all. Received is content that
+/// was accepted, counted once. Counts stay in memory for ten seconds, or until there are a thousand owners; a killed
+/// process loses them. A failed flush is repeated, so what the database had committed counts twice. Several instances
+/// add to the same rows. For any thread.
 package final class TransferCounter: Sendable {
   private static let flushSpan = Instant.Span.seconds(10)
   /// The most owners in one transaction, and the number that makes a flush due.
   private static let batchCountMax = 1000
-  /// Beyond this number of owners, further ones are not counted. Only a long outage of the database
-  /// gets there.
+  /// Beyond this number, which only a long outage of the database reaches, owners are not counted.
   private static let ownerCountMax = 100_000
 
   private struct Place: Hashable, Comparable {

@@ -25,9 +25,7 @@ package struct Transfers: Sendable {
     }
   }
 
-  /// This month and the one before; either may be empty.
-  ///
-  /// Counts of the last ten seconds that instances have not flushed yet are missing.
+  /// This month and the one before, without the last ten seconds that are not flushed; either may be empty.
   package static func recent(
     _ queryable: some Queryable, _ account: Identifier, now: Instant
   ) throws -> [Month] {

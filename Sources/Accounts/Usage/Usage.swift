@@ -7,9 +7,7 @@ package enum UsageReason: String, CaseIterable, Sendable {
   case recordCreated = "record_created"
   case recordDeleted = "record_deleted"
   case contentChanged = "content_changed"
-  /// Earlier versions of documents were deleted.
   case versionsDropped = "versions_dropped"
-  /// Messages were appended to a log.
   case messagesAppended = "messages_appended"
   /// A log began an epoch, without the messages that its snapshot stands for.
   case epochBegun = "epoch_begun"
@@ -17,17 +15,13 @@ package enum UsageReason: String, CaseIterable, Sendable {
   case documentsPushed = "documents_pushed"
   /// Replaced versions and deletions of documents of versions were kept long enough.
   case documentsCollected = "documents_collected"
-  /// A message was stored for the mailboxes of devices.
   case mailSent = "mail_sent"
   /// Messages for mailboxes were acknowledged, or have expired.
   case mailEnded = "mail_ended"
   /// A device offered key packages, or withdrew them.
   case keyPackagesOffered = "key_packages_offered"
-  /// A key package was given to a device.
   case keyPackageClaimed = "key_package_claimed"
-  /// Blocks were appended to a signature chain.
   case blocksAppended = "blocks_appended"
-  /// Deleted files were purged from the trash.
   case trashPurged = "trash_purged"
   /// A correction by `coffer usage recount`.
   case recount
@@ -41,8 +35,8 @@ package struct Cap: Sendable, Equatable {
   package let planID: String
   package let reason: CapReason
 
-  /// Reads one row of the schedule that coffer-billing writes. An account without a row is on the
-  /// free plan. An account whose founded plan is gone, as after a transfer, has lapsed.
+  /// Reads one row of coffer-billing's schedule. Without a row it is the free plan. An account whose founded plan is
+  /// gone, as after a transfer, has lapsed.
   package init(
     _ queryable: some Queryable, _ account: Identifier, catalogue: Catalogue, now: Instant
   ) throws {
@@ -93,8 +87,7 @@ extension Cap {
 }
 
 extension LockedOwner {
-  /// Refuses content that is both above the plan's limit for one document and larger than the
-  /// content it replaces.
+  /// Refuses content that is above the plan's limit for one document and larger than what it replaces.
   package func requireSize(
     _ byteCount: Int64, insteadOf before: Int64, _ limits: Plan.Limits
   ) throws(AccountRefusal) {
@@ -103,10 +96,8 @@ extension LockedOwner {
     }
   }
 
-  /// Refuses a write that would leave usage above the cap and higher than before.
-  ///
-  /// `reserved` is the room promised to the owner's uploads under way. The refusal tells `caller`
-  /// the owner's numbers only if it is the owner.
+  /// Refuses a write that would leave usage above the cap and higher than before. `reserved` is the room promised to
+  /// uploads. Only the owner is told the owner's numbers.
   package func requireRoom(
     for delta: Int64, reserved: Int64 = 0, askedBy caller: Identifier,
     _ queryable: some Queryable, catalogue: Catalogue, now: Instant
@@ -117,11 +108,11 @@ extension LockedOwner {
     if let lack { throw lack }
   }
 
-  /// Why there is no room for `delta` more bytes; nil if there is. `growth` is their part outside of versions and trash.
+  /// Why there is no room for `delta` more bytes; nil if there is. `growth` is their part outside of versions and
+  /// trash.
   ///
-  /// If the owner chose that versions and trash make room, only what is live must fit. What has no room is deleted
-  /// right after the write, in slices. They are counted meanwhile, and may take no more than the
-  /// cap once more.
+  /// If the owner chose that versions and trash make room, only what is live must fit. The rest is deleted right
+  /// after the write, and may take no more than the cap once more meanwhile.
   package func lack(
     of delta: Int64, growingBy growth: Int64, reserved: Int64, askedBy caller: Identifier,
     _ queryable: some Queryable, catalogue: Catalogue, now: Instant

@@ -1,11 +1,8 @@
 package import Base
 package import Storage
 
-/// One line of the usage ledger: why an account's usage changed.
-///
-/// The latest 5,000 lines of an account are kept one by one. Older ones are folded into one line
-/// for each reason and 500 sequence numbers. So an account's usage ledger never has more than about
-/// 5,500 lines, and its sums stay the same.
+/// One line of the usage ledger: why an account's usage changed. The latest 5,000 of an account are kept one by one.
+/// Older ones are folded into one for each reason and 500 numbers, so there are never more than about 5,500.
 package struct UsageEntry: Sendable, Equatable {
   /// The account's sequence number of the change.
   package let number: Int64
