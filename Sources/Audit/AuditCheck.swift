@@ -19,7 +19,7 @@ package struct AuditCheck: Sendable {
   /// The number of entries that one snapshot reads, so that none is open for long.
   private static let pageCount = 1000
 
-  /// Walks the chain to its end. `told` receives the number of entries after each page but the last, and the total.
+  /// Walks the chain to its end. `told` receives the count after each page but the last, and the total.
   package init(
     _ schema: Schema, seeking digests: Set<[UInt8]> = [], of database: Database,
     told: (_ count: Int64, _ total: Int64?) -> Void = { _, _ in }
@@ -47,8 +47,6 @@ package struct AuditCheck: Sendable {
   }
 
   /// Checks only the latest entries, at most `countMax`, against each other and the head.
-  ///
-  /// Changes before them are not found; the whole walk finds them.
   package init(latest countMax: Int, of schema: Schema, reading reader: Reader) throws {
     self.schema = schema
     let page = try reader.rows(

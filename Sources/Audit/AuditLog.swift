@@ -2,11 +2,10 @@ package import Base
 package import JSON
 package import Storage
 
-/// The acts of operators, with actor and reason. There is one chain of entries for each schema,
-/// because an act and its entry are one transaction, and a transaction writes one schema.
+/// The acts of operators, with actor and reason, in a chain for each schema, as a transaction writes one schema.
 ///
-/// An entry's digest covers the digest before it. So `AuditCheck` finds an entry that was changed,
-/// left out or inserted. It finds a missing end only if a head was stored elsewhere.
+/// An entry's digest covers the digest before it. So `AuditCheck` finds what was changed, left out or inserted, but a
+/// missing end only if a head was stored elsewhere.
 package enum AuditLog {
   /// An act, before it has its place in the chain.
   package struct Draft: Sendable {
@@ -19,9 +18,8 @@ package enum AuditLog {
     let before: JSONValue
     let after: JSONValue
 
-    /// `act` is the command's name, with the step if each step has an entry. `subject` is the
-    /// object of the act. `account` is the account concerned, and `formerAccount` the one that lost
-    /// something to it. No member may hold a secret.
+    /// `act` is the command's name, with the step if each has an entry. `subject` is what it was done to, `account`
+    /// the one concerned, `formerAccount` the one that lost by it. No member may hold a secret.
     package init(
       actor: String, act: String, subject: String, account: Identifier? = nil,
       formerAccount: Identifier? = nil, reason: String, before: JSONValue, after: JSONValue
@@ -67,7 +65,7 @@ package enum AuditLog {
     return entry
   }
 
-  /// The next number, and the digest of the entry before. The row's lock makes simultaneous acts follow each other.
+  /// The next number, and the digest before. The row's lock makes simultaneous acts follow each other.
   private static func takeHead(
     of schema: Schema, in transaction: Transaction
   ) throws -> (number: Int64, digest: [UInt8]) {
@@ -81,16 +79,5 @@ package enum AuditLog {
     ) { row in (try row.integer(0), try row.blob(1)) }
     guard let head else { throw DatabaseError.statement("the audit log has no head") }
     return head
-  }
-
-  /// The actor of what happened to an account at a moment; nil if no act is known.
-  package static func actor(
-    of account: Identifier, at moment: Instant, reading database: some Queryable
-  ) throws -> String? {
-    try database.first(
-      """
-      SELECT actor FROM billing.audit WHERE account_id = $1 AND at_ms = $2 ORDER BY number LIMIT 1
-      """, .id(account), .instant(moment)
-    ) { row in try row.text(0) }
   }
 }

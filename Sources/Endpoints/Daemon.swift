@@ -16,8 +16,7 @@ package struct Daemon: Sendable {
     self.servers = servers
   }
 
-  /// Call this first in the program. Threads started later inherit the blocked signals, so only `run`
-  /// receives them.
+  /// Call this first: threads started later inherit the blocked signals, so only `run` receives them.
   package static func takeSignals() {
     var signals = stopSignals()
     _ = unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
@@ -25,9 +24,8 @@ package struct Daemon: Sendable {
 
   /// Serves until SIGTERM or SIGINT; a second signal ends the program at once.
   ///
-  /// The environment names sockets to listen on and a supervisor that wants reports on the program's state.
-  /// The program counts as alive while each server answers, even if the database takes no writes. A stuck
-  /// writer answers nothing, and then a restart helps. If the database is away, a restart would not help.
+  /// The environment names inherited sockets and a supervisor. The program counts as alive while each server answers.
+  /// A stuck writer answers nothing, and then a restart helps; it does not if the database is away.
   package func run(environment: [String: String]) throws {
     let sockets = try InheritedSockets(
       environment: environment, processID: getpid(), listeningAt: servers.map(\.listen))

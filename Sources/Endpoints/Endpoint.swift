@@ -5,8 +5,8 @@ package import Storage
 
 /// One method of one path, in stages: plain synchronous functions without threads or callbacks.
 ///
-/// The stages run in the order of this declaration. Each refuses by throwing. `admission` states
-/// where each stage runs. An endpoint is one of the three kinds below, by its use of the database.
+/// They run in this order, where `admission` states. Each refuses by throwing. There are three kinds, by use of the
+/// database.
 package protocol Endpoint: Sendable {
   /// The request, as far as the headers show it.
   associatedtype Request: Sendable
@@ -50,8 +50,8 @@ package protocol WriteEndpoint: Endpoint {
   func transact(_ transaction: Transaction, _ input: Input) throws -> Answer
 }
 
-/// An endpoint that first reads, without any lock, what can be refused or answered. Only then does it join
-/// the writer's batch. What was read may have changed in between. Its body is prepared on the pool, too.
+/// An endpoint that first reads, without a lock, what can be refused or answered, and then joins the writer's batch.
+/// What was read may have changed by then. Its body is prepared on the pool.
 package protocol PlannedEndpoint: Endpoint {
   associatedtype Plan: Sendable
 
@@ -76,7 +76,6 @@ extension Endpoint {
     }
   }
 
-  /// Runs the write, and turns its result into the response.
   fileprivate func write(
     _ request: Request, _ input: Input, on database: Database,
     _ done: @escaping @Sendable (Result<Response, any Error>) -> Void,
@@ -88,9 +87,8 @@ extension Endpoint {
     }
   }
 
-  /// Runs the stages as the server does. `admit` runs on the HTTP worker, and so does `prepare`,
-  /// unless there is a plan. Inquiries and short reads run there too if they cannot block (SQLite).
-  /// Everything else runs with the connection suspended.
+  /// Runs `admit` on the HTTP worker, and `prepare` unless there is a plan; inquiries and short reads, too, if they
+  /// cannot block (SQLite). Everything else runs with the connection suspended.
   package func admission(
     _ head: RequestHead, _ captures: [Substring], on database: Database
   ) throws -> Step<Admission> {

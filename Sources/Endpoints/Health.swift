@@ -28,8 +28,7 @@ package enum Health {
     }
   }
 
-  /// The listener for an operator's tools, separate from the public one and without a database. A
-  /// reader of metrics must send the token, if there is one (RFC 6750, section 2.1).
+  /// The listener for an operator's tools, without a database. `/metrics` needs the token, if any (RFC 6750, 2.1).
   package static func monitor(_ listen: SocketAddress, token: Secret? = nil) -> HTTPServer {
     var limits = ServerLimits()
     limits.workerCount = 1

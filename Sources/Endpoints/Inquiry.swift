@@ -5,8 +5,8 @@ package import Storage
 package typealias Inquiry = @Sendable (Reader) throws -> Void
 
 extension Database {
-  /// Makes the inquiry, if there is one, and continues if it refuses nothing: on the calling thread
-  /// if reads cannot block, otherwise with the connection suspended.
+  /// Makes the inquiry and continues: on the calling thread if reads cannot block, else with the connection
+  /// suspended.
   package func step<Value: Sendable>(
     after inquiry: Inquiry?, _ next: @escaping @Sendable () throws -> Step<Value>
   ) throws -> Step<Value> {

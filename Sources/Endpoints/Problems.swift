@@ -8,11 +8,8 @@ package protocol AnswerableError: Error {
   var problem: Problem { get }
 }
 
-/// Turns any error of a handler into the response.
-///
-/// A `Problem` is a response already. A storage failure is 503 with a retry time, so that a payment
-/// provider or a client tries again. Anything else is a bug of Coffer: 500, with its text logged
-/// under the request's id and never shown.
+/// Turns any error of a handler into the response. A storage failure is 503, so that a payment provider or a client
+/// tries again. An unknown error is a bug of Coffer: 500, with its text only in the log, under the request's id.
 package func problem(for error: any Error, _ head: RequestHead) -> Problem {
   if let problem = error as? Problem { return problem }
   if let error = error as? any AnswerableError { return error.problem }

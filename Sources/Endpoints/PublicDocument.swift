@@ -13,8 +13,7 @@ package struct PublicDocument: Sendable {
     tag = EntityTag(Hex.encode(SHA256.hash(bytes).prefix(16)))
   }
 
-  /// A route for `GET` of a document that changes only when the program starts. A cache need not
-  /// ask again for `freshSeconds`.
+  /// A `GET` of a document that only a restart changes. A cache need not ask again for `freshSeconds`.
   package static func route(_ pattern: String, _ bytes: [UInt8], freshSeconds: Int) -> Route {
     let document = PublicDocument(bytes)
     return Route("GET", pattern) { head, _ in
@@ -23,8 +22,7 @@ package struct PublicDocument: Sendable {
     }
   }
 
-  /// The response, without the document if the client has it already; `caching` states what may be
-  /// done with a copy.
+  /// The response, without the document if the client has it; `caching` states what may be done with a copy.
   package func response(to head: RequestHead, caching: String) throws -> Response {
     var headers = [(name: "Cache-Control", value: caching)]
     if let tag { headers.append(("ETag", tag.field)) }
@@ -37,8 +35,7 @@ package struct PublicDocument: Sendable {
 }
 
 extension Response {
-  /// 304 if the client of a GET or HEAD has the content of `tag` already; nil otherwise. If-Match is ignored: no request
-  /// changes these contents.
+  /// 304 if the client has the content of `tag`, else nil. If-Match is ignored: no request changes it.
   static func known(
     _ body: Body, _ tag: EntityTag?, to head: RequestHead,
     headers: [(name: String, value: String)]

@@ -3,10 +3,8 @@ import Crypto
 package import HTTPMessages
 import Objects
 
-/// Files of the operator's that anyone may fetch.
-///
-/// They are opened and read once, when the program starts. A request only looks a name up, so no request leads to any
-/// other file. Files that the operator replaces are served after a restart.
+/// Files of the operator's that anyone may fetch. They are opened and read once, when the program starts, so no
+/// request leads to any other file, and replaced files need a restart.
 package struct PublicFiles: Sendable {
   private struct Entry: Sendable {
     let file: OpenFile
@@ -43,8 +41,8 @@ package struct PublicFiles: Sendable {
   /// The number of files, which stay open.
   package var count: Int { entries.count }
 
-  /// The response to a GET or HEAD of a file by its path below the directory: the whole, a part, or 304 if the client
-  /// has it. Nil if there is no such file. Caches ask each time whether they still have the current file.
+  /// The response to a GET or HEAD of a file by its path below the directory; nil if there is none. Caches ask each
+  /// time.
   package func response(
     _ name: String, to head: RequestHead, headers: [(name: String, value: String)]
   ) throws -> Response? {

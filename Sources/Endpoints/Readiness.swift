@@ -2,8 +2,7 @@ package import Base
 package import Objects
 package import Storage
 
-/// Whether the database takes writes and the objects' disk is there. It is checked once a second at
-/// most, however many ask.
+/// Whether the database takes writes and the objects' disk is there, checked once a second at most.
 package final class Readiness: Sendable {
   package typealias Answer = @Sendable (Result<Void, any Error>) -> Void
 
@@ -28,8 +27,7 @@ package final class Readiness: Sendable {
     self.now = now
   }
 
-  /// Answers at once while the last answer is valid; otherwise with the next one, together with the
-  /// others that wait.
+  /// Answers at once while the last answer is valid, otherwise with the next one.
   package func ask(_ answer: @escaping Answer) {
     let (known, isFirst) = state.withLock { state -> (Result<Void, any Error>?, Bool) in
       if let last = state.last, now() < last.until { return (last.result, false) }

@@ -3,10 +3,8 @@ package import HTTPMessages
 package import HTTPServer
 package import Storage
 
-/// An endpoint whose body is too large for memory: it is reserved, streamed to an object, committed.
-///
-/// The stages run in the order of this declaration. After any failure `release` gives back what was reserved.
-/// What a crash leaves behind is settled by the next start.
+/// An endpoint whose body is too large for memory, in stages in this order: it is reserved, streamed to an object,
+/// committed. After any failure `release` gives the room back; the next start does after a crash.
 package protocol Upload: Sendable {
   /// The request, as far as the headers show it.
   associatedtype Request: Sendable
@@ -23,11 +21,8 @@ package protocol Upload: Sendable {
   func inquire(_ request: Request) -> Inquiry?
   /// The lane in which the request takes its turn under load.
   func lane(_ request: Request) -> Identifier?
-  /// Runs in a transaction of its own before the first body byte. So a client that may not or
-  /// cannot store the body learns this without sending it.
-  ///
-  /// Returns nil while the request has to wait for another one, and is then called again after a
-  /// while. In the end `isLast` is set, and it must decide.
+  /// Runs in a transaction of its own before the first body byte, which spares a refused client sending it. Nil while
+  /// the request waits for another one. It is called again after a while, and must decide if `isLast` is set.
   func reserve(
     _ transaction: Transaction, _ request: Request, isLast: Bool
   ) throws -> Reservation?
