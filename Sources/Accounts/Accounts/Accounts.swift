@@ -78,11 +78,10 @@ package struct Account: Sendable {
   /// The total size of all contents that owners are charged for.
   package static func contentByteCount(_ database: Database, fee: Int64) throws -> Int64 {
     try database.read { reader in
-      try reader.first(
+      try reader.number(
         """
         SELECT CAST(coalesce(sum(usage_bytes - record_count * $1), 0) AS BIGINT) FROM sync.accounts
-        """, .integer(fee)
-      ) { row in try row.integer(0) } ?? 0
+        """, .integer(fee))
     }
   }
 
@@ -90,9 +89,7 @@ package struct Account: Sendable {
   package static func count(
     _ queryable: some Queryable, after id: Identifier = Identifier(high: 0, low: 0)
   ) throws -> Int64 {
-    try queryable.first("SELECT count(*) FROM sync.accounts WHERE id > $1", .id(id)) { row in
-      try row.integer(0)
-    } ?? 0
+    try queryable.number("SELECT count(*) FROM sync.accounts WHERE id > $1", .id(id))
   }
 
   /// Blocks the account's writes from `moment` on, or allows them if it is nil. Returns false if nothing changed.

@@ -50,9 +50,8 @@ package enum Blocks {
   private static func ids(
     _ queryable: some Queryable, _ account: Identifier
   ) throws -> [Identifier] {
-    try queryable.rows(
+    try queryable.ids(
       "SELECT blocked_id FROM sync.blocks WHERE account_id = $1 ORDER BY blocked_id LIMIT $2",
-      .id(account), .integer(Int64(countMax))
-    ) { row in try row.id(0) }
+      .id(account), .integer(Int64(countMax)))
   }
 }

@@ -73,7 +73,7 @@ package struct Invite: Sendable {
 
   /// The number of invites. It counts rows, so only operators may ask for it.
   package static func count(_ queryable: some Queryable) throws -> Int64 {
-    try queryable.first("SELECT count(*) FROM sync.invites") { try $0.integer(0) } ?? 0
+    try queryable.number("SELECT count(*) FROM sync.invites")
   }
 
   /// Invites after `after`, newest first; at most `limit`.

@@ -55,9 +55,8 @@ package struct History: Sendable {
     _ transaction: Transaction, after account: Identifier?
   ) throws -> Identifier? {
     let before = account.map { SQLValue.id($0) } ?? .blob([])
-    let accounts = try transaction.rows(
-      "SELECT id FROM sync.accounts WHERE id > $1 ORDER BY id LIMIT \(raisedCountMax)", before
-    ) { row in try row.id(0) }
+    let accounts = try transaction.ids(
+      "SELECT id FROM sync.accounts WHERE id > $1 ORDER BY id LIMIT \(raisedCountMax)", before)
     guard let last = accounts.last else { return nil }
     try transaction.execute(
       "UPDATE sync.accounts SET seq = seq + \(lostCountMax) WHERE id > $1 AND id <= $2", before,

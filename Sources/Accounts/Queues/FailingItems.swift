@@ -24,11 +24,9 @@ package enum FailingItems {
     _ queue: Queue, _ item: Identifier, of account: Identifier?, because reason: String,
     now: Instant, in transaction: Transaction
   ) throws -> Instant {
-    let before =
-      try transaction.first(
-        "SELECT failure_count FROM sync.failing_items WHERE queue = $1 AND item = $2",
-        .text(queue.name), .id(item)
-      ) { row in try row.integer(0) } ?? 0
+    let before = try transaction.number(
+      "SELECT failure_count FROM sync.failing_items WHERE queue = $1 AND item = $2",
+      .text(queue.name), .id(item))
     let due = now + pause(after: before)
     let reason = String(reason.prefix(reasonLengthMax))
     try transaction.execute(
@@ -68,11 +66,10 @@ package enum FailingItems {
     of queue: Queue, beginningWith byte: UInt8, reading database: some Queryable
   ) throws -> [Identifier] {
     let high = UInt64(byte) << 56
-    return try database.rows(
+    return try database.ids(
       "SELECT item FROM sync.failing_items WHERE queue = $1 AND item BETWEEN $2 AND $3",
       .text(queue.name), .id(Identifier(high: high, low: 0)),
-      .id(Identifier(high: high | UInt64.max >> 8, low: UInt64.max))
-    ) { row in try row.id(0) }
+      .id(Identifier(high: high | UInt64.max >> 8, low: UInt64.max)))
   }
 
   /// Removes items that are done.

@@ -23,10 +23,9 @@ package enum Contacts {
         "SELECT 1 FROM sync.\(table) AS k WHERE k.state = 'accepted' AND k.\(column) = accounts.id"
       }
     }
-    return try queryable.first(
+    return try queryable.hasRow(
       "SELECT id FROM sync.accounts WHERE id = $1 AND ("
-        + conditions.map { "EXISTS (\($0))" }.joined(separator: " OR ") + ")", .id(account)
-    ) { _ in true } ?? false
+        + conditions.map { "EXISTS (\($0))" }.joined(separator: " OR ") + ")", .id(account))
   }
 
   /// Whether an account takes what another one sends it: they know each other, and it does not block the sender.
@@ -40,9 +39,8 @@ package enum Contacts {
     _ queryable: some Queryable, _ one: Identifier, _ other: Identifier
   ) throws -> Bool {
     let condition = areContacts("$1", "$2")
-    return try queryable.first(
+    return try queryable.hasRow(
       "SELECT id FROM sync.accounts WHERE id = $1 AND (\(condition))",
-      .id(one), .id(other)
-    ) { _ in true } ?? false
+      .id(one), .id(other))
   }
 }

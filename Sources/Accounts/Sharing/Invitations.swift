@@ -80,10 +80,9 @@ package enum Invitations {
   private static func receivedCount(
     _ receiver: Identifier, _ queryable: some Queryable, now: Instant
   ) throws -> Int64 {
-    try queryable.first(
+    try queryable.number(
       "SELECT received_count FROM sync.accounts WHERE id = $1 AND received_day = $2",
-      .id(receiver), .integer(now.milliseconds / day)
-    ) { row in try row.integer(0) } ?? 0
+      .id(receiver), .integer(now.milliseconds / day))
   }
 
   /// The side of an account in its invitations.
@@ -118,7 +117,7 @@ package enum Invitations {
       WHERE s.\(own) = $1 AND s.state = 'pending'
       """
     let areContacts = Contacts.areContacts("o.id", "$1")
-    let open = try queryable.rows(
+    let open = try queryable.ids(
       """
       WITH RECURSIVE others (id) AS (
         SELECT (\(next) ORDER BY s.\(other) LIMIT 1)
@@ -129,8 +128,7 @@ package enum Invitations {
       WHERE p.\(own) = $1 AND p.state = 'pending' AND p.\(other) = o.id \(condition)
         AND NOT (\(areContacts))
       LIMIT $2
-      """, .id(account), .integer(max)
-    ) { row in try row.id(0) }
+      """, .id(account), .integer(max))
     return Int64(open.count)
   }
 }

@@ -123,10 +123,9 @@ extension ResumableUpload {
 
   /// Whether there is such an upload. A stranger's guess costs no more than this.
   static func exists(_ reader: Reader, _ secretHash: [UInt8], now: Instant) throws -> Bool {
-    try reader.first(
+    try reader.hasRow(
       "SELECT 1 FROM sync.uploads WHERE secret_hash = $1 AND expires_ms > $2",
-      .blob(secretHash), .instant(now)
-    ) { _ in true } ?? false
+      .blob(secretHash), .instant(now))
   }
 
   /// Takes the upload over from any older request; nil if there is no such upload.
@@ -191,16 +190,11 @@ extension ResumableUpload {
   static func epochs(
     _ reader: Reader, of secretHashes: [[UInt8]]
   ) throws -> [[UInt8]: Int64] {
-    var epochs: [[UInt8]: Int64] = [:]
-    for list in SQLList.slices(of: secretHashes.map { .blob($0) }, after: 0) {
-      try reader.query(
-        "SELECT secret_hash, epoch FROM sync.uploads WHERE secret_hash IN (\(list.parameters))",
-        list.values
-      ) { row in
-        epochs[try row.blob(0)] = try row.integer(1)
-        return true
-      }
+    let found = try reader.rows(among: secretHashes.map { .blob($0) }) { list in
+      "SELECT secret_hash, epoch FROM sync.uploads WHERE secret_hash IN (\(list))"
+    } row: { row in
+      (try row.blob(0), try row.integer(1))
     }
-    return epochs
+    return Dictionary(found) { $1 }
   }
 }

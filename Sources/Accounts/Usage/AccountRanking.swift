@@ -74,9 +74,8 @@ package struct AccountRanking {
     _ plan: String, _ catalogue: Catalogue, reading reader: Reader
   ) throws -> Bool {
     if catalogue.plan(plan) != nil { return true }
-    return try reader.first(
-      "SELECT 1 FROM billing.entitlements WHERE plan = $1 LIMIT 1", .text(plan)
-    ) { _ in true } ?? false
+    return try reader.hasRow(
+      "SELECT 1 FROM billing.entitlements WHERE plan = $1 LIMIT 1", .text(plan))
   }
 
   /// Reads the next page of accounts. Returns false after the last.

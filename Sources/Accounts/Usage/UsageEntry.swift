@@ -56,9 +56,8 @@ package struct UsageEntry: Sendable, Equatable {
 
   /// The number of lines kept for an account.
   package static func count(_ queryable: some Queryable, of account: Identifier) throws -> Int64 {
-    try queryable.first(
-      "SELECT count(*) FROM sync.usage_entries WHERE owner_id = $1", .id(account)
-    ) { row in try row.integer(0) } ?? 0
+    try queryable.number(
+      "SELECT count(*) FROM sync.usage_entries WHERE owner_id = $1", .id(account))
   }
 
   package func append(_ transaction: Transaction, of account: Identifier) throws {

@@ -80,9 +80,7 @@ package struct AccountDeletion: Sendable, Equatable {
 
   /// The number of deletions. It counts rows, so only operators may ask for it.
   package static func count(reading database: some Queryable) throws -> Int64 {
-    try database.first("SELECT count(*) FROM sync.account_deletions") { row in
-      try row.integer(0)
-    } ?? 0
+    try database.number("SELECT count(*) FROM sync.account_deletions")
   }
 
   /// Requests a deletion and blocks the account's writes. A deletion already requested stays as it is.

@@ -91,10 +91,9 @@ enum AccountErasure {
   private static func erasedKeys(
     _ transaction: Transaction, _ account: Identifier
   ) throws -> Bool {
-    let uploads = try transaction.rows(
+    let uploads = try transaction.ids(
       "SELECT object_id FROM sync.reservations WHERE owner_id = $1 LIMIT $2", .id(account),
-      .integer(Transaction.erasedCountMax)
-    ) { row in try row.id(0) }
+      .integer(Transaction.erasedCountMax))
     for upload in uploads { try Reservations.release(transaction, upload) }
     let resumable = try transaction.eraseSlice(
       of: "uploads", by: "secret_hash", where: "owner_id", is: account)

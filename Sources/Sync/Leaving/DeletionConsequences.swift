@@ -27,14 +27,12 @@ package struct DeletionConsequences: Sendable {
       ORDER BY account_id, kind, subject LIMIT $2
       """, .id(account), .integer(Self.toldCountMax)
     ) { row in (kind: try row.text(0), subject: try row.id(1), account: try row.id(2)) }
-    shareCount =
-      try database.first(
-        """
-        SELECT count(*) FROM (SELECT file_id FROM sync.shares
-          WHERE owner_id = $1 AND state IN ('pending', 'accepted')
-          UNION ALL SELECT log_id FROM sync.log_shares WHERE owner_id = $1 LIMIT 10000) AS found
-        """, .id(account)
-      ) { row in try row.integer(0) } ?? 0
+    shareCount = try database.number(
+      """
+      SELECT count(*) FROM (SELECT file_id FROM sync.shares
+        WHERE owner_id = $1 AND state IN ('pending', 'accepted')
+        UNION ALL SELECT log_id FROM sync.log_shares WHERE owner_id = $1 LIMIT 10000) AS found
+      """, .id(account))
     subscriptions = try database.rows(
       "SELECT object, will_renew FROM billing.subscriptions WHERE owner = $1 ORDER BY object LIMIT $2",
       .id(account), .integer(Self.toldCountMax)

@@ -121,22 +121,22 @@ package struct MovedTree: Sendable {
   package func requireForgotten(in queryable: some Queryable) throws {
     let lost = nodes.filter { nodes[$0.value.parent] == nil }
     let parents = Dictionary(lost.map { ($0.value.parent, $0.key) }) { first, _ in first }
-    for list in SQLList.slices(of: parents.keys.map { .id($0) }, after: 0) {
-      let here = try queryable.rows(
-        "SELECT id FROM sync.files WHERE id IN (\(list.parameters))", values: list.values
-      ) { row in try row.id(0) }
-      if let file = here.first.flatMap({ parents[$0] }) { throw MovingError(.parent, file) }
+    let here = try queryable.rows(among: parents.keys.map { .id($0) }) { list in
+      "SELECT id FROM sync.files WHERE id IN (\(list))"
+    } row: { row in
+      try row.id(0)
     }
-    for list in SQLList.slices(of: nodes.keys.map { .id($0) }, after: 0) {
-      let named = try queryable.rows(
-        """
-        SELECT parent_id FROM sync.files WHERE deleted = 1 AND parent_id IN (\(list.parameters))
-        UNION SELECT file_id FROM sync.shares WHERE file_id IN (\(list.parameters))
-        """, values: list.values
-      ) { row in try row.id(0) }
-      if let file = named.first {
-        throw MovingError("the file \(file) is one that rows of another account here still name")
-      }
+    if let file = here.first.flatMap({ parents[$0] }) { throw MovingError(.parent, file) }
+    let named = try queryable.rows(among: nodes.keys.map { .id($0) }) { list in
+      """
+      SELECT parent_id FROM sync.files WHERE deleted = 1 AND parent_id IN (\(list))
+      UNION SELECT file_id FROM sync.shares WHERE file_id IN (\(list))
+      """
+    } row: { row in
+      try row.id(0)
+    }
+    if let file = named.first {
+      throw MovingError("the file \(file) is one that rows of another account here still name")
     }
   }
 

@@ -90,14 +90,11 @@ extension BatchPlan {
   static func numbers(
     of accounts: Set<Identifier>, _ queryable: some Queryable
   ) throws -> [Identifier: Int64] {
-    var numbers: [Identifier: Int64] = [:]
-    let ids = accounts.sorted().map { SQLValue.id($0) }
-    for list in SQLList.slices(of: ids, after: 0) {
-      let found = try queryable.rows(
-        "SELECT id, seq FROM sync.accounts WHERE id IN (\(list.parameters))", values: list.values
-      ) { row in (id: try row.id(0), number: try row.integer(1)) }
-      for account in found { numbers[account.id] = account.number }
+    let found = try queryable.rows(among: accounts.sorted().map { .id($0) }) { list in
+      "SELECT id, seq FROM sync.accounts WHERE id IN (\(list))"
+    } row: { row in
+      (try row.id(0), try row.integer(1))
     }
-    return numbers
+    return Dictionary(uniqueKeysWithValues: found)
   }
 }

@@ -265,9 +265,7 @@ struct BatchLoader {
     }
     guard makesLinks else { return }
     snapshot.seenOwners = Set(
-      try source.rows("SELECT owner_id FROM sync.views WHERE account_id = $1", .id(caller)) { row in
-        try row.id(0)
-      })
+      try source.ids("SELECT owner_id FROM sync.views WHERE account_id = $1", .id(caller)))
     try budget.check()
   }
 

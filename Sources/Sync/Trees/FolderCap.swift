@@ -179,10 +179,8 @@ package struct FolderCap: Sendable, Equatable {
       return nil
     }
     if try find(transaction, folder) == nil {
-      let count =
-        try transaction.first(
-          "SELECT count(*) FROM sync.folder_caps WHERE owner_id = $1", .id(account)
-        ) { row in try row.integer(0) } ?? 0
+      let count = try transaction.number(
+        "SELECT count(*) FROM sync.folder_caps WHERE owner_id = $1", .id(account))
       guard count < countMax else { throw Refusal.tooManyFolderCaps(max: countMax) }
       // A count that began under an earlier cap of the folder must not be posted to this one.
       let number = Int64.random(in: 1...(1 << 60))

@@ -91,12 +91,11 @@ package struct Share: Sendable {
   static func accounts(
     _ queryable: some Queryable, of file: Identifier, in state: State
   ) throws -> [Identifier] {
-    try queryable.rows(
+    try queryable.ids(
       """
       SELECT account_id FROM sync.shares
       WHERE file_id = $1 AND state IN ('pending', 'accepted') AND state = $2 ORDER BY account_id
-      """, .id(file), .text(state.rawValue)
-    ) { row in try row.id(0) }
+      """, .id(file), .text(state.rawValue))
   }
 
   static func find(

@@ -120,9 +120,8 @@ package struct Trash: Sendable {
 
   /// The number of an owner's files in the trash, each with what was deleted with it.
   package static func count(_ queryable: some Queryable, of owner: Identifier) throws -> Int64 {
-    try queryable.first(
-      "SELECT count(*) FROM sync.trash WHERE owner_id = $1", .id(owner)
-    ) { row in try row.integer(0) } ?? 0
+    try queryable.number(
+      "SELECT count(*) FROM sync.trash WHERE owner_id = $1", .id(owner))
   }
 
   /// What an owner deleted first in a span of time, and no one empties yet.
@@ -143,19 +142,17 @@ package struct Trash: Sendable {
   static func purgingByteCount(
     _ queryable: some Queryable, of owner: Identifier
   ) throws -> Int64 {
-    try queryable.first(
+    try queryable.number(
       """
       SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM sync.trash
       WHERE owner_id = $1 AND state = 'purging'
-      """, .id(owner)
-    ) { row in try row.integer(0) } ?? 0
+      """, .id(owner))
   }
 
   /// Whether files below the root are still being marked.
   func isBeingMarked(_ queryable: some Queryable) throws -> Bool {
-    try queryable.first(
-      "SELECT 1 FROM sync.deletions WHERE deleted_with = $1 LIMIT 1", .id(root)
-    ) { _ in true } ?? false
+    try queryable.hasRow(
+      "SELECT 1 FROM sync.deletions WHERE deleted_with = $1 LIMIT 1", .id(root))
   }
 
   func become(_ state: State, _ transaction: Transaction) throws {

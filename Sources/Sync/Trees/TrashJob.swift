@@ -81,18 +81,13 @@ struct TrashJob {
     _ files: [File], _ transaction: Transaction
   ) throws -> [Identifier: [Identifier]] {
     guard entry.state == .restoring else { return [:] }
-    var found: [Identifier: [Identifier]] = [:]
     let ids = files.map(\.id) + (entry.walked == 0 ? [entry.root] : [])
-    for list in SQLList.slices(of: ids.map { .id($0) }, after: 0) {
-      let rows = try transaction.rows(
-        """
-        SELECT file_id, account_id FROM sync.shares
-        WHERE state = 'pending' AND file_id IN (\(list.parameters))
-        """, values: list.values
-      ) { row in (try row.id(0), try row.id(1)) }
-      for (file, account) in rows { found[file, default: []].append(account) }
+    let found = try transaction.rows(among: ids.map { .id($0) }) { list in
+      "SELECT file_id, account_id FROM sync.shares WHERE state = 'pending' AND file_id IN (\(list))"
+    } row: { row in
+      (file: try row.id(0), account: try row.id(1))
     }
-    return found
+    return Dictionary(grouping: found, by: \.file).mapValues { $0.map(\.account) }
   }
 
   private func renew(
@@ -158,14 +153,12 @@ struct TrashJob {
   ) throws -> Bool {
     let room = PlannedTree.room(in: tree.chain(file.parent))
     guard room >= 0 else { return false }
-    let isFree =
-      try transaction.first(
-        """
-        SELECT 1 FROM sync.files AS p WHERE p.id = $1 AND p.deleted = 0 AND NOT EXISTS (
-          SELECT 1 FROM sync.files AS f
-          WHERE f.parent_id = $1 AND f.name_hmac = $2 AND f.deleted = 0)
-        """, .id(file.parent), .blob(file.hmac)
-      ) { _ in true } ?? false
+    let isFree = try transaction.hasRow(
+      """
+      SELECT 1 FROM sync.files AS p WHERE p.id = $1 AND p.deleted = 0 AND NOT EXISTS (
+        SELECT 1 FROM sync.files AS f
+        WHERE f.parent_id = $1 AND f.name_hmac = $2 AND f.deleted = 0)
+      """, .id(file.parent), .blob(file.hmac))
     guard isFree else { return false }
     let count = try transaction.execute(
       """
@@ -182,10 +175,8 @@ struct TrashJob {
   private func end(
     _ transaction: Transaction, _ owners: inout LockedOwners, now: Instant
   ) throws {
-    let isLeft =
-      try transaction.first(
-        "SELECT 1 FROM sync.files WHERE trash_id = $1 LIMIT 1", .id(entry.root)
-      ) { _ in true } ?? false
+    let isLeft = try transaction.hasRow(
+      "SELECT 1 FROM sync.files WHERE trash_id = $1 LIMIT 1", .id(entry.root))
     if isLeft {
       try owners.change(entry.owner) { $0.lookForKept(at: now) }
       return try entry.become(.kept, transaction)

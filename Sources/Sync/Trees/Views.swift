@@ -10,7 +10,7 @@ extension Visibility {
   func open(_ share: Share, _ owners: inout LockedOwners) throws {
     guard try !isOpen(share.account, share.owner) else { return }
     let from = try owners.require(share.owner).sequence
-    let offered = try offered(to: share.account, share.owner)
+    let offered = try files(in: .pending, share.account, share.owner)
     let isLittle = offered.count <= stampable
     if isLittle {
       try restamp(offered, share.owner, &owners)
@@ -40,7 +40,7 @@ extension Visibility {
     guard count == 1 else { return }
     transaction.report(News(of: account, .account))
     restarted.remove(ViewID(account: account, owner: owner))
-    for file in try offered(to: account, owner) { try renew(file, account, &owners) }
+    for file in try files(in: .pending, account, owner) { try renew(file, account, &owners) }
   }
 
   /// Restores a missing view while a share of it is accepted. The whole owner's tree is read anew.
@@ -83,9 +83,8 @@ extension Visibility {
     var files: Set<Identifier> = []
     for account in accounts {
       guard readable > 0 else { return nil }
-      let (accepted, offered) = (
-        try self.files(in: .accepted, account, owner), try offered(to: account, owner)
-      )
+      let accepted = try self.files(in: .accepted, account, owner)
+      let offered = try self.files(in: .pending, account, owner)
       readable -= accepted.count + offered.count
       shared.formUnion(accepted)
       files.formUnion(offered)
@@ -99,20 +98,14 @@ extension Visibility {
     return files.sorted()
   }
 
-  /// The account's invitations.
-  private func offered(
-    to account: Identifier, _ owner: Identifier
-  ) throws -> [Identifier] { try files(in: .pending, account, owner) }
-
   /// The files that the owner shares with the account in a state. The rules limit their number.
   func files(
     in state: Share.State, _ account: Identifier, _ owner: Identifier
   ) throws -> [Identifier] {
-    try transaction.rows(
+    try transaction.ids(
       """
       SELECT file_id FROM sync.shares WHERE account_id = $1 AND owner_id = $2 AND state = $3
       ORDER BY file_id
-      """, .id(account), .id(owner), .text(state.rawValue)
-    ) { row in try row.id(0) }
+      """, .id(account), .id(owner), .text(state.rawValue))
   }
 }

@@ -136,7 +136,7 @@ final class Visibility {
   func live(_ root: Identifier) throws -> [Identifier]? {
     let countMax = min(stampable, readable)
     guard countMax > 0 else { return nil }
-    let files = try transaction.rows(
+    let files = try transaction.ids(
       """
       WITH RECURSIVE below (id) AS (
         SELECT id FROM sync.files WHERE id = $1
@@ -144,8 +144,7 @@ final class Visibility {
         SELECT f.id FROM below AS b JOIN sync.files AS f ON f.parent_id = b.id
         WHERE f.deleted = 0 AND f.id <> f.parent_id)
       SELECT id FROM below LIMIT $2
-      """, .id(root), .integer(Int64(countMax) + 1)
-    ) { row in try row.id(0) }
+      """, .id(root), .integer(Int64(countMax) + 1))
     readable -= files.count
     return files.count > countMax ? nil : files
   }

@@ -67,16 +67,14 @@ package struct OrphanAudit {
   /// The uploads that began, or were last written to, before `moment` and that no reservation protects.
   package func leftovers(before moment: Instant) throws -> [Identifier] {
     let old = try objects.leftovers(before: moment)
-    var live: Set<Identifier> = []
-    for list in SQLList.slices(of: old.map { .id($0) }, after: 0) {
-      live.formUnion(
-        try database.read { reader in
-          try reader.rows(
-            "SELECT object_id FROM sync.reservations WHERE object_id IN (\(list.parameters))",
-            values: list.values
-          ) { row in try row.id(0) }
-        })
+    let live = try database.read { reader in
+      try reader.rows(among: old.map { .id($0) }) { list in
+        "SELECT object_id FROM sync.reservations WHERE object_id IN (\(list))"
+      } row: { row in
+        try row.id(0)
+      }
     }
-    return old.filter { !live.contains($0) }
+    let kept = Set(live)
+    return old.filter { !kept.contains($0) }
   }
 }

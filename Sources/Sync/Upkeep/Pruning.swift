@@ -12,14 +12,13 @@ enum Pruning {
     _ transaction: Transaction, before horizon: Instant, now: Instant
   ) throws -> [Identifier] {
     // A folder with children still to be marked stays, because it is above them.
-    try transaction.rows(
+    try transaction.ids(
       """
       SELECT id FROM sync.files WHERE deleted = 1 AND deleted_ms <= $1 AND trash_id IS NULL
         AND NOT EXISTS (SELECT 1 FROM sync.deletions WHERE folder_id = files.id)
         AND \(isDue)
       ORDER BY deleted_ms LIMIT $2
-      """, .instant(horizon), .integer(Sweeper.sliceCountMax), .instant(now)
-    ) { row in try row.id(0) }
+      """, .instant(horizon), .integer(Sweeper.sliceCountMax), .instant(now))
   }
 
   static func files(

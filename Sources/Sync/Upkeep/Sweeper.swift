@@ -114,9 +114,8 @@ package final class Sweeper: Sendable {
   /// Ends the uploads of processes that no longer run and frees the room reserved for them.
   package func settleUploads() throws {
     let instances = try database.read { reader in
-      try reader.rows(
-        "SELECT DISTINCT instance_id FROM sync.reservations WHERE instance_id IS NOT NULL"
-      ) { row in try row.id(0) }
+      try reader.ids(
+        "SELECT DISTINCT instance_id FROM sync.reservations WHERE instance_id IS NOT NULL")
     }
     for instance in instances where !objects.isRunning(instance) {
       var cutOff: [Identifier] = []

@@ -78,7 +78,7 @@ package struct TreeAudit {
 
   private func views(_ reader: Reader) throws -> [TreeFinding] {
     func owners(_ sql: String) throws -> Set<Identifier> {
-      Set(try reader.rows(sql, .id(account)) { row in try row.id(0) })
+      Set(try reader.ids(sql, .id(account)))
     }
     let seen = try owners("SELECT owner_id FROM sync.views WHERE account_id = $1")
     let shared = try owners(

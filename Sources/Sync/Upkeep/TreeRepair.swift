@@ -96,10 +96,8 @@ private struct Repair {
     guard let file = try FileRecord.find(transaction, subject), file.owner == account else {
       return .right
     }
-    let hasInline =
-      try transaction.first(
-        "SELECT 1 FROM sync.inline_contents WHERE file_id = $1", .id(subject)
-      ) { _ in true } ?? false
+    let hasInline = try transaction.hasRow(
+      "SELECT 1 FROM sync.inline_contents WHERE file_id = $1", .id(subject))
     guard !file.hasContent, file.objectID == nil, !hasInline else { return .left }
     guard !file.isWeightRight else { return .right }
     try change("content_bytes = 0", owners)
@@ -152,7 +150,7 @@ private struct Repair {
   func view(_ owners: LockedOwners) throws -> TreeRepair.Outcome {
     let owner = subject
     func isThere(_ sql: String) throws -> Bool {
-      try transaction.first(sql, .id(account), .id(owner)) { _ in true } ?? false
+      try transaction.hasRow(sql, .id(account), .id(owner))
     }
     let isSeen = try isThere("SELECT 1 FROM sync.views WHERE account_id = $1 AND owner_id = $2")
     let isShared = try isThere(

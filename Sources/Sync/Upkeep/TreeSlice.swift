@@ -75,12 +75,7 @@ struct TreeSlice {
   private func found(
     among ids: [Identifier], _ query: (String) -> String
   ) throws -> Set<Identifier> {
-    var found: Set<Identifier> = []
-    for list in SQLList.slices(of: ids.map { .id($0) }, after: 0) {
-      found.formUnion(
-        try reader.rows(query(list.parameters), values: list.values) { row in try row.id(0) })
-    }
-    return found
+    Set(try reader.rows(among: ids.map { .id($0) }, query) { row in try row.id(0) })
   }
 
   private func names() throws -> [TreeFinding] {
@@ -110,18 +105,15 @@ struct TreeSlice {
     }
     // The trash keeps contents of deleted records.
     let documents = files.filter { $0.kind == .document && !kept.contains($0.id) }
-    var inline: [Identifier: Int64] = [:]
-    for list in SQLList.slices(of: documents.map { .id($0.id) }, after: 0) {
-      try reader.query(
-        """
-        SELECT file_id, CAST(length(bytes) AS BIGINT) FROM sync.inline_contents
-        WHERE file_id IN (\(list.parameters))
-        """, list.values
-      ) { row in
-        inline[try row.id(0)] = try row.integer(1)
-        return true
-      }
+    let lengths = try reader.rows(among: documents.map { .id($0.id) }) { list in
+      """
+      SELECT file_id, CAST(length(bytes) AS BIGINT) FROM sync.inline_contents
+      WHERE file_id IN (\(list))
+      """
+    } row: { row in
+      (try row.id(0), try row.integer(1))
     }
+    let inline = Dictionary(uniqueKeysWithValues: lengths)
     let used = documents.compactMap(\.objectID)
     // Objects that are in use twice, or are not in use as another row says.
     let garbage = try found(among: used) { list in
@@ -170,14 +162,12 @@ struct TreeSlice {
   private func signatures() throws -> [TreeFinding] {
     var keys: [[UInt8]: Ed25519PublicKey] = [:]
     let authors = Set(files.compactMap(\.author?.key))
-    for list in SQLList.slices(of: authors.map { .blob($0) }, after: 0) {
-      for key in try reader.rows(
-        "SELECT public_key FROM sync.device_keys WHERE public_key IN (\(list.parameters))",
-        values: list.values, row: { row in try row.blob(0) })
-      {
-        keys[key] = Ed25519PublicKey(bytes: key)
-      }
+    let known = try reader.rows(among: authors.map { .blob($0) }) { list in
+      "SELECT public_key FROM sync.device_keys WHERE public_key IN (\(list))"
+    } row: { row in
+      try row.blob(0)
     }
+    for key in known { keys[key] = Ed25519PublicKey(bytes: key) }
     // The keys of erased accounts went with them, so no one can say whose they were.
     if keys.count < authors.count, try hasErasedAccounts() {
       for key in authors where keys[key] == nil { keys[key] = Ed25519PublicKey(bytes: key) }
@@ -187,24 +177,22 @@ struct TreeSlice {
   }
 
   private func hasErasedAccounts() throws -> Bool {
-    try reader.first(
-      "SELECT 1 FROM sync.account_deletions WHERE begun_ms IS NOT NULL LIMIT 1"
-    ) { _ in true } ?? false
+    try reader.hasRow(
+      "SELECT 1 FROM sync.account_deletions WHERE begun_ms IS NOT NULL LIMIT 1")
   }
 
   /// Checks that the owners or sharees signed for everyone who sees the files.
   private func shares() throws -> [TreeFinding] {
     var findings: [TreeFinding] = []
-    for list in SQLList.slices(of: files.map { .id($0.id) }, after: 0) {
-      let shares = try reader.rows(
-        "SELECT \(Share.columns) FROM sync.shares WHERE file_id IN (\(list.parameters))",
-        values: list.values
-      ) { row in try Share(row: row) }
-      for share in shares {
-        if share.owner != owner.account { findings.append(TreeFinding(.shareOwner, share.file)) }
-        if try !isSigned(share) && !isEndedByErasure(share) {
-          findings.append(TreeFinding(.signature, share.file))
-        }
+    let shares = try reader.rows(among: files.map { .id($0.id) }) { list in
+      "SELECT \(Share.columns) FROM sync.shares WHERE file_id IN (\(list))"
+    } row: { row in
+      try Share(row: row)
+    }
+    for share in shares {
+      if share.owner != owner.account { findings.append(TreeFinding(.shareOwner, share.file)) }
+      if try !isSigned(share) && !isEndedByErasure(share) {
+        findings.append(TreeFinding(.signature, share.file))
       }
     }
     return findings

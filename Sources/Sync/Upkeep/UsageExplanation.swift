@@ -54,17 +54,13 @@ package struct UsageExplanation: Sendable {
       Self.shares(walk.folders(below: root), limit), Self.shares(writers, limit)
     )
     total = walk.byParent.values.reduce(into: Parts()) { $0 += $1 }
-    uploadByteCount =
-      try reader.first(
-        """
-        SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM sync.reservations
-        WHERE owner_id = $1 AND expires_ms > $2
-        """, .id(account), .instant(now)
-      ) { row in try row.integer(0) } ?? 0
-    collectableByteCount =
-      try reader.first("SELECT kept_bytes FROM sync.accounts WHERE id = $1", .id(account)) { row in
-        try row.integer(0)
-      } ?? 0
+    uploadByteCount = try reader.number(
+      """
+      SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM sync.reservations
+      WHERE owner_id = $1 AND expires_ms > $2
+      """, .id(account), .instant(now))
+    collectableByteCount = try reader.number(
+      "SELECT kept_bytes FROM sync.accounts WHERE id = $1", .id(account))
   }
 
   private static func shares(_ parts: [Identifier?: Parts], _ limit: Int) -> [Share] {
@@ -171,16 +167,13 @@ package struct UsageExplanation: Sendable {
 
     /// The parts by account; nil for keys of accounts that are gone, and for what came from another Coffer.
     func writers() throws -> [Identifier?: Parts] {
-      var accounts: [[UInt8]: Identifier] = [:]
       let keys = byKey.keys.filter { !$0.isEmpty }.map { SQLValue.blob($0) }
-      for list in SQLList.slices(of: keys, after: 0) {
-        let found = try reader.rows(
-          """
-          SELECT public_key, account_id FROM sync.device_keys WHERE public_key IN (\(list.parameters))
-          """, values: list.values
-        ) { row in (key: try row.blob(0), account: try row.id(1)) }
-        for owner in found { accounts[owner.key] = owner.account }
+      let found = try reader.rows(among: keys) { list in
+        "SELECT public_key, account_id FROM sync.device_keys WHERE public_key IN (\(list))"
+      } row: { row in
+        (try row.blob(0), try row.id(1))
       }
+      let accounts = Dictionary(uniqueKeysWithValues: found)
       var sums: [Identifier?: Parts] = [:]
       for (key, parts) in byKey { sums[accounts[key], default: Parts()] += parts }
       return sums

@@ -109,9 +109,8 @@ package enum Versions {
   static func hold(
     _ object: Identifier, of file: Identifier, _ queryable: some Queryable
   ) throws -> Bool {
-    try queryable.first(
-      "SELECT 1 FROM sync.versions WHERE file_id = $1 AND object_id = $2", .id(file), .id(object)
-    ) { _ in true } ?? false
+    try queryable.hasRow(
+      "SELECT 1 FROM sync.versions WHERE file_id = $1 AND object_id = $2", .id(file), .id(object))
   }
 
   /// The versions of a document before `number`, newest first, without the first `count`.
