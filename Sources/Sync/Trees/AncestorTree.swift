@@ -1,13 +1,11 @@
 import Accounts
 package import Base
 
-enum Role: Int, Comparable, Sendable {
+enum Role: Comparable, Sendable {
   case stranger
   /// A share of exactly this record waits for an answer.
   case invited
   case reader, writer, owner
-
-  static func < (a: Role, b: Role) -> Bool { a.rawValue < b.rawValue }
 }
 
 /// The files of a request and the folders above them, as one account sees them. It costs the depth of a file, not the

@@ -61,6 +61,13 @@ struct BatchLoader {
     return found
   }
 
+  private func ids(
+    of ids: some Sequence<Identifier>, _ values: [SQLValue] = [], count: Int = 512,
+    _ sql: (_ list: String) -> String
+  ) throws -> Set<Identifier> {
+    Set(try rows(of: ids, values, count: count, sql) { row in try row.id(0) })
+  }
+
   /// The live files that the batch would leave in folders that may hold files.
   private func placed(_ tree: PlannedTree) -> [FileRecord.Statement] {
     zip(batch.files, tree.rules).compactMap { change, rule in
@@ -185,36 +192,25 @@ struct BatchLoader {
     }
     let invited = grants.filter { snapshot.shareStates[$0.key]?.isLive != true }.map(\.account)
     for account in Set(invited) {
-      snapshot.sharesBetween[account] = try sharesBetween(account)
+      // Includes shares of deleted files until those are forgotten.
+      snapshot.sharesBetween[account] = try source.number(
+        """
+        SELECT CAST(count(*) AS BIGINT) FROM (
+          SELECT file_id FROM sync.shares
+          WHERE account_id = $1 AND owner_id = $2 AND state IN ('pending', 'accepted') LIMIT $3) AS s
+        """, .id(account), .id(caller), .integer(Int64(BatchRules.sharesBetweenMax)))
       try budget.check()
     }
     let areContacts = Contacts.areContacts("a.id", "$1")
-    snapshot.contacts = Set(
-      try rows(of: invited, [.id(caller)]) { list in
-        """
-        SELECT a.id FROM sync.accounts AS a
-        WHERE a.id IN (\(list)) AND (\(areContacts))
-        """
-      } row: { row in
-        try row.id(0)
-      })
-    snapshot.blockers = Set(
-      try rows(of: grants.map(\.account), [.id(caller)]) { list in
-        "SELECT account_id FROM sync.blocks WHERE blocked_id = $1 AND account_id IN (\(list))"
-      } row: { row in
-        try row.id(0)
-      })
-  }
-
-  /// Includes shares of deleted files until those are forgotten.
-  private func sharesBetween(_ account: Identifier) throws -> Int64? {
-    try source.first(
+    snapshot.contacts = try ids(of: invited, [.id(caller)]) { list in
       """
-      SELECT CAST(count(*) AS BIGINT) FROM (
-        SELECT file_id FROM sync.shares
-        WHERE account_id = $1 AND owner_id = $2 AND state IN ('pending', 'accepted') LIMIT $3) AS s
-      """, .id(account), .id(caller), .integer(Int64(BatchRules.sharesBetweenMax))
-    ) { row in try row.integer(0) }
+      SELECT a.id FROM sync.accounts AS a
+      WHERE a.id IN (\(list)) AND (\(areContacts))
+      """
+    }
+    snapshot.blockers = try ids(of: grants.map(\.account), [.id(caller)]) { list in
+      "SELECT account_id FROM sync.blocks WHERE blocked_id = $1 AND account_id IN (\(list))"
+    }
   }
 
   private mutating func loadInvitations(
@@ -232,7 +228,7 @@ struct BatchLoader {
       received[receiver] = try Invitations.room(of: receiver, source, limits, now: now)
       try budget.check()
     }
-    snapshot.invitationRoom = .init(sent: sent, received: received)
+    snapshot.invitationRoom = (sent, received)
   }
 
   // MARK: Links
@@ -257,7 +253,7 @@ struct BatchLoader {
         SELECT id, target_id FROM sync.files
         WHERE owner_id = $1 AND target_id IS NOT NULL AND deleted = 0
         """, .id(owner)
-      ) { row in BatchSnapshot.Link(id: try row.id(0), target: try row.id(1)) }
+      ) { row in (id: try row.id(0), target: try row.id(1)) }
       try budget.check()
       snapshot.links[owner] = links
       guard owners.contains(owner) else { continue }
@@ -278,15 +274,12 @@ struct BatchLoader {
 
   private mutating func loadNumbers(_ tree: PlannedTree) throws {
     let told = batch.files.map(\.statement.id).filter { tree.current[$0]?.hasLiveShares == true }
-    snapshot.invitees = Set(
-      try rows(of: told, count: Self.wideCountMax) { list in
-        """
-        SELECT account_id FROM sync.shares
-        WHERE file_id IN (\(list)) AND state IN ('pending', 'accepted') AND state = 'pending'
-        """
-      } row: { row in
-        try row.id(0)
-      })
+    snapshot.invitees = try ids(of: told, count: Self.wideCountMax) { list in
+      """
+      SELECT account_id FROM sync.shares
+      WHERE file_id IN (\(list)) AND state IN ('pending', 'accepted') AND state = 'pending'
+      """
+    }
     let accounts = BatchRules.owners(batch, tree).union(snapshot.invitees)
       .union(batch.shares.map(\.statement.account))
     snapshot.numbers = try BatchPlan.numbers(of: accounts, source)

@@ -25,30 +25,6 @@ package struct BatchSnapshot: Sendable {
     package init() {}
   }
 
-  /// A link that is not explicitly deleted.
-  package struct Link: Sendable {
-    let id: Identifier
-    let target: Identifier
-
-    package init(id: Identifier, target: Identifier) {
-      self.id = id
-      self.target = target
-    }
-  }
-
-  /// The invitations that a limited account may still send.
-  package struct InvitationRoom: Sendable {
-    /// Invitations that may still wait for an answer.
-    package var sent: Int
-    /// The invitations that each receiver still accepts.
-    package var received: [Identifier: Int64]
-
-    package init(sent: Int, received: [Identifier: Int64]) {
-      self.sent = sent
-      self.received = received
-    }
-  }
-
   /// The changed files, their folders, the targets of links, and shared files, with everything above.
   package var tree: AncestorTree
   /// The changed files that exist.
@@ -59,8 +35,8 @@ package struct BatchSnapshot: Sendable {
   package var nameHolders: [Place: Identifier] = [:]
   /// The counted levels below folders whose heights are in doubt; nil if there are too many files to count.
   package var countedHeights: [Identifier: Int64?] = [:]
-  /// By owner.
-  package var links: [Identifier: [Link]] = [:]
+  /// By owner: links that are not explicitly deleted.
+  package var links: [Identifier: [(id: Identifier, target: Identifier)]] = [:]
   /// Owners whose trees the caller sees.
   package var seenOwners: Set<Identifier> = []
   /// The states of the shares that the batch changes.
@@ -72,8 +48,8 @@ package struct BatchSnapshot: Sendable {
   package var contacts: Set<Identifier> = []
   /// Recipients of the batch that have blocked the caller.
   package var blockers: Set<Identifier> = []
-  /// Nil for an account whose invitations are not limited.
-  package var invitationRoom: InvitationRoom?
+  /// How many invitations may still wait for an answer, and how many each receiver accepts; nil if not limited.
+  package var invitationRoom: (sent: Int, received: [Identifier: Int64])?
   /// The accounts invited to a file that the batch changes.
   package var invitees: Set<Identifier> = []
   /// The sequence numbers of the accounts that the batch may involve; one that does not exist has none.

@@ -161,7 +161,7 @@ import Testing
             snapshot.sharesBetween[bob] = between
             if isBlocked { snapshot.blockers = [bob] }
             if isContact { snapshot.contacts = [bob] }
-            snapshot.invitationRoom = sent.map { .init(sent: $0, received: [bob: received]) }
+            snapshot.invitationRoom = sent.map { ($0, [bob: received]) }
             var expected: [Rule] = []
             if isBlocked && state != .accepted {
               expected.append(.invitationNotTaken)

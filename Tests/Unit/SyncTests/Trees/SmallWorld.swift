@@ -135,7 +135,7 @@ struct SmallWorld {
         snapshot.nameHolders[.init(parent: parent, hmac: Self.hmac(name))] = id
       }
       if let target, !file.isDeleted {
-        snapshot.links[owner, default: []].append(BatchSnapshot.Link(id: id, target: target))
+        snapshot.links[owner, default: []].append((id, target))
       }
     }
     for (pair, access) in shares {
