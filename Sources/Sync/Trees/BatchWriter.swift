@@ -80,6 +80,7 @@ struct BatchWriter {
   private mutating func requireRoom(catalogue: Catalogue, limits: SyncLimits) throws {
     var added: [Identifier: Int64] = [:]
     var removed: [Identifier: Int64] = [:]
+    var made: [Identifier: Int64] = [:]
     for change in batch.files {
       let statement = change.statement
       if let record = plan.records[statement.id] {
@@ -91,14 +92,11 @@ struct BatchWriter {
         removed[record.owner, default: 0] += record.contentByteCount
       } else {
         added[statement.owner, default: 0] += 1
+        made[statement.owner, default: 0] += 1
       }
     }
-    let made = Dictionary(
-      grouping: batch.files.filter { plan.records[$0.statement.id] == nil },
-      by: \.statement.owner)
-    for (account, files) in made {
-      try Allowance.count(
-        Int64(files.count), of: account, transaction, catalogue: catalogue, now: now)
+    for (account, count) in made {
+      try Allowance.count(count, of: account, transaction, catalogue: catalogue, now: now)
     }
     for (account, count) in added {
       let owner = try owners.require(account)
@@ -241,30 +239,25 @@ struct BatchWriter {
         made.insert(target)
       }
     }
-    for target in made.subtracting(deleted).sorted() {
-      try visibility.link(target, caller, isMade: true, &owners)
-      try budget.check()
-    }
-    for target in deleted.subtracting(made).sorted() {
-      try visibility.link(target, caller, isMade: false, &owners)
-      try budget.check()
+    let links = [(made.subtracting(deleted), true), (deleted.subtracting(made), false)]
+    for (targets, isMade) in links {
+      for target in targets.sorted() {
+        try visibility.link(target, caller, isMade: isMade, &owners)
+        try budget.check()
+      }
     }
   }
 
   /// Updates the accounts that gain or lose sight of a moved file. Its own shares move with it.
   private mutating func moveIntoView() throws {
-    var (before, after): ([Identifier: Set<Identifier>], [Identifier: Set<Identifier>]) = ([:], [:])
     for change in batch.files where !change.statement.isDeleted {
       let statement = change.statement
       guard let record = plan.records[statement.id], record.parent != statement.parent else {
         continue
       }
       let tree = plan.tree
-      let old =
-        try before[record.parent] ?? visibility.sharees(of: tree.current.chain(record.parent))
-      let new =
-        try after[statement.parent] ?? visibility.sharees(of: tree.finalChain(statement.parent))
-      (before[record.parent], after[statement.parent]) = (old, new)
+      let old = try visibility.sharees(of: tree.current.chain(record.parent))
+      let new = try visibility.sharees(of: tree.finalChain(statement.parent))
       let own = try visibility.sharees(of: tree.current[record.id].map { [$0] } ?? [])
       try visibility.depart(
         record.id, from: old.subtracting(new).subtracting(own), record.owner, &owners)

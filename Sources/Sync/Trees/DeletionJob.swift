@@ -96,10 +96,6 @@ struct DeletionJob {
       let owner = file.target.flatMap { targetOwners[$0] }
       return (invited[file.id] ?? []).union(owner.map { [$0] } ?? [])
     }
-
-    func concerns(_ file: File, only accounts: Set<Identifier>) -> Bool {
-      self.accounts(file).isSubset(of: accounts)
-    }
   }
 
   func children(_ visibility: Visibility, count: Int) throws -> Children {

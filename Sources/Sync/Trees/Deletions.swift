@@ -81,7 +81,7 @@ enum Deletions {
     for job in jobs where room > 0 {
       // Read again: another instance may have marked them while this one waited for the rows.
       let children = try job.children(visibility, count: room)
-      let files = children.files.prefix { children.concerns($0, only: owners.accounts) }
+      let files = children.files.prefix { children.accounts($0).isSubset(of: owners.accounts) }
       try job.mark(Array(files), of: children, visibility, &owners, fee: fee)
       room -= files.count
       let isMarked = files.count == children.files.count && room > 0
