@@ -80,7 +80,4 @@ package struct FileTrees: ProtocolRoom {
     }
     return findings.map { "\($0.subject) breaks the rule \($0.law.rawValue): \($0.law.text)" }
   }
-
-  /// The usage is counted by the files themselves. `TreeRepair` repairs the rest, if an operator asks for it.
-  package static func repairTotals(of account: Identifier, in database: Database) -> Int { 0 }
 }

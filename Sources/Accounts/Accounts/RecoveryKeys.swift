@@ -87,9 +87,8 @@ package struct RecoveryKey: Sendable {
 
   /// Writes the row. Returns false if the key is a live one already.
   package func insert(_ transaction: Transaction, ended: Instant?) throws -> Bool {
-    let last = try transaction.first(
-      "SELECT coalesce(max(number), 0) FROM sync.recovery_keys WHERE account_id = $1", .id(account)
-    ) { row in try row.integer(0) }
+    let last = try transaction.number(
+      "SELECT coalesce(max(number), 0) FROM sync.recovery_keys WHERE account_id = $1", .id(account))
     return try transaction.execute(
       """
       INSERT INTO sync.recovery_keys
@@ -97,7 +96,7 @@ package struct RecoveryKey: Sendable {
          statement_author, statement_signature, statement_proof)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
       ON CONFLICT DO NOTHING
-      """, .id(account), .integer((last ?? 0) + 1), .blob(publicKey), .integer(delayDays),
+      """, .id(account), .integer(last + 1), .blob(publicKey), .integer(delayDays),
       .instant(named), .instant(ended), .integer(author.created), .blob(author.author),
       .blob(author.signature), .blob(proof)) == 1
   }

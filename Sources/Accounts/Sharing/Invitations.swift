@@ -41,16 +41,14 @@ package enum Invitations {
   /// Counts invitations by receiver, unless they are too many for today. The rows of all accounts are held.
   package static func count(
     _ sent: [Identifier: Int64], of account: Identifier, _ transaction: Transaction,
-    _ limits: SyncLimits,
-    now: Instant
+    _ limits: SyncLimits, now: Instant
   ) throws {
     guard !sent.isEmpty else { return }
     let today = now.milliseconds / day
-    let before = try transaction.first(
+    let before = try transaction.number(
       "SELECT invitation_count FROM sync.accounts WHERE id = $1 AND invitation_day = $2",
-      .id(account), .integer(today)
-    ) { row in try row.integer(0) }
-    let total = (before ?? 0) + sent.values.reduce(0, +)
+      .id(account), .integer(today))
+    let total = before + sent.values.reduce(0, +)
     guard total <= limits.invitationsPerDay else {
       throw AccountRefusal.sharingLimited(
         retryAfterSeconds: Int(((today + 1) * day - now.milliseconds) / 1000) + 1)

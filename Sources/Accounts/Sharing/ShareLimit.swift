@@ -9,7 +9,7 @@ package enum ShareLimit {
     _ added: Int, of owner: Identifier, _ queryable: some Queryable, _ limits: Plan.Limits?
   ) throws {
     guard let max = limits?.shareCount else { return }
-    let live = try queryable.first(
+    let live = try queryable.number(
       """
       SELECT count(*) FROM (
         SELECT * FROM (SELECT 1 AS one FROM sync.shares
@@ -17,8 +17,7 @@ package enum ShareLimit {
         UNION ALL
         SELECT * FROM (SELECT 1 AS one FROM sync.log_shares WHERE owner_id = $1 LIMIT $2) AS logs
       ) AS live
-      """, .id(owner), .integer(max)
-    ) { row in try row.integer(0) }
-    if (live ?? 0) + Int64(added) > max { throw AccountRefusal.tooManyShares(max: max) }
+      """, .id(owner), .integer(max))
+    if live + Int64(added) > max { throw AccountRefusal.tooManyShares(max: max) }
   }
 }

@@ -8,7 +8,10 @@ import Storage
 extension Visibility {
   /// Begins a view if there is none. Its reader forgets the owner, so invitations of the owner are sent again.
   func open(_ share: Share, _ owners: inout LockedOwners) throws {
-    guard try !isOpen(share.account, share.owner) else { return }
+    let isOpen = try transaction.hasRow(
+      "SELECT 1 FROM sync.views WHERE account_id = $1 AND owner_id = $2", .id(share.account),
+      .id(share.owner))
+    guard !isOpen else { return }
     let from = try owners.require(share.owner).sequence
     let offered = try files(in: .pending, share.account, share.owner)
     let isLittle = offered.count <= stampable
@@ -47,14 +50,6 @@ extension Visibility {
   func openFromBeginning(_ account: Identifier, _ owner: Identifier) throws {
     restarted.insert(ViewID(account: account, owner: owner))
     try insert(account, owner, from: 0)
-  }
-
-  private func isOpen(_ account: Identifier, _ owner: Identifier) throws -> Bool {
-    let number = try transaction.first(
-      "SELECT number FROM sync.views WHERE account_id = $1 AND owner_id = $2",
-      .id(account), .id(owner)
-    ) { row in try row.integer(0) }
-    return number != nil
   }
 
   private static func newNumber() -> Int64 { Int64(bitPattern: Random.identifier().high) }

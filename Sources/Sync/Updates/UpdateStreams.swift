@@ -38,10 +38,9 @@ struct OwnStream {
   private func sharesOfFiles(
     _ reader: Reader, after read: Int64, through end: Int64
   ) throws -> ([Identifier: [Share]], end: Int64?) {
-    let hasShared = try reader.first(
-      "SELECT file_id FROM sync.shares WHERE owner_id = $1 LIMIT 1", .id(account)
-    ) { row in try row.id(0) }
-    guard hasShared != nil else { return ([:], nil) }
+    let hasShared = try reader.hasRow(
+      "SELECT 1 FROM sync.shares WHERE owner_id = $1 LIMIT 1", .id(account))
+    guard hasShared else { return ([:], nil) }
     let shares = try reader.rows(
       """
       SELECT \(Share.joinedColumns), f.seq FROM sync.files AS f

@@ -65,13 +65,11 @@ extension UsageFinding {
   package func post(_ transaction: Transaction, now: Instant) throws -> Bool {
     var owners = try LockedOwners(transaction, [account])
     guard let root = try Account.find(transaction, account)?.root else { return false }
-    let other = try transaction.first(
+    let isOutdated = try transaction.hasRow(
       """
-      SELECT seq FROM sync.usage_entries WHERE owner_id = $1 AND seq > $2 AND reason = $3 LIMIT 1
-      """,
-      .id(account), .integer(number), .text(UsageReason.recount.rawValue)
-    ) { row in try row.integer(0) }
-    guard other == nil else { return false }
+      SELECT 1 FROM sync.usage_entries WHERE owner_id = $1 AND seq > $2 AND reason = $3 LIMIT 1
+      """, .id(account), .integer(number), .text(UsageReason.recount.rawValue))
+    guard !isOutdated else { return false }
     try owners.change(account) { owner in
       // The entry corrects the usage ledger, which may need a different amount.
       owner.charge(

@@ -99,14 +99,13 @@ package struct UsageAudit {
     }
   }
 
-  private func rowCount(_ reader: some Queryable, in slice: Slice) throws -> Int64? {
-    try reader.first(
+  private func rowCount(_ reader: some Queryable, in slice: Slice) throws -> Int64 {
+    try reader.number(
       """
       SELECT (SELECT count(*) FROM sync.files WHERE owner_id = $1 AND seq > $2 AND seq <= $3
           AND (deleted = 0 OR trash_id IS NOT NULL))
         + (SELECT count(*) FROM sync.versions WHERE owner_id = $1 AND seq > $2 AND seq <= $3)
-      """, .id(account), .integer(slice.after), .integer(slice.through)
-    ) { row in try row.integer(0) }
+      """, .id(account), .integer(slice.after), .integer(slice.through))
   }
 
   /// Adds up at most one slice of rows; its end is `through` if those were all.
