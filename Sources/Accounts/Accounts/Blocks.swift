@@ -9,10 +9,9 @@ package enum Blocks {
   package static func has(
     _ queryable: some Queryable, _ account: Identifier, _ blocked: Identifier
   ) throws -> Bool {
-    try queryable.first(
-      "SELECT since_ms FROM sync.blocks WHERE account_id = $1 AND blocked_id = $2",
-      .id(account), .id(blocked)
-    ) { row in try row.instant(0) } != nil
+    try queryable.hasRow(
+      "SELECT 1 FROM sync.blocks WHERE account_id = $1 AND blocked_id = $2", .id(account),
+      .id(blocked))
   }
 
   /// Takes a number of the account's sequence, so that no invitation is accepted by an older check.

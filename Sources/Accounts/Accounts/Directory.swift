@@ -15,14 +15,11 @@ package enum Directory {
 
     /// Reads one of `username`, `account` and `key` (in URL-safe base64); other names are ignored.
     package init(query: Substring?) throws(AccountRefusal) {
-      var questions: [Question] = []
-      for (name, value) in queryFields(query) {
-        guard ["username", "account", "key"].contains(name) else { continue }
-        guard let question = Self.read(name, value) else { throw .queryInvalid }
-        questions.append(question)
+      let fields = queryFields(query).filter { ["username", "account", "key"].contains($0.name) }
+      guard fields.count == 1, let question = Self.read(fields[0].name, fields[0].value) else {
+        throw .queryInvalid
       }
-      guard questions.count == 1 else { throw .queryInvalid }
-      self = questions[0]
+      self = question
     }
 
     private static func read(_ name: Substring, _ value: String) -> Question? {

@@ -105,17 +105,15 @@ enum AccountErasure {
         WHERE k.account_id = $1 LIMIT $2)
       """, .id(account), .integer(Transaction.erasedCountMax))
     guard uploads.isEmpty, !resumable, nonces == 0 else { return true }
-    let sessions = try transaction.eraseSlice(
-      of: "sessions", by: "token_hash", where: "account_id", is: account)
-    let pushIDs = try transaction.eraseSlice(
-      of: "push_ids", by: "public_key", where: "account_id", is: account)
-    let keys = try transaction.eraseSlice(
-      of: "device_keys", by: "public_key", where: "account_id", is: account)
-    let tokens = try transaction.eraseSlice(
-      of: "app_tokens", by: "token_hash", where: "account_id", is: account)
-    guard !sessions, !pushIDs, !keys, !tokens else { return true }
-    return try transaction.eraseSlice(
-      of: "app_passwords", by: "id", where: "account_id", is: account)
+    let tables = [
+      ("sessions", "token_hash"), ("push_ids", "public_key"), ("device_keys", "public_key"),
+      ("app_tokens", "token_hash"),
+    ]
+    let erased = try tables.map { table, key in
+      try transaction.eraseSlice(of: table, by: key, where: "account_id", is: account)
+    }
+    return try erased.contains(true)
+      || transaction.eraseSlice(of: "app_passwords", by: "id", where: "account_id", is: account)
   }
 
   private static func erasedTraces(
