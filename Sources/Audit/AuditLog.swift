@@ -2,9 +2,8 @@ package import Base
 package import JSON
 package import Storage
 
-/// The acts of operators, with actor and reason, in a chain for each schema, as a transaction writes one schema.
-///
-/// An entry's digest covers the digest before it. So `AuditCheck` finds what was changed, left out or inserted, but a
+/// The acts of operators, with actor and reason, in a chain for each schema, as a transaction writes one schema. An
+/// entry's digest covers the digest before it. So `AuditCheck` finds what was changed, left out or inserted, but a
 /// missing end only if a head was stored elsewhere.
 package enum AuditLog {
   /// An act, before it has its place in the chain.

@@ -22,10 +22,9 @@ package struct Daemon: Sendable {
     _ = unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
   }
 
-  /// Serves until SIGTERM or SIGINT; a second signal ends the program at once.
-  ///
-  /// The environment names inherited sockets and a supervisor. The program counts as alive while each server answers.
-  /// A stuck writer answers nothing, and then a restart helps; it does not if the database is away.
+  /// Serves until SIGTERM or SIGINT; a second signal ends the program at once. The environment names inherited
+  /// sockets and a supervisor. The program counts as alive while each server answers. A stuck writer answers nothing,
+  /// and then a restart helps; it does not if the database is away.
   package func run(environment: [String: String]) throws {
     let sockets = try InheritedSockets(
       environment: environment, processID: getpid(), listeningAt: servers.map(\.listen))

@@ -3,10 +3,8 @@ package import HTTPMessages
 package import HTTPServer
 package import Storage
 
-/// One method of one path, in stages: plain synchronous functions without threads or callbacks.
-///
-/// They run in this order, where `admission` states. Each refuses by throwing. There are three kinds, by use of the
-/// database.
+/// One method of one path, in stages: plain synchronous functions without threads or callbacks. They run in this
+/// order, where `admission` states. Each refuses by throwing. There are three kinds, by use of the database.
 package protocol Endpoint: Sendable {
   /// The request, as far as the headers show it.
   associatedtype Request: Sendable

@@ -53,7 +53,6 @@ package struct FileTrees: ProtocolRoom {
     of account: Identifier, reading queryable: some Queryable
   ) throws -> [String: UsageWeight] { [:] }
 
-  /// The owners of the trees that the account sees.
   package static func followed(
     by account: Identifier, atMost count: Int, reading queryable: some Queryable
   ) throws -> [Followed] {
@@ -63,7 +62,6 @@ package struct FileTrees: ProtocolRoom {
     ) { row in Followed(try row.id(0), .tree) }
   }
 
-  /// The accounts that see the owners' trees.
   package static func followers(
     of owners: [Identifier], in topic: News.Topic, atMost count: Int,
     reading queryable: some Queryable

@@ -22,11 +22,9 @@ package struct Account: Sendable {
   /// When an operator blocked the account's writes; nil if they are not blocked.
   package let suspended: Instant?
 
-  /// The id of the account that a key opens: a UUID of version 8 (RFC 9562, section 5.8) made of
-  /// the first bits of SHA-256 of `coffer account:` and the key.
-  ///
-  /// So no one can choose an id, to which purchases are bound. Anyone who knows an id can check
-  /// which first key it belongs to, without trusting the server.
+  /// The id of the account that a key opens: a UUID of version 8 (RFC 9562, section 5.8) made of the first bits of
+  /// SHA-256 of `coffer account:` and the key. So no one can choose an id, to which purchases are bound. Anyone who
+  /// knows an id can check which first key it belongs to, without trusting the server.
   package static func identifier(firstKey: [UInt8]) -> Identifier {
     var bytes = Array(SHA256.hash(Array("coffer account:".utf8) + firstKey).prefix(16))
     bytes[6] = bytes[6] & 0x0F | 0x80

@@ -3,10 +3,8 @@ import Crypto
 import Requests
 package import Storage
 
-/// A code of an operator's that opens accounts on a server with `COFFER_REGISTRATION=invite`.
-///
-/// The database holds its hash. A code has 128 random bits, so it needs no salt, and the time of a lookup reveals
-/// nothing.
+/// A code of an operator's that opens accounts on a server with `COFFER_REGISTRATION=invite`. The database holds its
+/// hash. A code has 128 random bits, so it needs no salt, and the time of a lookup reveals nothing.
 package struct Invite: Sendable {
   package let id: Identifier
   /// The operator's note.

@@ -4,10 +4,9 @@ package import JSON
 package import Requests
 package import Storage
 
-/// Short-lived bearer tokens, so that clients that sync often need not sign every request.
-///
-/// Only a token's hash is stored, which also names the session. The response with a token is never repeated: who
-/// replays the request gets none, and a client that lost it signs another request.
+/// Short-lived bearer tokens, so that clients that sync often need not sign every request. Only a token's hash is
+/// stored, which also names the session. The response with a token is never repeated: who replays the request gets
+/// none, and a client that lost it signs another request.
 package enum Sessions {
   static let lifetime = Instant.Span.hours(1)
   /// The most live sessions of an account. A new one ends the oldest.

@@ -14,10 +14,9 @@ package enum Reservations {
   private static let countOfOthersMax = 12
   private static let countOfOneMax = 4
 
-  /// Decides what becomes of an upload's body; with `.receive` its object is to be reserved next.
-  ///
-  /// While an earlier attempt at the same upload makes progress, the repeat waits (nil), because it must return the
-  /// same recorded response. If that is dead, stands still, or `isLast` is set, the repeat replaces it.
+  /// Decides what becomes of an upload's body; with `.receive` its object is to be reserved next. While an earlier
+  /// attempt at the same upload makes progress, the repeat waits (nil), because it must return the same recorded
+  /// response. If that is dead, stands still, or `isLast` is set, the repeat replaces it and takes over its room.
   static func reception(
     _ transaction: Transaction, _ asked: ContentUpload.Asked, of caller: Caller, isLast: Bool,
     isMoving: (_ object: Identifier, _ instance: Identifier?) -> Bool

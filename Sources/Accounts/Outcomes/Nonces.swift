@@ -4,10 +4,9 @@ package import HTTPSignatures
 package import Requests
 package import Storage
 
-/// Records the outcome of each signed request, in the transaction of its effect.
-///
-/// The same request again gets the recorded outcome; a different one with its nonce is a replay. A refused request
-/// leaves no nonce and is judged again. Rows are deleted when their signature expires.
+/// Records the outcome of each signed request, in the transaction of its effect. The same request again gets the
+/// recorded outcome; a different one with its nonce is a replay. A refused request leaves no nonce and is judged
+/// again. Rows are deleted when their signature expires.
 package enum Nonces {
   /// Runs `effect` unless this request was already carried out. The caller's row must be locked.
   package static func once(

@@ -6,9 +6,8 @@ import Objects
 package import Requests
 package import Storage
 
-/// Content of one kind that clients `PUT`, whole or in parts: it is reserved, streamed to an object and committed.
-///
-/// A protocol decides who may write and whose room it takes. Both are judged anew at the end, maybe a day later.
+/// Content of one kind that clients `PUT`, whole or in parts: it is reserved, streamed to an object and committed. A
+/// protocol decides who may write and whose room it takes. Both are judged anew at the end, maybe a day later.
 package protocol ContentPut: Upload
 where
   Request == ContentUpload.Asked, Reservation == ContentUpload.Reception,

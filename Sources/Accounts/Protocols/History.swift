@@ -32,10 +32,8 @@ package struct History: Sendable {
   private static let raisedCountMax = 5000
 
   /// Begins a new history, so that clients fetch everything again, of which they may know more than a restored
-  /// database.
-  ///
-  /// Numbers taken after the backup are not given again: a device that knows one would take another's change for its
-  /// own.
+  /// database. Numbers taken after the backup are not given again: a device that knows one would take another's
+  /// change for its own.
   package static func renew(at location: DatabaseLocation) throws {
     let database = try Database.open(location, owning: .sync, .acceptsEarlier)
     defer { database.close() }

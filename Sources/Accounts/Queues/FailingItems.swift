@@ -2,7 +2,6 @@ package import Base
 package import Storage
 
 /// Keeps one failing item from stopping its queue: it waits, twice as long after each failure, and the others go on.
-///
 /// It is retried for ever, and `coffer attention` lists it. A failure of the database is not the item's: the queue
 /// waits.
 package enum FailingItems {

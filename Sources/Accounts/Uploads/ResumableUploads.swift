@@ -7,9 +7,8 @@ import Objects
 import Requests
 import Storage
 
-/// The requests for contents of every protocol, and uploads that survive a broken connection and the program.
-///
-/// A request of the account creates an upload and gets a secret URL, which alone allows appending, asking and
+/// The requests for contents of every protocol, and uploads that survive a broken connection and the program. A
+/// request of the account creates an upload and gets a secret URL, which alone allows appending, asking and
 /// cancelling. The last append commits the content as a PUT would then.
 package struct ResumableUploads: Sendable {
   static let pattern = "/v1/uploads/{secret}"

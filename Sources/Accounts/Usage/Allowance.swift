@@ -3,7 +3,6 @@ package import Storage
 package import Tiers
 
 /// How much an account may keep on disk beyond its charged usage, so that fast writers take no more than that.
-///
 /// Replaced and deleted content stays for downloads that read it, uploads take room beside what they replace, and
 /// deleted records stay for clients that have not seen the deletion.
 package enum Allowance {

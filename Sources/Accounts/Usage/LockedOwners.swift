@@ -9,10 +9,9 @@ extension News.Topic {
   package static let logs = News.Topic("logs")
 }
 
-/// The account rows that a transaction holds, so that no other transaction changes these accounts.
-///
-/// A row's UPDATE is the lock on both engines. Rows are locked in ascending order, so that no two transactions wait
-/// for each other. What was read before the lock is read again, because on PostgreSQL it may have changed.
+/// The account rows that a transaction holds, so that no other transaction changes these accounts. A row's UPDATE is
+/// the lock on both engines. Rows are locked in ascending order, so that no two transactions wait for each other.
+/// What was read before the lock is read again, because on PostgreSQL it may have changed.
 package struct LockedOwners {
   private var owners: [Identifier: LockedOwner] = [:]
 

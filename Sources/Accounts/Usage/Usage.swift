@@ -109,10 +109,8 @@ extension LockedOwner {
   }
 
   /// Why there is no room for `delta` more bytes; nil if there is. `growth` is their part outside of versions and
-  /// trash.
-  ///
-  /// If the owner chose that versions and trash make room, only what is live must fit. The rest is deleted right
-  /// after the write, and may take no more than the cap once more meanwhile.
+  /// trash. If the owner chose that versions and trash make room, only what is live must fit. The rest is deleted
+  /// right after the write, and may take no more than the cap once more meanwhile.
   package func lack(
     of delta: Int64, growingBy growth: Int64, reserved: Int64, askedBy caller: Identifier,
     _ queryable: some Queryable, catalogue: Catalogue, now: Instant

@@ -3,10 +3,9 @@ package import Base
 package import Requests
 package import Storage
 
-/// An account's deletion: requested, exported first if the operator wants that, cancellable while it waits,
-/// then carried out slice by slice.
-///
-/// The account can be read and exported until it is erased. Nothing can be written from the request on.
+/// An account's deletion: requested, exported first if the operator wants that, cancellable while it waits, then
+/// carried out slice by slice. The account can be read and exported until it is erased. Nothing can be written from
+/// the request on.
 package struct AccountDeletion: Sendable, Equatable {
   package let account: Identifier
   package let asked: Instant

@@ -140,7 +140,6 @@ package struct MovedFile: Sendable {
   }
 }
 
-/// The contents of documents.
 package enum MovedContent {
   /// Larger contents are in the object store.
   package static let inlineByteCountMax = Int64(Contents.inlineByteCountMax)

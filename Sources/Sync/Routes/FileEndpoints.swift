@@ -21,9 +21,8 @@ struct GetFile: SyncRead {
   }
 }
 
-/// `POST /v1/files`: changes files and shares, all or none.
-///
-/// The batch is judged in a snapshot, so a refused one locks no rows. `WorkBudget` bounds its cost.
+/// `POST /v1/files`: changes files and shares, all or none. The batch is judged in a snapshot, so a refused one locks
+/// no rows. `WorkBudget` bounds its cost.
 struct PostFiles: AccountEndpoint, PlannedEndpoint {
   let host: ProtocolHost
   var gate: RequestGate { host.gate }

@@ -61,7 +61,6 @@ package struct AncestorTree: Sendable {
 
   subscript(_ id: Identifier) -> Node? { nodes[id] }
 
-  /// Adds a file that was read.
   package mutating func insert(_ node: Node) { nodes[node.id] = node }
 
   mutating func raise(_ id: Identifier, to height: Int64) { nodes[id]?.height = height }

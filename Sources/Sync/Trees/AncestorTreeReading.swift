@@ -38,10 +38,9 @@ extension AncestorTree {
     return top.isRoot || self[top.parent] != nil ? nil : top.parent
   }
 
-  /// Mode and state of the account's own share of the file `f`, and an id if anyone has a live share.
-  ///
-  /// Each is a subquery of one row, which PostgreSQL answers by an index for every file. For a join or an
-  /// EXISTS it would read all shares, as it expects more files than there are.
+  /// Mode and state of the account's own share of the file `f`, and an id if anyone has a live share. Each is a
+  /// subquery of one row, which PostgreSQL answers by an index for every file. For a join or an EXISTS it would read
+  /// all shares, as it expects more files than there are.
   static let shareColumns = """
     (SELECT s.mode FROM sync.shares AS s WHERE s.file_id = f.id AND s.account_id = $1),
     (SELECT s.state FROM sync.shares AS s WHERE s.file_id = f.id AND s.account_id = $1),

@@ -3,10 +3,9 @@ import Base
 import Storage
 import Tiers
 
-/// Reads everything that the rules can need for a batch, in statements about many rows each.
-///
-/// The changes and the tree that they would produce tell what is needed. Each statement reads a bounded number of
-/// rows, and the budget is checked after it.
+/// Reads everything that the rules can need for a batch, in statements about many rows each. The changes and the tree
+/// that they would produce tell what is needed. Each statement reads a bounded number of rows, and the budget is
+/// checked after it.
 struct BatchLoader {
   /// The most files and folders in one statement that returns many rows for each.
   private static let wideCountMax = 16

@@ -1,9 +1,8 @@
 package import Base
 
-/// A batch that breaks no rule: the writes, and everything that was read to judge it.
-///
-/// It holds while the accounts involved keep their sequence numbers: any change of a file or a
-/// share that the judgement used gives its owner's or its sharee's sequence a new number.
+/// A batch that breaks no rule: the writes, and everything that was read to judge it. It holds while the accounts
+/// involved keep their sequence numbers: any change of a file or a share that the judgement used gives its owner's or
+/// its sharee's sequence a new number.
 package struct BatchPlan: Sendable {
   let tree: PlannedTree
   let records: [Identifier: FileRecord]

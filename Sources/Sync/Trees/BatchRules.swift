@@ -1,9 +1,8 @@
 import Base
 
-/// Judges a batch, and names a rule for every change that breaks one.
-///
-/// It is a pure function of the batch and of the data read for it. Expectations and permissions are judged by the
-/// tree as it is, and places by the tree as the whole batch would leave it, so that it can swap names.
+/// Judges a batch, and names a rule for every change that breaks one. It is a pure function of the batch and of the
+/// data read for it. Expectations and permissions are judged by the tree as it is, and places by the tree as the
+/// whole batch would leave it, so that it can swap names.
 package struct BatchRules {
   /// Live links of one account.
   static let linkCountMax = 256

@@ -66,10 +66,8 @@ extension BatchRules {
   // MARK: Strangers
 
   /// Refuses invitations beyond what a young or free account may send to strangers, and beyond what a receiver
-  /// accepts. Returns how many of the batch count, by receiver.
-  ///
-  /// Anyone can open many accounts. So an account earns the right to write to strangers, and no number of accounts
-  /// exceeds a receiver's own limit.
+  /// accepts. Returns how many of the batch count, by receiver. Anyone can open many accounts. So an account earns
+  /// the right to write to strangers, and no number of accounts exceeds a receiver's own limit.
   mutating func judgeInvitations() -> [Identifier: Int64] {
     guard var room = snapshot.invitationRoom else { return [:] }
     let invited = batch.shares.map(\.statement).filter(snapshot.invitesStranger)

@@ -1,8 +1,7 @@
 package import Base
 
-/// Everything that the rules need to judge a batch, read beforehand: a value, without a database.
-///
-/// `BatchLoader` derives from the changes what the rules can need. Anything else is not loaded.
+/// Everything that the rules need to judge a batch, read beforehand: a value, without a database. `BatchLoader`
+/// derives from the changes what the rules can need. Anything else is not loaded.
 package struct BatchSnapshot: Sendable {
   /// A name in a folder.
   package struct Place: Hashable, Sendable {
@@ -15,7 +14,6 @@ package struct BatchSnapshot: Sendable {
     }
   }
 
-  /// Shares of one file.
   package struct ShareCounts: Sendable {
     /// Pending and accepted shares.
     package var live: Int64 = 0

@@ -2,10 +2,8 @@ import Accounts
 import Base
 import Storage
 
-/// A deleted folder with live children still to be marked, or a deleted document with versions.
-///
-/// A few statements mark a whole slice, because the round trips for a million files one by one
-/// would take an hour.
+/// A deleted folder with live children still to be marked, or a deleted document with versions. A few statements mark
+/// a whole slice, because the round trips for a million files one by one would take an hour.
 struct DeletionJob {
   let folder: Identifier
   let owner: Identifier

@@ -2,10 +2,9 @@ import Accounts
 import Base
 import Storage
 
-/// Marks everything below deleted folders as deleted, and deletes the versions of deleted documents.
-///
-/// A deletion is a mark on the folder and takes effect at once. Its descendants follow in small transactions, so that
-/// no one waits long for the owner's row. The queue is a table, so a crash loses nothing.
+/// Marks everything below deleted folders as deleted, and deletes the versions of deleted documents. A deletion is a
+/// mark on the folder and takes effect at once. Its descendants follow in small transactions, so that no one waits
+/// long for the owner's row. The queue is a table, so a crash loses nothing.
 enum Deletions {
   /// The most files in one slice, and the most accounts that its links and invitations may involve.
   static let sliceCountMax = 250

@@ -4,10 +4,8 @@ package import Storage
 import Tiers
 
 /// How many bytes a folder may hold, as its owner set it, so that whoever may write into it cannot use up the owner's
-/// room.
-///
-/// A folder holds what its owner is charged for below it: live records with their fee and content, versions, and what
-/// the trash keeps. Every change of that charge is posted to each capped folder above, in its transaction.
+/// room. A folder holds what its owner is charged for below it: live records with their fee and content, versions,
+/// and what the trash keeps. Every change of that charge is posted to each capped folder above, in its transaction.
 package struct FolderCap: Sendable, Equatable {
   package let folder: Identifier
   package let byteCount: Int64
@@ -99,7 +97,6 @@ package struct FolderCap: Sendable, Equatable {
   }
 
   /// What the uploads of an owner that are under way will add to each capped folder: the growth of their documents.
-  ///
   /// An owner has few uploads under way (`Reservations`), and each costs the depth of its document.
   static func promised(
     to owner: Identifier, _ queryable: some Queryable, now: Instant

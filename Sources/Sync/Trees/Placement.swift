@@ -3,9 +3,8 @@ import Crypto
 import JSON
 import Requests
 
-/// Where and under which name a deleted file comes back, if not as it was.
-///
-/// Its author signs the new record, as in a batch: the server knows neither names nor keys.
+/// Where and under which name a deleted file comes back, if not as it was. Its author signs the new record, as in a
+/// batch: the server knows neither names nor keys.
 package struct Placement: Sendable {
   let author: [UInt8]
   let statement: FileRecord.Statement

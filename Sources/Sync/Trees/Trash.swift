@@ -4,10 +4,9 @@ import JSON
 package import Storage
 package import Tiers
 
-/// A file that was deleted and is kept, with everything that was deleted with it.
-///
-/// Its records are marked as deleted like any others, but keep their contents and their charge. A link is never
-/// kept, because the share that it accepted has ended with it.
+/// A file that was deleted and is kept, with everything that was deleted with it. Its records are marked as deleted
+/// like any others, but keep their contents and their charge. A link is never kept, because the share that it
+/// accepted has ended with it.
 package struct Trash: Sendable {
   enum State: String {
     case kept

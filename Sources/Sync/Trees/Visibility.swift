@@ -73,10 +73,8 @@ final class Visibility {
     return link == nil ? .pending : .accepted
   }
 
-  /// Writes a share, and updates its owner and its sharee.
-  ///
-  /// The share has a number of the sharee's sequence. The owner sees it with the file, which
-  /// gets a new number regardless of others' views.
+  /// Writes a share, and updates its owner and its sharee. The share has a number of the sharee's sequence. The owner
+  /// sees it with the file, which gets a new number regardless of others' views.
   func change(
     _ share: Share, from current: Share.State?, _ owners: inout LockedOwners
   ) throws {
@@ -165,10 +163,8 @@ final class Visibility {
       "UPDATE sync.files SET seq = $2 WHERE id = $1", .id(file), .integer(number))
   }
 
-  /// Removes a file and everything below it from view of the accounts.
-  ///
-  /// A departure is written for each file. A file that just moved into the folder is still at its
-  /// old place for a reader that has not seen the move.
+  /// Removes a file and everything below it from view of the accounts. A departure is written for each file. A file
+  /// that just moved into the folder is still at its old place for a reader that has not seen the move.
   func depart(
     _ root: Identifier, from accounts: Set<Identifier>, _ owner: Identifier,
     _ owners: inout LockedOwners

@@ -1,9 +1,8 @@
 import Storage
 
-/// The work that a batch may cause in the database, in statements and in rows read and changed.
-/// Each takes a few microseconds, so some 50 ms under the locks.
-///
-/// A single change fits in any tree, so a batch that does not fit can be sent in parts.
+/// The work that a batch may cause in the database, in statements and in rows read and changed. Each takes a few
+/// microseconds, so some 50 ms under the locks. A single change fits in any tree, so a batch that does not fit can be
+/// sent in parts.
 struct WorkBudget {
   /// In a snapshot, when nothing is locked. Enough to examine 256 links below 128 folders each.
   static let judged: Int64 = 40_000

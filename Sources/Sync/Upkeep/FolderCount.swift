@@ -2,9 +2,8 @@ import Accounts
 import Base
 import Storage
 
-/// Counts what capped folders hold, if that is more than one write counts.
-///
-/// A count is one snapshot; the difference to what was posted by then is posted, so writers go on meanwhile.
+/// Counts what capped folders hold, if that is more than one write counts. A count is one snapshot; the difference to
+/// what was posted by then is posted, so writers go on meanwhile.
 struct FolderCount {
   private let cap: FolderCap
   private let byteCount: Int64

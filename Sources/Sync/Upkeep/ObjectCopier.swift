@@ -27,10 +27,8 @@ final class ObjectCopier: Sendable {
   var passedByteCount: Int64 { passed.withLock { $0 } }
 
   /// Copies an object that rows need, with that length if they tell it. It takes no hold: a hold of hours would
-  /// refuse the writes of accounts that replace much.
-  ///
-  /// The collector may delete the object meanwhile, once no row needs it, for good. So the rows are asked after the
-  /// copy.
+  /// refuse the writes of accounts that replace much. The collector may delete the object meanwhile, once no row
+  /// needs it, for good. So the rows are asked after the copy.
   func copy(_ key: Identifier, byteCount: Int64?) -> Outcome {
     do {
       let outcome = try copied(key, byteCount)

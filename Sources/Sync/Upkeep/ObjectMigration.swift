@@ -2,10 +2,9 @@ package import Base
 package import Objects
 package import Storage
 
-/// Moves the objects that rows need from `also` to `main`, while servers run.
-///
-/// It keeps nothing of its own: what `main` lacks is left to do. So a run that was killed is simply repeated, and two
-/// runs at once do no harm. Memory is a 256th of the stores' keys, and one block for each thread.
+/// Moves the objects that rows need from `also` to `main`, while servers run. It keeps nothing of its own: what
+/// `main` lacks is left to do. So a run that was killed is simply repeated, and two runs at once do no harm. Memory
+/// is a 256th of the stores' keys, and one block for each thread.
 package struct ObjectMigration {
   /// Enough to be limited by the network, not by its answers.
   private static let threadCount = 8

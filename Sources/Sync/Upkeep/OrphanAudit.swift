@@ -2,10 +2,9 @@ package import Base
 package import Objects
 package import Storage
 
-/// Finds objects in the store that no row names, and deletes them, while servers continue to run.
-///
-/// A crash between two steps leaves such objects. A row is committed before its object's first byte. So the store is
-/// listed before the rows are read: an object without a row then gets none again.
+/// Finds objects in the store that no row names, and deletes them, while servers continue to run. A crash between two
+/// steps leaves such objects. A row is committed before its object's first byte. So the store is listed before the
+/// rows are read: an object without a row then gets none again.
 package struct OrphanAudit {
   /// Younger objects stay: an import writes them before their rows, and a replica may have lost the last rows.
   package static let grace = Instant.Span.days(1)

@@ -4,9 +4,7 @@ import Objects
 import Storage
 
 /// Removes what has expired, what uploads left behind, accounts that are due, and what each protocol has to clear
-/// away.
-///
-/// It works in slices, each a write of its own, so that a backlog delays no request for longer.
+/// away. It works in slices, each a write of its own, so that a backlog delays no request for longer.
 package final class Sweeper: Sendable {
   static let sliceCountMax: Int64 = 500
   /// How long a download may still read an object that was replaced.

@@ -3,10 +3,9 @@ import Crypto
 package import Objects
 package import Storage
 
-/// Checks whether the rows of an account's tree fit together while writers continue.
-///
-/// Files are read in slices by their numbers, each slice with everything above it in one snapshot,
-/// so that every rule is checked at one moment. Later changes get later numbers and are read then.
+/// Checks whether the rows of an account's tree fit together while writers continue. Files are read in slices by
+/// their numbers, each slice with everything above it in one snapshot, so that every rule is checked at one moment.
+/// Later changes get later numbers and are read then.
 package struct TreeAudit {
   package let account: Identifier
   private let objects: (any ObjectStore)?

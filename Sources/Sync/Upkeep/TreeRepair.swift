@@ -3,10 +3,8 @@ package import Base
 package import JSON
 package import Storage
 
-/// Repairs rows that break a rule of trees, if exactly one repair is right and no content depends on it.
-///
-/// The rest is left alone: a name, a place, a signature or a content belongs to the user, and nothing says
-/// what it was.
+/// Repairs rows that break a rule of trees, if exactly one repair is right and no content depends on it. The rest is
+/// left alone: a name, a place, a signature or a content belongs to the user, and nothing says what it was.
 package enum TreeRepair {
   package enum Outcome: Sendable, Equatable {
     /// With the members that changed.
