@@ -48,17 +48,6 @@ package enum SyncProgram {
     }
   }
 
-  private static func streamLimits(
-    _ configured: SyncConfiguration.Streams, _ descriptorCount: Int
-  ) -> StreamLimits {
-    var limits = StreamLimits()
-    limits.countMax = Descriptors.streamCountMax(
-      of: descriptorCount, wanted: configured.countMax)
-    limits.countPerAccountMax = configured.countPerAccountMax
-    limits.countPerAddressMax = configured.countPerAddressMax
-    return limits
-  }
-
   /// Serves until a signal stops it.
   package static func run(
     _ configuration: SyncConfiguration, serving protocols: [any ProtocolRoom.Type]
@@ -101,7 +90,11 @@ package enum SyncProgram {
     try sweeper.settleUploads()
     sweeper.start(every: sweepSeconds)
     defer { sweeper.stop() }
-    let most = streamLimits(configuration.streams, descriptorCount)
+    var most = StreamLimits()
+    most.countMax = Descriptors.streamCountMax(
+      of: descriptorCount, wanted: configuration.streams.countMax)
+    most.countPerAccountMax = configuration.streams.countPerAccountMax
+    most.countPerAddressMax = configuration.streams.countPerAddressMax
     let streams = try Streams(
       api.host, serving: protocols, limits: most,
       trustsProxies: !configuration.trustedProxies.isEmpty)

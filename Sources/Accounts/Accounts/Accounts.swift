@@ -143,19 +143,12 @@ package struct Username: Sendable {
   package let normalized: String
 
   package static let characterCountMax = 32
+  private static let allowed = Set("abcdefghijklmnopqrstuvwxyz0123456789._-".utf8)
 
   package init?(_ text: String) {
     let lower = text.lowercased()
-    let allowed = lower.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-        UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-        true
-      default: false
-      }
-    }
     // Checked after lower-casing, which turns the Kelvin sign into a plain k.
-    guard allowed, text.utf8.allSatisfy({ $0 < 0x80 }),
+    guard lower.utf8.allSatisfy(Self.allowed.contains), text.utf8.allSatisfy({ $0 < 0x80 }),
       1...Self.characterCountMax ~= lower.utf8.count
     else { return nil }
     shown = text

@@ -12,7 +12,7 @@ package struct Batch: Sendable {
   }
 
   /// A change of a file or of a share, as its author signed it.
-  package struct Change<Expected: Sendable, Statement: Sendable>: Sendable {
+  package struct SignedChange<Expected: Sendable, Statement: Sendable>: Sendable {
     let expectation: Expected
     let statement: Statement
     let signature: [UInt8]
@@ -28,9 +28,9 @@ package struct Batch: Sendable {
     }
   }
 
-  package typealias FileChange = Change<Expectation, FileRecord.Statement>
+  package typealias FileChange = SignedChange<Expectation, FileRecord.Statement>
   /// Expects no state of a new share.
-  package typealias ShareChange = Change<Share.State?, Share.Statement>
+  package typealias ShareChange = SignedChange<Share.State?, Share.Statement>
 
   /// Files and shares together.
   static let changeCountMax = 500
@@ -106,7 +106,7 @@ protocol SignedStatement {
 extension FileRecord.Statement: SignedStatement {}
 extension Share.Statement: SignedStatement {}
 
-extension Batch.Change where Statement: SignedStatement {
+extension Batch.SignedChange where Statement: SignedStatement {
   /// Reads a change whose statement is the member `name`.
   fileprivate init(
     _ json: JSON, of name: String, _ author: Ed25519PublicKey, _ signatures: SignatureCounter,
