@@ -15,22 +15,13 @@ package struct AppleRecord: StoreRecord {
   package init(id: String) { self.id = id }
 
   /// Joins one object as shown by a delivery.
-  @discardableResult
-  package mutating func insert(
-    _ object: AppleObject, id: String, asOf: AsOf, delivery: Int64
-  ) -> MirrorChange {
+  package mutating func insert(_ object: AppleObject, id: String, asOf: AsOf, delivery: Int64) {
     switch object {
     case .transaction(let content):
       transactions[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
     case .renewal(let content): renewal.insert(.init(content, asOf: asOf), delivery: delivery)
     case .status(let content): status.insert(.init(content, asOf: asOf), delivery: delivery)
     }
-  }
-
-  package mutating func merge(_ other: AppleRecord) {
-    for (id, mirror) in other.transactions { transactions[id, default: Mirror()].merge(mirror) }
-    renewal.merge(other.renewal)
-    status.merge(other.status)
   }
 
   package var isDirty: Bool {

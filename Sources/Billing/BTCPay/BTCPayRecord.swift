@@ -15,21 +15,13 @@ package struct BTCPayRecord: StoreRecord {
   package init(id: String) { self.id = id }
 
   /// Joins one object as shown by a delivery.
-  @discardableResult
-  package mutating func insert(
-    _ object: BTCPayObject, id: String, asOf: AsOf, delivery: Int64
-  ) -> MirrorChange {
+  package mutating func insert(_ object: BTCPayObject, id: String, asOf: AsOf, delivery: Int64) {
     switch object {
     case .invoice(let content):
       invoices[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
     case .settlement(let content):
       settlements[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
     }
-  }
-
-  package mutating func merge(_ other: BTCPayRecord) {
-    for (id, mirror) in other.invoices { invoices[id, default: Mirror()].merge(mirror) }
-    for (id, mirror) in other.settlements { settlements[id, default: Mirror()].merge(mirror) }
   }
 
   /// Only two values of one read can disagree, and a list shows each invoice once. This is kept

@@ -16,10 +16,7 @@ package struct GoogleRecord: StoreRecord {
   package init(id: String) { self.id = id }
 
   /// Joins one object as shown by a delivery.
-  @discardableResult
-  package mutating func insert(
-    _ object: GoogleObject, id: String, asOf: AsOf, delivery: Int64
-  ) -> MirrorChange {
+  package mutating func insert(_ object: GoogleObject, id: String, asOf: AsOf, delivery: Int64) {
     switch object {
     case .purchase(let content) where id == self.id:
       purchase.insert(.init(content, asOf: asOf), delivery: delivery)
@@ -28,12 +25,6 @@ package struct GoogleRecord: StoreRecord {
     case .order(let content):
       orders[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
     }
-  }
-
-  package mutating func merge(_ other: GoogleRecord) {
-    purchase.merge(other.purchase)
-    for (id, mirror) in other.successors { successors[id, default: Mirror()].merge(mirror) }
-    for (id, mirror) in other.orders { orders[id, default: Mirror()].merge(mirror) }
   }
 
   /// Only two values of one read can disagree, and Google gives none. This is kept only for the mirrors' law.

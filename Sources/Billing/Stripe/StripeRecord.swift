@@ -20,10 +20,7 @@ package struct StripeRecord: StoreRecord {
   package init(id: String) { self.id = id }
 
   /// Joins one object as shown by a delivery.
-  @discardableResult
-  package mutating func insert(
-    _ object: StripeObject, id: String, asOf: AsOf, delivery: Int64
-  ) -> MirrorChange {
+  package mutating func insert(_ object: StripeObject, id: String, asOf: AsOf, delivery: Int64) {
     switch object {
     case .subscription(let content):
       subscription.insert(.init(content, asOf: asOf), delivery: delivery)
@@ -42,17 +39,6 @@ package struct StripeRecord: StoreRecord {
     case .checkoutSession(let content):
       sessions[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
     }
-  }
-
-  package mutating func merge(_ other: StripeRecord) {
-    subscription.merge(other.subscription)
-    customer.merge(other.customer)
-    invoices.merge(other.invoices) { $0.merged($1) }
-    invoicePayments.merge(other.invoicePayments) { $0.merged($1) }
-    charges.merge(other.charges) { $0.merged($1) }
-    refunds.merge(other.refunds) { $0.merged($1) }
-    disputes.merge(other.disputes) { $0.merged($1) }
-    sessions.merge(other.sessions) { $0.merged($1) }
   }
 
   /// Whether some object's maximal values disagree, so that the provider must be read again.

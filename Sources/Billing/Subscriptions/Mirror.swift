@@ -41,10 +41,7 @@ package struct Mirror<Content: Mirrored>: Hashable, Sendable {
   package var isEmpty: Bool { entries.isEmpty }
 
   /// Whether maximal values disagree, which only reading the provider again can settle.
-  package var isDirty: Bool {
-    guard entries.count > 1, let first = entries.first else { return false }
-    return entries.contains { $0.observation.content != first.observation.content }
-  }
+  package var isDirty: Bool { entries.count > 1 && contents.count > 1 }
 
   /// The content of the only maximal observation; nil if there are several or none.
   package var only: Content? { entries.count == 1 ? entries[0].observation.content : nil }
@@ -67,57 +64,33 @@ package struct Mirror<Content: Mirrored>: Hashable, Sendable {
   @discardableResult
   package mutating func insert(_ observation: Observation, delivery: Int64) -> MirrorChange {
     var change = MirrorChange()
-    if entries.isEmpty {
-      entries = [Entry(observation: observation, delivery: delivery)]
-      change.isNew = true
-      return change
-    }
-    if let index = entries.firstIndex(where: { $0.observation == observation }) {
-      if delivery < entries[index].delivery {
-        entries[index] = Entry(observation: observation, delivery: delivery)
-        sort()
+    if let known = entries.firstIndex(where: { $0.observation == observation }) {
+      guard delivery < entries[known].delivery else { return change }
+      entries.remove(at: known)
+    } else {
+      change.rankFell = entries.contains {
+        observation.content.rank < $0.observation.content.rank
+          && $0.observation.asOf.isBefore(observation.asOf)
       }
-      return change
+      if entries.contains(where: { observation.isOutdated(by: $0.observation) }) { return change }
+      for entry in entries where entry.observation.isOutdated(by: observation) {
+        change.outdated.append(entry.delivery)
+      }
+      entries.removeAll { $0.observation.isOutdated(by: observation) }
+      change.isNew = true
     }
-    change.rankFell = entries.contains {
-      observation.content.rank < $0.observation.content.rank
-        && $0.observation.asOf.isBefore(observation.asOf)
-    }
-    if entries.contains(where: { observation.isOutdated(by: $0.observation) }) { return change }
-    for entry in entries where entry.observation.isOutdated(by: observation) {
-      change.outdated.append(entry.delivery)
-    }
-    entries.removeAll { $0.observation.isOutdated(by: observation) }
     entries.append(Entry(observation: observation, delivery: delivery))
-    sort()
-    change.isNew = true
-    return change
-  }
-
-  private mutating func sort() {
-    guard entries.count > 1 else { return }
     entries.sort { $0.delivery < $1.delivery }
-  }
-
-  package mutating func merge(_ other: Mirror) {
-    for entry in other.entries { insert(entry.observation, delivery: entry.delivery) }
-  }
-
-  package func merged(_ other: Mirror) -> Mirror {
-    var result = self
-    result.merge(other)
-    return result
+    return change
   }
 }
 
 /// The effect of inserting one observation into a mirror.
-package struct MirrorChange: Hashable, Sendable {
+package struct MirrorChange: Sendable {
   /// Whether the observation is now among the maximal ones and was not before.
   package var isNew = false
   /// The deliveries of the observations that it made obsolete.
   package var outdated: [Int64] = []
   /// Whether a later observation has a lower rank: the provider's lifecycle went back, which is an alarm.
   package var rankFell = false
-
-  package init() {}
 }

@@ -3,19 +3,16 @@ package import Tiers
 
 /// Everything that one store reported about one subscription, and what follows from it.
 ///
-/// A join-semilattice: `insert` and `merge` commute and repeat without effect, so that the order of
-/// arrival cannot matter. Everything else is a function of it.
-package protocol StoreRecord: Hashable, Sendable {
+/// A join-semilattice: inserts commute and repeat without effect, so that the order of arrival
+/// cannot matter. Everything else is a function of it.
+package protocol StoreRecord: Equatable, Sendable {
   associatedtype Object: StoreObject
 
   /// Creates the record of the subscription with this id, with nothing known yet.
   init(id: String)
 
   /// Joins one object as a delivery shows it.
-  @discardableResult
-  mutating func insert(_ object: Object, id: String, asOf: AsOf, delivery: Int64) -> MirrorChange
-
-  mutating func merge(_ other: Self)
+  mutating func insert(_ object: Object, id: String, asOf: AsOf, delivery: Int64)
 
   /// Whether maximal values disagree, so that the store must be read again.
   var isDirty: Bool { get }
@@ -77,13 +74,9 @@ extension StoreRecord {
 
 extension StoreRecord {
   /// Ignores another store's object, which is a mistake.
-  mutating func insert(_ fact: Fact, delivery: Int64) -> MirrorChange {
-    guard let object = fact.object.base as? Object else { return MirrorChange() }
-    return insert(object, id: fact.key.id, asOf: fact.asOf, delivery: delivery)
-  }
-
-  mutating func merge(any other: any StoreRecord) {
-    if let other = other as? Self { merge(other) }
+  mutating func insert(_ fact: Fact, delivery: Int64) {
+    guard let object = fact.object.base as? Object else { return }
+    insert(object, id: fact.key.id, asOf: fact.asOf, delivery: delivery)
   }
 
   func isSame(as other: any StoreRecord) -> Bool { (other as? Self) == self }

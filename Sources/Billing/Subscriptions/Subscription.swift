@@ -22,18 +22,11 @@ package struct Subscription: Sendable {
   }
 
   /// Joins one object as a delivery shows it. Ignores another store's object, which is a mistake.
-  @discardableResult
-  package mutating func insert(_ fact: Fact, delivery: Int64) -> MirrorChange {
+  package mutating func insert(_ fact: Fact, delivery: Int64) {
     record.insert(fact, delivery: delivery)
   }
 
   package mutating func insert(_ decisions: Decisions) { self.decisions.merge(decisions) }
-
-  /// Joins what another value knows about the same subscription.
-  package mutating func merge(_ other: Subscription) {
-    record.merge(any: other.record)
-    decisions.merge(other.decisions)
-  }
 
   /// Whether maximal values disagree, so that the store must be read again.
   package var isDirty: Bool { record.isDirty }
@@ -85,16 +78,10 @@ package struct Subscription: Sendable {
   package var environment: StoreEnvironment { record.isTest ? .sandbox : key.environment }
 }
 
-extension Subscription: Hashable {
+extension Subscription: Equatable {
   package static func == (a: Subscription, b: Subscription) -> Bool {
     a.key == b.key && a.record.isSame(as: b.record) && a.decisions == b.decisions
       && a.predecessor == b.predecessor && a.unansweredSince == b.unansweredSince
       && a.hasMoved == b.hasMoved
-  }
-
-  package func hash(into hasher: inout Hasher) {
-    hasher.combine(key)
-    record.hash(into: &hasher)
-    hasher.combine(decisions)
   }
 }
