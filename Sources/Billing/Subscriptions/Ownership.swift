@@ -32,25 +32,21 @@ package struct Ownership: Hashable, Sendable {
       self = base.evidence == .contested ? base : Self.claimed(after: .min, decisions) ?? base
       return
     }
-    guard let deleted = decisions.deletion(of: account) else {
+    guard let deleted = decisions.deletions[account] else {
       self = base
       return
     }
-    self =
-      Self.claimed(after: deleted, decisions)
-      ?? Ownership(formerlyOf: account)
+    self = Self.claimed(after: deleted, decisions) ?? Ownership(formerlyOf: account)
   }
 
-  private init(account: Identifier?, evidence: Evidence) {
+  private init(account: Identifier?, evidence: Evidence, former: Identifier? = nil) {
     self.account = account
     self.evidence = evidence
-    former = nil
+    self.former = former
   }
 
   private init(formerlyOf account: Identifier) {
-    self.account = nil
-    evidence = .deletedAccount
-    former = account
+    self.init(account: nil, evidence: .deletedAccount, former: account)
   }
 
   private static func base(
@@ -76,7 +72,7 @@ package struct Ownership: Hashable, Sendable {
     var sequence = sequence
     var former: Identifier?
     for claim in decisions.claims where claim.sequence > sequence {
-      guard let deleted = decisions.deletion(of: claim.account) else {
+      guard let deleted = decisions.deletions[claim.account] else {
         return Ownership(account: claim.account, evidence: .claim(sequence: claim.sequence))
       }
       sequence = deleted
@@ -94,10 +90,10 @@ package enum OwnerToken: Hashable, Sendable {
   case contested
 }
 
-/// The decisions about one subscription. They only grow, in the order of the database.
-package struct Decisions: Hashable, Sendable {
-  /// An account's statement that a purchase is its own, accepted at the time.
-  package struct Claim: Hashable, Sendable {
+/// The decisions about one subscription.
+package struct Decisions: Equatable, Sendable {
+  /// A decision that the account is the owner, and its position in the database's order.
+  package struct Assignment: Equatable, Sendable {
     package let sequence: Int64
     package let account: Identifier
 
@@ -107,39 +103,19 @@ package struct Decisions: Hashable, Sendable {
     }
   }
 
-  /// An operator's decision about the owner.
-  package struct Transfer: Hashable, Sendable {
-    package let sequence: Int64
-    package let account: Identifier
-
-    package init(sequence: Int64, account: Identifier) {
-      self.sequence = sequence
-      self.account = account
-    }
-  }
-
-  /// Ascending.
-  package private(set) var claims: [Claim]
-  package private(set) var transfers: [Transfer]
+  /// The accounts' accepted statements that the purchase is their own, ascending.
+  let claims: [Assignment]
+  /// Operators' decisions, ascending.
+  let transfers: [Assignment]
   /// When accounts that could be the owner were deleted.
-  private var deletions: [Identifier: Int64]
+  let deletions: [Identifier: Int64]
 
-  package static let none = Decisions()
-
-  /// Accepts decisions in any order and with repeats.
+  /// Accepts claims and transfers in any order.
   package init(
-    claims: [Claim] = [], transfers: [Transfer] = [], deletions: [Identifier: Int64] = [:]
+    claims: [Assignment] = [], transfers: [Assignment] = [], deletions: [Identifier: Int64] = [:]
   ) {
-    self.claims = Set(claims).sorted { $0.sequence < $1.sequence }
-    self.transfers = Set(transfers).sorted { $0.sequence < $1.sequence }
+    self.claims = claims.sorted { $0.sequence < $1.sequence }
+    self.transfers = transfers.sorted { $0.sequence < $1.sequence }
     self.deletions = deletions
-  }
-
-  package func deletion(of account: Identifier) -> Int64? { deletions[account] }
-
-  package mutating func merge(_ other: Decisions) {
-    self = Decisions(
-      claims: claims + other.claims, transfers: transfers + other.transfers,
-      deletions: deletions.merging(other.deletions, uniquingKeysWith: min))
   }
 }

@@ -7,7 +7,7 @@ package import Tiers
 package struct Subscription: Sendable {
   package let key: ObjectKey
   package private(set) var record: any StoreRecord
-  package private(set) var decisions = Decisions.none
+  package var decisions = Decisions()
   /// The owner of the purchase that this one continues.
   package var predecessor: Identifier?
   /// Since when the store has not answered reads of it; nil while it answers.
@@ -25,8 +25,6 @@ package struct Subscription: Sendable {
   package mutating func insert(_ fact: Fact, delivery: Int64) {
     record.insert(fact, delivery: delivery)
   }
-
-  package mutating func insert(_ decisions: Decisions) { self.decisions.merge(decisions) }
 
   /// Whether maximal values disagree, so that the store must be read again.
   package var isDirty: Bool { record.isDirty }

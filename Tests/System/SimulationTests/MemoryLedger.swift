@@ -9,7 +9,7 @@ struct MemoryLedger {
   private var mirrors: [ObjectKey: Mirror<AnyStoreObject>] = [:]
   private var origins: [ObjectKey: [Link]] = [:]
   private var targets: Set<Link> = []
-  private var decisions: [ObjectKey: Decisions] = [:]
+  private var claims: [ObjectKey: [Decisions.Assignment]] = [:]
   private var deletions: [Identifier: Int64] = [:]
 
   mutating func join(_ facts: [Fact], delivery: Int64) {
@@ -24,8 +24,7 @@ struct MemoryLedger {
 
   mutating func claim(_ key: ObjectKey, by account: Identifier, sequence: Int64) {
     guard subscription(key).ownership.account == nil else { return }
-    decisions[key, default: .none].merge(
-      Decisions(claims: [.init(sequence: sequence, account: account)]))
+    claims[key, default: []].append(.init(sequence: sequence, account: account))
   }
 
   mutating func delete(_ account: Identifier, sequence: Int64) { deletions[account] = sequence }
@@ -51,8 +50,7 @@ struct MemoryLedger {
       older.lazy.filter { !visited.contains($0) }.compactMap {
         self.subscription($0, visited.union([key])).ownership.account
       }.first
-    subscription.insert(decisions[key] ?? .none)
-    subscription.insert(Decisions(deletions: deletions))
+    subscription.decisions = Decisions(claims: claims[key] ?? [], deletions: deletions)
     return subscription
   }
 

@@ -26,9 +26,8 @@ extension LedgerReading {
     }
     subscription.predecessor = try predecessorOwner(of: key, &visited)
     subscription.unansweredSince = stored.unansweredSince
-    subscription.insert(
-      try decisions(
-        about: key, isDecided: stored.isDecided, candidates: subscription.candidates))
+    subscription.decisions = try decisions(
+      about: key, isDecided: stored.isDecided, candidates: subscription.candidates)
     if subscription.willRenew, let former = subscription.ownership.former {
       subscription.hasMoved = try LeavingAccount.hasMoved(former, reading: database)
     }
@@ -58,8 +57,6 @@ extension LedgerReading {
   private func decisions(
     about key: ObjectKey, isDecided: Bool, candidates: Set<Identifier>
   ) throws -> Decisions {
-    var claims: [Decisions.Claim] = []
-    var transfers: [Decisions.Transfer] = []
     let decided =
       isDecided
       ? try database.rows(
@@ -67,18 +64,18 @@ extension LedgerReading {
         SELECT kind, sequence, account_id FROM billing.decisions
         WHERE object = $1 AND kind IN ('claim', 'transfer')
         """, .text(key.description)
-      ) { row in (try row.text(0), try row.integer(1), try row.id(2)) } : []
-    for (kind, sequence, account) in decided {
-      if kind == "claim" {
-        claims.append(.init(sequence: sequence, account: account))
-      } else {
-        transfers.append(.init(sequence: sequence, account: account))
-      }
-    }
+      ) { row in
+        (
+          kind: try row.text(0),
+          owner: Decisions.Assignment(sequence: try row.integer(1), account: try row.id(2))
+        )
+      } : []
     var deletions: [Identifier: Int64] = [:]
-    for account in candidates.union(decided.map { $0.2 }) {
+    for account in candidates.union(decided.map { $0.owner.account }) {
       deletions[account] = try self.account(account).deletion
     }
-    return Decisions(claims: claims, transfers: transfers, deletions: deletions)
+    return Decisions(
+      claims: decided.filter { $0.kind == "claim" }.map { $0.owner },
+      transfers: decided.filter { $0.kind == "transfer" }.map { $0.owner }, deletions: deletions)
   }
 }
