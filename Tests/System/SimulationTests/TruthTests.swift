@@ -11,9 +11,12 @@ struct TruthTests {
   /// The time from a fact at the store to its delivery here.
   private static let delay = Instant.Span.minutes(2)
   /// Without courtesy, which is given freely and unknown to the sales oracle.
-  fileprivate static let policy = Policy(
-    version: "strict", grace: .days(7), leeway: .hours(26), graceAfterUnpaidTrial: false,
-    courtesyForVoided: false, courtesyForUncollectible: false, courtesyForPausedCollection: false)
+  fileprivate static let policy: Policy = {
+    var policy = Policy.standard
+    policy.courtesyForVoided = false
+    policy.courtesyForPausedCollection = false
+    return policy
+  }()
 
   @Test(arguments: Stories.judged)
   func `whoever has paid has access, and nobody else beyond the policy's generosity`(

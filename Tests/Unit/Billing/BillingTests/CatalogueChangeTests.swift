@@ -208,10 +208,8 @@ struct CatalogueChangeTests {
     engine: TestEngine
   ) throws {
     let (harness, customer) = try paid(engine)
-    let other = Policy(
-      version: "another", grace: .days(1), leeway: .days(1), graceAfterUnpaidTrial: false,
-      courtesyForVoided: false, courtesyForUncollectible: false,
-      courtesyForPausedCollection: false)
+    var other = Policy.standard
+    other.version = "another"
     try harness.service(rules: LedgerRules(policy: other, catalogue: catalogue)).applyRules()
     #expect(try harness.post(customer.invoice(2, "paid", 30, from: 30, to: 60)).status == 503)
     #expect(try harness.count("SELECT count(*) FROM billing.deliveries") == 3)
@@ -222,10 +220,8 @@ struct CatalogueChangeTests {
     engine: TestEngine
   ) throws {
     let (harness, customer) = try paid(engine)
-    let earlier = Policy(
-      version: "standard-1", grace: .days(1), leeway: .days(1), graceAfterUnpaidTrial: false,
-      courtesyForVoided: false, courtesyForUncollectible: false,
-      courtesyForPausedCollection: false)
+    var earlier = Policy.standard
+    earlier.version = "standard-1"
     let larger = Plan(
       id: "premium", title: "Premium", byteCount: 5000, products: Self.premium.products)
     let theirs = LedgerRules(policy: earlier, catalogue: try rules("new", [larger]).catalogue)

@@ -253,9 +253,8 @@ extension Policy {
     ReversalTable([.fullRefund: ReversalTable.Row(past: .flag, current: .flag, unbound: .flag)]))
 
   private static func with(_ table: ReversalTable) -> Policy {
-    Policy(
-      version: "test", grace: standard.grace, leeway: standard.leeway,
-      graceAfterUnpaidTrial: false, courtesyForVoided: true, courtesyForUncollectible: false,
-      courtesyForPausedCollection: true, reversals: table)
+    var policy = Policy.standard
+    policy.reversals = table
+    return policy
   }
 }

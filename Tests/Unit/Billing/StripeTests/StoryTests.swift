@@ -244,9 +244,7 @@ struct StoryTests {
       invoice(14, "in_2", .open, from: 14, to: 44), subscription(14.1, .pastDue, trial: 0...14),
     ])
     #expect(story.schedule == ["day 0 premium trial", "day 14 free payment_failed"])
-    story.policy = Policy(
-      version: "kind", grace: .days(7), leeway: .hours(26), graceAfterUnpaidTrial: true,
-      courtesyForVoided: true, courtesyForUncollectible: false, courtesyForPausedCollection: true)
+    story.policy.graceAfterUnpaidTrial = true
     #expect(story.schedule[1] == "day 14 premium grace")
   }
 

@@ -12,10 +12,11 @@ struct ReversalTableTests {
     _ kind: ReversalTable.Kind, past: ReversalTable.Effect = .none,
     current: ReversalTable.Effect = .none
   ) -> Policy {
-    Policy(
-      version: "t", grace: .days(7), leeway: .hours(26), graceAfterUnpaidTrial: false,
-      courtesyForVoided: true, courtesyForUncollectible: false, courtesyForPausedCollection: true,
-      reversals: ReversalTable([kind: .init(past: past, current: current, unbound: .none)]))
+    var policy = Policy.standard
+    policy.reversals = ReversalTable([
+      kind: .init(past: past, current: current, unbound: .none)
+    ])
+    return policy
   }
 
   @Test(arguments: ReversalTable.Effect.allCases, [true, false])
