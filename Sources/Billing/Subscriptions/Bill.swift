@@ -32,14 +32,8 @@ package struct Bill: Hashable, Sendable {
     self.items = items
     self.next = next
     self.isScheduled = isScheduled
-    self.payments = payments.sorted {
-      ($0.at, $0.object.kind.rawValue, $0.object.id)
-        > ($1.at, $1.object.kind.rawValue, $1.object.id)
-    }
-    self.reversals = reversals.sorted {
-      ($0.at, $0.object.kind.rawValue, $0.object.id)
-        > ($1.at, $1.object.kind.rawValue, $1.object.id)
-    }
+    self.payments = payments.sorted { ($0.at, $0.object) > ($1.at, $1.object) }
+    self.reversals = reversals.sorted { ($0.at, $0.object) > ($1.at, $1.object) }
   }
 
   /// A product or price, by the store's own ids, as the catalogue lists them.

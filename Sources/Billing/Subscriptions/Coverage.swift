@@ -126,11 +126,15 @@ package struct Coverage: Hashable, Sendable {
   }
 }
 
+extension Coverage.Evidence: Comparable {
+  package static func < (a: Self, b: Self) -> Bool {
+    (a.kind.rawValue, a.id) < (b.kind.rawValue, b.id)
+  }
+}
+
 extension Coverage.Interval: Comparable {
   package static func < (a: Self, b: Self) -> Bool {
-    if a.from != b.from { return a.from < b.from }
-    if a.to != b.to { return a.to < b.to }
-    return (a.planID, a.why.precedence, a.evidence.kind.rawValue, a.evidence.id)
-      < (b.planID, b.why.precedence, b.evidence.kind.rawValue, b.evidence.id)
+    (a.from, a.to, a.planID, a.why.precedence, a.evidence)
+      < (b.from, b.to, b.planID, b.why.precedence, b.evidence)
   }
 }
