@@ -188,15 +188,3 @@ extension SubscriptionOverview.Subscription {
     }
   }
 }
-
-extension CapReason {
-  /// Whether it is the paid period or trial itself, not access beyond it.
-  var isPaidFor: Bool {
-    switch self {
-    case .subscribed, .contested, .trial, .courtesy: true
-    case .neverSubscribed, .grace, .leeway, .storeUnreachable, .granted, .quotaSet, .paymentFailed,
-      .lapsed, .grantRevoked, .refunded, .disputed:
-      false
-    }
-  }
-}

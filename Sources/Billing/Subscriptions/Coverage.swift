@@ -126,6 +126,13 @@ package struct Coverage: Hashable, Sendable {
   }
 }
 
+extension CapReason {
+  /// Whether it is the paid or forgiven period or the trial itself, not access beyond it.
+  package var isPaidFor: Bool {
+    [.subscribed, .contested, .trial, .courtesy].contains(self)
+  }
+}
+
 extension Coverage.Evidence: Comparable {
   package static func < (a: Self, b: Self) -> Bool {
     (a.kind.rawValue, a.id) < (b.kind.rawValue, b.id)

@@ -38,8 +38,8 @@ package enum Label: String, Hashable, Sendable, CaseIterable {
 
   /// The label at `now`. `withoutAccess` is the label by the mirrors while the coverage owes nothing.
   package init(_ coverage: Coverage, withoutAccess: Label, at now: Instant) {
-    if let interval = coverage.entry(at: now) {
-      self.init(accessBecauseOf: interval.why)
+    if let reason = coverage.entry(at: now)?.why {
+      self = reason == .trial ? .trialing : reason == .grace ? .grace : .active
     } else if coverage.intervals.contains(where: { now < $0.from }) {
       self = .pending
     } else {
@@ -49,16 +49,6 @@ package enum Label: String, Hashable, Sendable, CaseIterable {
       case .paymentFailed where withoutAccess == .renewalPending: self = .onHold
       default: self = withoutAccess
       }
-    }
-  }
-
-  init(accessBecauseOf reason: CapReason) {
-    switch reason {
-    case .trial: self = .trialing
-    case .grace: self = .grace
-    case .subscribed, .contested, .leeway, .storeUnreachable, .courtesy, .granted, .neverSubscribed,
-      .quotaSet, .paymentFailed, .lapsed, .grantRevoked, .refunded, .disputed:
-      self = .active
     }
   }
 

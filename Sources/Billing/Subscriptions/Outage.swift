@@ -31,13 +31,7 @@ extension Coverage {
   private func followsEntitlement(_ leeway: Interval) -> Bool {
     let ofPlan = intervals.filter { $0.planID == leeway.planID && $0 != leeway }
     return !ofPlan.contains { $0.to > leeway.to }
-      && ofPlan.contains { before in
-        guard before.to == leeway.from else { return false }
-        switch before.why {
-        case .subscribed, .contested, .trial, .courtesy: return true
-        default: return false
-        }
-      }
+      && ofPlan.contains { $0.to == leeway.from && $0.why.isPaidFor }
   }
 
   /// When to check next for a renewal that was not reported; nil while none is expected.
