@@ -44,10 +44,10 @@ package struct SubscriberPages {
     guard let after = last else { return nil }
     let page = try reader.rows(
       """
-      SELECT \(DerivedRow.columns) FROM billing.subscriptions WHERE object > $1
+      SELECT \(Derived.columns) FROM billing.subscriptions WHERE object > $1
       ORDER BY object LIMIT $2
       """, .text(after), .integer(pageCount)
-    ) { row in try DerivedRow(row) }
+    ) { row in try Derived(row) }
     last = page.count == pageCount ? page.last?.object : nil
     readCount += Int64(page.count)
     let chains = try chains(page.filter { counts($0) })
@@ -57,14 +57,14 @@ package struct SubscriberPages {
     }
   }
 
-  private func counts(_ row: DerivedRow) -> Bool {
-    row.environment == ledger.rules.grantingEnvironment.rawValue
+  private func counts(_ one: Derived) -> Bool {
+    one.row.environment == ledger.rules.grantingEnvironment
   }
 
   // MARK: chains
 
   /// Each purchase that continues no other, with those that continue it.
-  private func chains(_ page: [DerivedRow]) throws -> [[DerivedRow]] {
+  private func chains(_ page: [Derived]) throws -> [[Derived]] {
     let older = try predecessors(of: page.map(\.object))
     var chains = page.filter { older[$0.object] == nil }.map { [$0] }
     var ends = Dictionary(
@@ -116,30 +116,33 @@ package struct SubscriberPages {
     }
   }
 
-  private func rows(_ objects: [String]) throws -> [DerivedRow] {
+  private func rows(_ objects: [String]) throws -> [Derived] {
     try SQLList.slices(of: Set(objects).sorted().map { .text($0) }, after: 0).flatMap { list in
       try reader.rows(
         """
-        SELECT \(DerivedRow.columns) FROM billing.subscriptions
+        SELECT \(Derived.columns) FROM billing.subscriptions
         WHERE object IN (\(list.parameters)) ORDER BY object
         """, values: list.values
-      ) { row in try DerivedRow(row) }
+      ) { row in try Derived(row) }
     }
   }
 
   // MARK: purchases
 
-  private func purchases(_ rows: [DerivedRow]) throws -> [String: Purchase] {
-    let bills = try bills(of: rows.compactMap { ObjectKey($0.object) })
-    let changes = try changes(of: rows.map(\.object))
+  private func purchases(_ derived: [Derived]) throws -> [String: Purchase] {
+    let bills = try bills(of: derived.compactMap { ObjectKey($0.object) })
+    let changes = try changes(of: derived.map(\.object))
     var purchases: [String: Purchase] = [:]
-    for row in rows {
-      guard let key = ObjectKey(row.object), let bill = bills[key] else { continue }
-      let coverage = try Coverage(text: row.coverage)
-      purchases[row.object] = Purchase(
+    for one in derived {
+      guard let key = ObjectKey(one.object), let bill = bills[key] else { continue }
+      let coverage = try Coverage(text: one.row.coverage)
+      // What `Derivation` will write with the next fact.
+      let byClock = one.row.changesByClock(coverage, upTo: now).map {
+        Purchase.Change(at: $0.at, noticed: $0.at, before: $0.before, after: $0.after)
+      }
+      purchases[one.object] = Purchase(
         store: key.provider.rawValue, coverage: coverage, bill: bill,
-        changes: (changes[row.object] ?? [])
-          + row.changesByClock(coverage, upTo: now))
+        changes: (changes[one.object] ?? []) + byClock)
     }
     return purchases
   }
@@ -215,39 +218,15 @@ package struct SubscriberPages {
   }
 }
 
-/// The derived state of one subscription, as far as the report needs it.
-private struct DerivedRow {
-  package let object: String
-  let environment: String
-  let coverage: String
-  private let label: Label
-  private let labelWithoutAccess: Label
-  private let updated: Instant
+/// The derived state of one subscription.
+private struct Derived {
+  let object: String
+  let row: SubscriptionRow
 
-  package static let columns =
-    "object, environment, coverage, label, label_without_access, updated_ms"
+  static let columns = "\(SubscriptionRow.columns), object"
 
   init(_ row: borrowing Row) throws {
-    object = try row.text(0)
-    environment = try row.text(1)
-    coverage = try row.text(2)
-    guard let label = Label(rawValue: try row.text(3)),
-      let labelWithoutAccess = Label(rawValue: try row.text(4))
-    else { throw DatabaseError.statement("a subscription's label is unknown") }
-    (self.label, self.labelWithoutAccess) = (label, labelWithoutAccess)
-    updated = try row.instant(5)
-  }
-
-  /// The changes by time alone since the last update, as `Derivation` will write them with the next fact.
-  func changesByClock(_ coverage: Coverage, upTo now: Instant) -> [Purchase.Change] {
-    var before = label
-    var changes: [Purchase.Change] = []
-    for moment in coverage.boundaries(after: updated, upTo: now) {
-      let after = Label(coverage, withoutAccess: labelWithoutAccess, at: moment)
-      guard after != before else { continue }
-      changes.append(Purchase.Change(at: moment, noticed: moment, before: before, after: after))
-      before = after
-    }
-    return changes
+    object = try row.text(SubscriptionRow.columnCount)
+    self.row = try SubscriptionRow(row)
   }
 }

@@ -105,14 +105,10 @@ package struct Derivation {
 
   /// Records what time changed since the last fact, apart from what the next fact changes.
   private mutating func noteClock(_ stored: SubscriptionRow) {
-    var before = stored.label
-    for moment in storedCoverage.boundaries(after: stored.updated, upTo: now) {
-      let label = Label(storedCoverage, withoutAccess: stored.labelWithoutAccess, at: moment)
-      guard label != before else { continue }
-      if !before.mayBecomeByClock(label) { hasUnplannedEdge = true }
+    for (moment, before, after) in stored.changesByClock(storedCoverage, upTo: now) {
+      if !before.mayBecomeByClock(after) { hasUnplannedEdge = true }
       transitions.append(
-        Transition(at: moment, cause: .clock, before: before.rawValue, after: label.rawValue))
-      before = label
+        Transition(at: moment, cause: .clock, before: before.rawValue, after: after.rawValue))
     }
   }
 

@@ -36,7 +36,7 @@ package struct SubscriptionRow {
     policy_version, catalogue_version, transition_count, rules, updated_ms,
     attention, rules_change
     """
-  static let columnCount = 15
+  package static let columnCount = 15
 
   package init?(_ key: ObjectKey, reading database: some Queryable) throws {
     let row = try database.first(
@@ -69,7 +69,7 @@ package struct SubscriptionRow {
     self.attention = attention.text
   }
 
-  init(_ row: borrowing Row) throws {
+  package init(_ row: borrowing Row) throws {
     owner = try row.optionalID(0)
     ownerEvidence = try row.text(1)
     guard let environment = StoreEnvironment(rawValue: try row.text(2)),
@@ -89,6 +89,20 @@ package struct SubscriptionRow {
     updated = try row.instant(12)
     attention = try row.text(13)
     rulesChange = try row.integer(14)
+  }
+
+  /// The changes of the label by time alone since the row was written. `coverage` is the row's.
+  package func changesByClock(
+    _ coverage: Coverage, upTo now: Instant
+  ) -> [(at: Instant, before: Label, after: Label)] {
+    var before = label
+    var changes: [(at: Instant, before: Label, after: Label)] = []
+    for moment in coverage.boundaries(after: updated, upTo: now) {
+      let after = Label(coverage, withoutAccess: labelWithoutAccess, at: moment)
+      if after != before { changes.append((moment, before, after)) }
+      before = after
+    }
+    return changes
   }
 
   /// Whether nothing but time changed between the two.
