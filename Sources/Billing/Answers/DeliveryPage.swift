@@ -58,21 +58,10 @@ package struct DeliveryPage: Sendable {
     var below = filter.below ?? .max
     var lookedAt: Int64 = 0
     while deliveries.count <= filter.countMax {
-      let looked: [DeliverySummary]
-      if let objects {
-        looked = try DeliverySummary.of(
-          objects: objects, below: below, from: first, filter, reading: reader)
-      } else if filter.isWithoutEffect {
-        looked = try DeliverySummary.withoutEffect(
-          below: below, from: first, filter,
-          sandboxCounts: ledger.rules.grantingEnvironment == .sandbox, reading: reader)
-      } else if let type = filter.type {
-        looked = try DeliverySummary.of(
-          type: type, below: below, from: first, filter, reading: reader)
-      } else {
-        looked = try DeliverySummary.all(below: below, from: first, filter, reading: reader)
-      }
-      let page = looked.prefix(Int(filter.readCountMax))
+      let page = try DeliverySummary.candidates(
+        for: filter, about: objects, below: below, from: first,
+        sandboxCounts: ledger.rules.grantingEnvironment == .sandbox, reading: reader
+      ).prefix(Int(filter.readCountMax))
       deliveries += page.filter { delivery in
         filter.wants(delivery)
           && (!filter.isWithoutEffect || delivery.canHaveNoEffect(under: ledger.rules))

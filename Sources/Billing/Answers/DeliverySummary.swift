@@ -147,64 +147,38 @@ package struct DeliverySummary: Sendable {
     ) { row in try DeliverySummary(row) }
   }
 
-  /// Deliveries about any of the objects, newest first, below `number`.
-  package static func of(
-    objects: [String], below number: Int64, from first: Int64, _ filter: DeliveryFilter,
-    reading database: some Queryable
+  /// Deliveries among which are all that a filter selects, newest first, from `first` to below
+  /// `number`. With `objects`, those about any of these.
+  package static func candidates(
+    for filter: DeliveryFilter, about objects: [String]?, below number: Int64, from first: Int64,
+    sandboxCounts: Bool, reading database: some Queryable
   ) throws -> [DeliverySummary] {
-    var found: [DeliverySummary] = []
-    for list in SQLList.slices(of: objects.map { .text($0) }, after: 3) {
-      found += try database.rows(
+    func found(where condition: String, _ values: [SQLValue] = []) throws -> [DeliverySummary] {
+      try database.rows(
         """
         SELECT \(columns) FROM billing.deliveries
-        WHERE object IN (\(list.parameters)) AND id < $1 AND id >= $2 ORDER BY id DESC LIMIT $3
+        WHERE \(condition) id < $1 AND id >= $2 ORDER BY id DESC LIMIT $3
         """,
-        values: [.integer(number), .integer(first), .integer(filter.readCountMax)] + list.values
+        values: [.integer(number), .integer(first), .integer(filter.readCountMax)] + values
       ) { row in try DeliverySummary(row) }
     }
-    return found.sorted { $0.number > $1.number }
-  }
-
-  /// Deliveries of one type.
-  package static func of(
-    type: String, below number: Int64, from first: Int64, _ filter: DeliveryFilter,
-    reading database: some Queryable
-  ) throws -> [DeliverySummary] {
-    try database.rows(
-      """
-      SELECT \(columns) FROM billing.deliveries
-      WHERE type = $1 AND id < $2 AND id >= $3 ORDER BY id DESC LIMIT $4
-      """, .text(type), .integer(number), .integer(first), .integer(filter.readCountMax)
-    ) { row in try DeliverySummary(row) }
-  }
-
-  /// Deliveries that can change no account's storage: not about us, unreadable, or from a sandbox
-  /// that does not count.
-  static func withoutEffect(
-    below number: Int64, from first: Int64, _ filter: DeliveryFilter, sandboxCounts: Bool,
-    reading database: some Queryable
-  ) throws -> [DeliverySummary] {
-    let values: [SQLValue] = [
-      .integer(number), .integer(first), .integer(filter.readCountMax),
-    ]
-    var found = try database.rows(
-      """
-      SELECT \(columns) FROM billing.deliveries
-      WHERE (disposition = 'foreign' OR disposition = 'premature' OR disposition = 'undecodable')
-        AND id < $1 AND id >= $2
-      ORDER BY id DESC LIMIT $3
-      """, values: values
-    ) { row in try DeliverySummary(row) }
-    if !sandboxCounts {
-      let known = Set(found.map(\.number))
-      found += try database.rows(
-        """
-        SELECT \(columns) FROM billing.deliveries
-        WHERE environment = 'sandbox' AND id < $1 AND id >= $2 ORDER BY id DESC LIMIT $3
-        """, values: values
-      ) { row in try DeliverySummary(row) }.filter { !known.contains($0.number) }
+    if let objects {
+      return try SQLList.slices(of: objects.map { .text($0) }, after: 3).flatMap { list in
+        try found(where: "object IN (\(list.parameters)) AND", list.values)
+      }.sorted { $0.number > $1.number }
     }
-    return found.sorted { $0.number > $1.number }
+    if filter.isWithoutEffect {
+      let dispositions = try found(
+        where: """
+          (disposition = 'foreign' OR disposition = 'premature' OR disposition = 'undecodable') AND
+          """)
+      let sandbox = sandboxCounts ? [] : try found(where: "environment = 'sandbox' AND")
+      let known = Set(dispositions.map(\.number))
+      return (dispositions + sandbox.filter { !known.contains($0.number) })
+        .sorted { $0.number > $1.number }
+    }
+    return try filter.type.map { try found(where: "type = $4 AND", [.text($0)]) }
+      ?? found(where: "")
   }
 
   /// The numbers after `number` of deliveries that could not be decoded on arrival, ascending.
@@ -216,18 +190,5 @@ package struct DeliverySummary: Sendable {
       .integer(number)
     ) { row in (id: try row.integer(0), provider: try row.text(1)) }
     .filter { provider == nil || $0.provider == provider?.rawValue }.map(\.id).sorted()
-  }
-
-  /// Deliveries of every kind, latest first.
-  package static func all(
-    below number: Int64, from first: Int64, _ filter: DeliveryFilter,
-    reading database: some Queryable
-  ) throws -> [DeliverySummary] {
-    try database.rows(
-      """
-      SELECT \(columns) FROM billing.deliveries
-      WHERE id < $1 AND id >= $2 ORDER BY id DESC LIMIT $3
-      """, .integer(number), .integer(first), .integer(filter.readCountMax)
-    ) { row in try DeliverySummary(row) }
   }
 }

@@ -188,8 +188,9 @@ extension Ledger {
       } + reading.keys(of: delivery, stores)
     var filter = DeliveryFilter()
     filter.countMax = countMax
-    let found = try DeliverySummary.of(
-      objects: Set(objects.map(\.id)).sorted(), below: .max, from: 0, filter, reading: reader
+    let found = try DeliverySummary.candidates(
+      for: filter, about: Set(objects.map(\.id)).sorted(), below: .max, from: 0,
+      sandboxCounts: false, reading: reader
     ).filter { $0.number != delivery.number && $0.provider == delivery.provider }
     return (Array(found.prefix(countMax)), found.count > countMax)
   }
