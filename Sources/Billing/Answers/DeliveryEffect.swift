@@ -46,27 +46,17 @@ package struct DeliveryEffect: Sendable {
     of delivery: DeliverySummary, at now: Instant, ledger: Ledger, reading reader: Reader
   ) throws {
     let reading = ledger.reading(reader)
-    let keys = try reading.subscriptions(named: delivery, ledger.stores)
-      .prefix(Self.subscriptionCountMax)
-    subscriptions = try keys.compactMap { key in
-      try Subscription(key, at: now, reading: reader)
-    }
-    let history = try keys.flatMap { key in
-      try NotedChange.all(of: key, from: delivery.number, reading: reader)
-    }
-    (changes, owed) = (history.compactMap(\.change), history.compactMap(\.owed))
-    let objects = try Set(
-      keys.flatMap { try reading.objects(of: $0) } + reading.keys(of: delivery, ledger.stores))
-    held = try reading.mirrors(of: objects.sorted())
-      .filter { $0.delivery == delivery.number }.map { $0.fact.key }
-    requests = try (Set(keys).union(objects)).sorted().flatMap { key in
-      try reader.rows(
-        """
-        SELECT reason FROM billing.read_requests WHERE object = $1 AND delivery = $2
-        ORDER BY reason
-        """, .text(key.description), .integer(delivery.number)
-      ) { row in Request(object: key, reason: try row.text(0)) }
-    }
+    let (keys, objects) = try reading.subject(of: delivery, countMax: Self.subscriptionCountMax)
+    try self.init(
+      on: keys, by: { _ in [delivery.number] }, held: reading.held(objects, by: delivery),
+      requests: Set(keys + objects).sorted().flatMap { key in
+        try reader.rows(
+          """
+          SELECT reason FROM billing.read_requests WHERE object = $1 AND delivery = $2
+          ORDER BY reason
+          """, .text(key.description), .integer(delivery.number)
+        ) { row in Request(object: key, reason: try row.text(0)) }
+      }, at: now, reading: reader)
   }
 
   /// The changes of an object's subscriptions while it was read, by what came between two times.
@@ -75,14 +65,23 @@ package struct DeliveryEffect: Sendable {
     ledger: Ledger, reading reader: Reader
   ) throws {
     let keys = try ledger.subscriptions(of: object, reading: reader)
-      .prefix(Self.subscriptionCountMax)
+    try self.init(
+      on: Array(keys.prefix(Self.subscriptionCountMax)),
+      by: { try Self.entries(of: $0, from: first, through: last, reading: reader) }, held: [],
+      requests: [], at: now, reading: reader)
+  }
+
+  /// `entries` returns the deliveries and decisions whose changes of a subscription count.
+  private init(
+    on keys: [ObjectKey], by entries: (ObjectKey) throws -> [Int64], held: [ObjectKey],
+    requests: [Request], at now: Instant, reading reader: Reader
+  ) throws {
     subscriptions = try keys.compactMap { try Subscription($0, at: now, reading: reader) }
     let history = try keys.flatMap { key in
-      try Self.entries(of: key, from: first, through: last, reading: reader)
-        .flatMap { try NotedChange.all(of: key, from: $0, reading: reader) }
+      try entries(key).flatMap { try NotedChange.all(of: key, from: $0, reading: reader) }
     }
     (changes, owed) = (history.compactMap(\.change), history.compactMap(\.owed))
-    (held, requests) = ([], [])
+    (self.held, self.requests) = (held, requests)
   }
 
   /// The numbers of the entries between two times that changed a subscription, ascending.
@@ -126,7 +125,7 @@ private struct NotedChange {
   private static let countMax: Int64 = 100
 
   /// The changes by one delivery or decision, in their order. They occur again if it was replayed.
-  package static func all(
+  static func all(
     of key: ObjectKey, from entry: Int64, reading reader: Reader
   ) throws -> [NotedChange] {
     try reader.rows(
@@ -153,18 +152,29 @@ private struct NotedChange {
 
 extension LedgerReading {
   /// The objects that the store's id in a delivery may name.
-  package func keys(of delivery: DeliverySummary, _ stores: StoreList) throws -> [ObjectKey] {
+  func keys(of delivery: DeliverySummary) throws -> [ObjectKey] {
     guard let object = delivery.object, let store = stores[delivery.provider] else { return [] }
     return store.keys(named: object).filter { key in
       delivery.environment.map { $0 == key.environment } ?? true
     }
   }
 
-  /// The subscriptions that a delivery is about, ascending.
-  package func subscriptions(named delivery: DeliverySummary, _ stores: StoreList) throws
-    -> [ObjectKey]
-  {
-    try subscriptions(concernedBy: try keys(of: delivery, stores))
+  /// What a delivery is about: its subscriptions, at most `countMax`, and every object that was
+  /// reported for them or that it may name. Both ascending.
+  package func subject(
+    of delivery: DeliverySummary, countMax: Int = .max
+  ) throws -> (subscriptions: [ObjectKey], objects: [ObjectKey]) {
+    let named = try keys(of: delivery)
+    let concerned = try subscriptions(concernedBy: named).prefix(countMax)
+    let objects = try concerned.flatMap { try self.objects(of: $0) } + named
+    return (Array(concerned), Set(objects).sorted())
+  }
+
+  /// Those of the objects about which nothing outdates a delivery's content.
+  package func held(
+    _ objects: [ObjectKey], by delivery: DeliverySummary
+  ) throws -> [ObjectKey] {
+    try mirrors(of: objects).filter { $0.delivery == delivery.number }.map { $0.fact.key }
   }
 
   /// Enough for everything connected to a payment or a customer.

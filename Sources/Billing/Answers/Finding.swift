@@ -120,7 +120,7 @@ package struct Finding: Sendable {
     return (
       Array(deliveries),
       try keys(named: text, ledger.stores, key: key, reading: reader)
-        + deliveries.flatMap { try reading.keys(of: $0, ledger.stores) }
+        + deliveries.flatMap { try reading.keys(of: $0) }
     )
   }
 

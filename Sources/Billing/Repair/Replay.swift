@@ -85,18 +85,20 @@ extension Ledger {
     _ again: RedecodedDelivery, at now: Instant, in transaction: Transaction
   ) throws -> DerivedChange {
     try LedgerSequence.lock(in: transaction)
-    let effect = try heldObjects(of: again.delivery, in: transaction)
-    let reading = reading(transaction)
+    let before = reading(transaction)
+    let (subscriptions, objects) = try before.subject(of: again.delivery)
     let facts = again.facts
     let contents = Dictionary(facts.map { ($0.fact.key, $0.content) }) { $1 }
-    for key in effect.held where try stored(key, again.delivery, transaction) != contents[key] {
+    for key in try before.held(objects, by: again.delivery)
+    where try stored(key, again.delivery, transaction) != contents[key] {
       try forget(key, again.delivery.number, in: transaction)
     }
-    try join(facts, again.delivery.number, reading, in: transaction)
+    // What was read before remembers the rows that are gone now.
+    try join(facts, again.delivery.number, reading(transaction), in: transaction)
     try again.writeRow(in: transaction)
     try again.writeTerms(in: transaction)
     return try derivedAgain(
-      effect.subscriptions, facts.map { $0.fact }, from: again.delivery.number, at: now,
+      subscriptions, facts.map { $0.fact }, from: again.delivery.number, at: now,
       about: now, in: transaction)
   }
 
@@ -110,28 +112,29 @@ extension Ledger {
   ) throws -> Supposition {
     try LedgerSequence.lock(in: transaction)
     let number = delivery.delivery.number
-    let effect = try heldObjects(of: delivery.delivery, in: transaction)
-    let own = Set(delivery.facts.map { $0.fact.key } + effect.held).sorted()
+    let before = reading(transaction)
+    let (subscriptions, objects) = try before.subject(of: delivery.delivery)
+    let held = try before.held(objects, by: delivery.delivery)
+    let own = Set(delivery.facts.map { $0.fact.key } + held)
     let known = try contents(of: own, in: transaction)
-    for key in effect.held { try forget(key, number, in: transaction) }
+    for key in held { try forget(key, number, in: transaction) }
     for link in delivery.facts.flatMap({ $0.fact.links }) {
       try link.forget(delivery: number, in: transaction)
     }
-    let touched = Set(effect.held + delivery.facts.map { $0.fact.key })
-    let reading = reading(transaction)
+    let after = reading(transaction)
     for other in others where other.delivery.number != number {
-      let facts = other.facts.filter { touched.contains($0.fact.key) }
-      try join(facts, other.delivery.number, reading, in: transaction)
+      let facts = other.facts.filter { own.contains($0.fact.key) }
+      try join(facts, other.delivery.number, after, in: transaction)
     }
     let left = try contents(of: own, in: transaction)
     let change = try derivedAgain(
-      effect.subscriptions, delivery.facts.map { $0.fact }, from: number, at: now, about: moment,
+      subscriptions, delivery.facts.map { $0.fact }, from: number, at: now, about: moment,
       in: transaction)
     let reason: Supposition.Unchanged? =
       if !change.subscriptions.isEmpty { nil } else if delivery.facts.isEmpty {
         .saysNothing(delivery.decoded.disposition)
       } else if known.contents == left.contents {
-        effect.held.isEmpty
+        held.isEmpty
           ? .outdated(by: try ids(of: known.deliveries, in: transaction))
           : .saidAgain(by: try ids(of: left.deliveries.subtracting([number]), in: transaction))
       } else { try isOfSandbox(change, in: transaction) ? .sandbox : .owesTheSame }
@@ -150,7 +153,7 @@ extension Ledger {
 
   /// The stored contents of objects, and the deliveries that reported them.
   private func contents(
-    of keys: [ObjectKey], in transaction: Transaction
+    of keys: Set<ObjectKey>, in transaction: Transaction
   ) throws -> (contents: Set<String>, deliveries: Set<Int64>) {
     var (contents, deliveries): (Set<String>, Set<Int64>) = ([], [])
     for key in keys {
@@ -181,11 +184,7 @@ extension Ledger {
   func deliveries(
     beside delivery: DeliverySummary, countMax: Int, reading reader: Reader
   ) throws -> (deliveries: [DeliverySummary], areMore: Bool) {
-    let reading = reading(reader)
-    let objects =
-      try reading.subscriptions(named: delivery, stores).flatMap { key in
-        try reading.objects(of: key)
-      } + reading.keys(of: delivery, stores)
+    let objects = try reading(reader).subject(of: delivery).objects
     var filter = DeliveryFilter()
     filter.countMax = countMax
     let found = try DeliverySummary.candidates(
@@ -196,18 +195,6 @@ extension Ledger {
   }
 
   // MARK: parts
-
-  private func heldObjects(
-    of delivery: DeliverySummary, in transaction: Transaction
-  ) throws -> (held: [ObjectKey], subscriptions: [ObjectKey]) {
-    let reading = reading(transaction)
-    let subscriptions = try reading.subscriptions(named: delivery, stores)
-    let objects = try Set(
-      subscriptions.flatMap { try reading.objects(of: $0) } + reading.keys(of: delivery, stores))
-    let held = try reading.mirrors(of: objects.sorted())
-      .filter { $0.delivery == delivery.number }.map { $0.fact.key }
-    return (held, subscriptions)
-  }
 
   private func stored(
     _ key: ObjectKey, _ delivery: DeliverySummary, _ transaction: Transaction
