@@ -30,7 +30,7 @@ extension AttentionList {
     return [
       Attention(
         kind: .idleKey, subject: Hex.encode(first.key), account: first.account, detail: keys,
-        since: first.last, until: nil)
+        since: first.last)
     ]
   }
 
@@ -45,8 +45,8 @@ extension AttentionList {
       guard let newest = used.map(\.last).max() else { return [] }
       return used.filter { proofs.contains($0.proof) && $0.last < newest - unusedSpan }.map { row in
         Attention(
-          kind: .unusedSecret, subject: store.provider.rawValue, account: nil, detail: row.proof,
-          since: row.last, until: nil)
+          kind: .unusedSecret, subject: store.provider.rawValue, detail: row.proof,
+          since: row.last)
       }
     }
   }

@@ -73,8 +73,32 @@ package struct AttentionList: Sendable {
     /// The query from FROM on.
     let found: String
     let order: String
-    let values: [SQLValue]
+    var values: [SQLValue] = []
     let decode: (borrowing Row) throws -> Attention
+
+    /// The columns are an object, its owner, a detail and since when.
+    static func objects(
+      _ kind: Attention.Kind, _ columns: String, found: String, order: String,
+      values: [SQLValue]
+    ) -> Source {
+      Source(kind: kind, columns: columns, found: found, order: order, values: values) { row in
+        Attention(
+          kind: kind, subject: try row.text(0), account: try row.optionalID(1),
+          detail: try row.text(2), since: try row.instant(3))
+      }
+    }
+
+    /// The columns are an account and since when.
+    static func accounts(
+      _ kind: Attention.Kind, _ columns: String, found: String, order: String,
+      values: [SQLValue] = []
+    ) -> Source {
+      Source(kind: kind, columns: columns, found: found, order: order, values: values) { row in
+        let account = try row.id(0)
+        return Attention(
+          kind: kind, subject: account.description, account: account, since: try row.instant(1))
+      }
+    }
 
     func rows(limit: Int, _ reader: Reader) throws -> [Attention] {
       try reader.rows(
@@ -111,7 +135,9 @@ package struct AttentionList: Sendable {
     """
 
   private static func derived(_ kind: Attention.Kind, at now: Instant) -> Source {
-    Source(
+    // Of these the matter itself ends with the row, and not only its listing.
+    let endsByItself = [.unacknowledged, .unowned, .contestedOwner].contains(kind)
+    return Source(
       kind: kind, columns: "a.object, s.owner, a.about, a.since_ms, a.until_ms",
       found: """
         FROM billing.attention AS a LEFT JOIN billing.subscriptions AS s ON s.object = a.object
@@ -123,63 +149,46 @@ package struct AttentionList: Sendable {
       return Attention(
         kind: kind, subject: try row.text(0), account: try row.optionalID(1),
         detail: try row.text(2), since: try row.instant(3),
-        until: kind.endsByItself && until < .distantFuture ? until : nil)
+        until: endsByItself && until < .distantFuture ? until : nil)
     }
   }
 
   private static var doublePayments: Source {
-    Source(
-      kind: .doublePayment, columns: "account_id, since_ms",
-      found: "FROM billing.double_payments", order: "since_ms, account_id", values: []
-    ) { row in
-      let account = try row.id(0)
-      return Attention(
-        kind: .doublePayment, subject: account.description, account: account, detail: "",
-        since: try row.instant(1), until: nil)
-    }
+    .accounts(
+      .doublePayment, "account_id, since_ms", found: "FROM billing.double_payments",
+      order: "since_ms, account_id")
   }
 
   /// An account may be opened a little later than its first purchase is reported.
   private static let openingSpan = Instant.Span.hours(1)
 
   private static func unknownAccounts(at now: Instant) -> Source {
-    Source(
-      kind: .unknownAccount, columns: "u.account_id, u.since_ms",
+    .accounts(
+      .unknownAccount, "u.account_id, u.since_ms",
       found: """
         FROM billing.unknown_accounts AS u WHERE u.since_ms <= $1 AND u.until_ms > $2
           AND NOT EXISTS (SELECT 1 FROM sync.accounts AS a WHERE a.id = u.account_id)
         """, order: "u.since_ms, u.account_id",
-      values: [.instant(now - openingSpan), .instant(now)]
-    ) { row in
-      let account = try row.id(0)
-      return Attention(
-        kind: .unknownAccount, subject: account.description, account: account, detail: "",
-        since: try row.instant(1), until: nil)
-    }
+      values: [.instant(now - openingSpan), .instant(now)])
   }
 
   private static func refusedClaims(after start: Instant) -> Source {
-    Source(
-      kind: .refusedClaim, columns: "object, account_id, refused_ms",
+    .objects(
+      .refusedClaim, "object, account_id, '', refused_ms",
       found: "FROM billing.refused_claims WHERE refused_ms > $1", order: "refused_ms, object",
-      values: [.instant(start)]
-    ) { row in
-      Attention(
-        kind: .refusedClaim, subject: try row.text(0), account: try row.id(1), detail: "",
-        since: try row.instant(2), until: nil)
-    }
+      values: [.instant(start)])
   }
 
   private static var deadJobs: Source {
     Source(
       kind: .deadJob, columns: "kind, object, last_error, failing_since_ms, unsettled_since_ms",
-      found: "FROM billing.jobs WHERE dead = 1", order: "kind, object", values: []
+      found: "FROM billing.jobs WHERE dead = 1", order: "kind, object"
     ) { row in
       let (failing, unsettled) = (try row.optionalInstant(3), try row.optionalInstant(4))
       return Attention(
-        kind: .deadJob, subject: "\(try row.text(0)) \(try row.text(1))", account: nil,
+        kind: .deadJob, subject: "\(try row.text(0)) \(try row.text(1))",
         detail: try row.optionalText(2) ?? "",
-        since: failing ?? unsettled ?? Instant(milliseconds: 0), until: nil)
+        since: failing ?? unsettled ?? Instant(milliseconds: 0))
     }
   }
 
@@ -194,23 +203,17 @@ package struct AttentionList: Sendable {
     ) { row in
       Attention(
         kind: .failingItem, subject: "\(try row.text(0)) \(try row.id(1))",
-        account: try row.optionalID(2), detail: try row.text(3), since: try row.instant(4),
-        until: nil)
+        account: try row.optionalID(2), detail: try row.text(3), since: try row.instant(4))
     }
   }
 
   private static func unconfirmed(at now: Instant) -> Source {
-    Source(
-      kind: .unconfirmed, columns: "u.object, s.owner, u.reason, u.since_ms",
+    .objects(
+      .unconfirmed, "u.object, s.owner, u.reason, u.since_ms",
       found: """
         FROM billing.unconfirmed AS u LEFT JOIN billing.subscriptions AS s ON s.object = u.object
         WHERE u.since_ms <= $1
-        """, order: "u.since_ms, u.object", values: [.instant(now - Ledger.announcedSpan)]
-    ) { row in
-      Attention(
-        kind: .unconfirmed, subject: try row.text(0), account: try row.optionalID(1),
-        detail: try row.text(2), since: try row.instant(3), until: nil)
-    }
+        """, order: "u.since_ms, u.object", values: [.instant(now - Ledger.announcedSpan)])
   }
 
   private static func openOrders(at now: Instant) -> Source {
@@ -228,7 +231,7 @@ package struct AttentionList: Sendable {
         account: try row.optionalID(1),
         detail: "\(try row.text(2)) of \(try row.text(3))"
           + (answer.isEmpty ? ", which was not asked yet" : ": \(answer)"),
-        since: try row.instant(5), until: nil)
+        since: try row.instant(5))
     }
   }
 
@@ -241,7 +244,7 @@ package struct AttentionList: Sendable {
     ) { row in
       Attention(
         kind: .stuckFlow, subject: try row.id(0).description, account: try row.id(1),
-        detail: "\(try row.text(2)) at \(try row.text(3))", since: try row.instant(4), until: nil)
+        detail: "\(try row.text(2)) at \(try row.text(3))", since: try row.instant(4))
     }
   }
 
@@ -254,9 +257,8 @@ package struct AttentionList: Sendable {
       order: "received_ms, id", values: [.instant(start)]
     ) { row in
       Attention(
-        kind: kind,
-        subject: "\(try row.text(0)) \(try row.text(1)) #\(try row.integer(4))", account: nil,
-        detail: try row.text(2), since: try row.instant(3), until: nil)
+        kind: kind, subject: "\(try row.text(0)) \(try row.text(1)) #\(try row.integer(4))",
+        detail: try row.text(2), since: try row.instant(3))
     }
   }
 
@@ -285,8 +287,7 @@ package struct AttentionList: Sendable {
       let (cap, usage) = (try row.integer(2), try row.integer(3))
       return Attention(
         kind: .overCap, subject: account.description, account: account,
-        detail: "\(ByteCount.text(usage)) of \(ByteCount.text(cap))", since: try row.instant(1),
-        until: nil)
+        detail: "\(ByteCount.text(usage)) of \(ByteCount.text(cap))", since: try row.instant(1))
     }
   }
 
@@ -301,21 +302,14 @@ package struct AttentionList: Sendable {
     ) { row in
       Attention(
         kind: .divergingChain, subject: try row.id(0).description, account: try row.id(1),
-        detail: "\(try row.integer(3))", since: try row.instant(2), until: nil)
+        detail: "\(try row.integer(3))", since: try row.instant(2))
     }
   }
 
   private static var unexported: Source {
-    Source(
-      kind: .unexported, columns: "account_id, asked_ms",
-      found: "FROM sync.account_deletions WHERE erase_ms IS NULL", order: "asked_ms, account_id",
-      values: []
-    ) { row in
-      let account = try row.id(0)
-      return Attention(
-        kind: .unexported, subject: account.description, account: account, detail: "",
-        since: try row.instant(1), until: nil)
-    }
+    .accounts(
+      .unexported, "account_id, asked_ms",
+      found: "FROM sync.account_deletions WHERE erase_ms IS NULL", order: "asked_ms, account_id")
   }
 
   /// Mailboxes in which nothing was acknowledged since a message found no room. Their senders were told.
@@ -324,12 +318,12 @@ package struct AttentionList: Sendable {
       kind: .fullMailbox,
       columns: "public_key, account_id, message_count, bytes, refused_count, refused_ms",
       found: "FROM sync.mailboxes WHERE refused_ms IS NOT NULL",
-      order: "refused_ms, public_key", values: []
+      order: "refused_ms, public_key"
     ) { row in
       Attention(
         kind: .fullMailbox, subject: Hex.encode(try row.blob(0)), account: try row.id(1),
         detail: "\(try row.integer(2)) messages with \(ByteCount.text(try row.integer(3))), and "
-          + "\(try row.integer(4)) were refused", since: try row.instant(5), until: nil)
+          + "\(try row.integer(4)) were refused", since: try row.instant(5))
     }
   }
 
@@ -337,16 +331,11 @@ package struct AttentionList: Sendable {
   private static let unreconciledSpan = Instant.Span.hours(6)
 
   private static func unreconciled(at now: Instant) -> Source {
-    Source(
-      kind: .unreconciled, columns: "object, failing_since_ms, last_error",
+    .objects(
+      .unreconciled, "object, NULL, coalesce(last_error, ''), failing_since_ms",
       found: "FROM billing.jobs WHERE kind = $1 AND failing_since_ms <= $2",
       order: "failing_since_ms, object",
-      values: [.text(Reconciliation.job), .instant(now - unreconciledSpan)]
-    ) { row in
-      Attention(
-        kind: .unreconciled, subject: try row.text(0), account: nil,
-        detail: try row.optionalText(2) ?? "", since: try row.instant(1), until: nil)
-    }
+      values: [.text(Reconciliation.job), .instant(now - unreconciledSpan)])
   }
 
   /// One item for each store with unanswered reads, regardless of their number. Reads that failed
@@ -379,9 +368,9 @@ package struct AttentionList: Sendable {
           """, .text(name + ":"), .text(name + ";"), .text(Ledger.readJob)
         ) { row in try row.optionalText(0) }.flatMap { $0 } ?? others.first?.error
       return Attention(
-        kind: .storeUnanswered, subject: name, account: nil,
+        kind: .storeUnanswered, subject: name,
         detail: (count == 1 ? "1 read" : "\(count) reads") + (words.map { ", e.g. \($0)" } ?? ""),
-        since: first, until: nil, cause: words.map { APIFailure.Cause(told: $0) })
+        since: first, cause: words.map { APIFailure.Cause(told: $0) })
     }
   }
 
@@ -407,9 +396,8 @@ package struct AttentionList: Sendable {
     stores.flatMap { store in
       store.certificates.filter { $0.notAfter < now + certificateSpan }.map { certificate in
         Attention(
-          kind: .certificate, subject: store.provider.rawValue, account: nil,
-          detail: certificate.name, since: certificate.notAfter - certificateSpan,
-          until: certificate.notAfter)
+          kind: .certificate, subject: store.provider.rawValue, detail: certificate.name,
+          since: certificate.notAfter - certificateSpan, until: certificate.notAfter)
       }
     }
   }
@@ -417,28 +405,12 @@ package struct AttentionList: Sendable {
 
 extension Attention {
   fileprivate func isBefore(_ other: Attention) -> Bool {
-    if kind != other.kind { return kind.rank < other.kind.rank }
     let (end, otherEnd) = (until ?? .distantFuture, other.until ?? .distantFuture)
-    return (end, since, subject, detail) < (otherEnd, other.since, other.subject, other.detail)
+    return (kind.rank, end, since, subject, detail)
+      < (other.kind.rank, otherEnd, other.since, other.subject, other.detail)
   }
 }
 
 extension Attention.Kind {
   fileprivate var rank: Int { Self.allCases.firstIndex(of: self)! }
-
-  /// Whether the matter itself ends with its row, and not only its listing.
-  fileprivate var endsByItself: Bool {
-    switch self {
-    case .unacknowledged, .unowned, .contestedOwner: true
-    case .storeUnanswered, .deadJob, .failingItem, .stuckFlow, .openOrder, .undecodableDelivery,
-      .dispute,
-      .doublePayment,
-      .unknownProduct, .irregularPayment, .paidAfterEnd, .reversal, .refusedClaim,
-      .unmappedProduct, .unknownStatus, .unpaidTime, .contradiction, .conflictingDelivery,
-      .overCap, .divergingChain, .certificate, .unusedSecret, .fullMailbox, .idleKey,
-      .unreconciled, .unexported,
-      .unknownAccount, .stillBilled, .unconfirmed:
-      false
-    }
-  }
 }

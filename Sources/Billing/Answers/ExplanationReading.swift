@@ -110,8 +110,7 @@ extension LedgerReading {
     ) { row -> Attention? in
       guard let kind = Attention.Kind(rawValue: try row.text(0)) else { return nil }
       return Attention(
-        kind: kind, subject: key.description, account: nil, detail: try row.text(1),
-        since: try row.instant(2), until: nil)
+        kind: kind, subject: key.description, detail: try row.text(1), since: try row.instant(2))
     }.compactMap { $0 }
   }
 

@@ -18,8 +18,8 @@ package struct Attention: Sendable, Equatable {
   package var cause: APIFailure.Cause?
 
   package init(
-    kind: Kind, subject: String, account: Identifier?, detail: String, since: Instant,
-    until: Instant?, cause: APIFailure.Cause? = nil
+    kind: Kind, subject: String, account: Identifier? = nil, detail: String = "", since: Instant,
+    until: Instant? = nil, cause: APIFailure.Cause? = nil
   ) {
     self.kind = kind
     self.subject = subject
