@@ -144,7 +144,7 @@ extension LedgerReading {
     return [
       EntitlementExplanation.OpenRead(
         reason: reason,
-        unansweredSince: try Unanswered.since(key, reading: database) ?? job.failingSince,
+        unansweredSince: try stored(key).unansweredSince ?? job.failingSince,
         carriedOnUntil: carriedOnUntil, due: job.due, attempts: job.attempts,
         lastError: job.lastError)
     ]

@@ -33,9 +33,16 @@ package final class LedgerMemory {
 package struct StoredSubscription {
   package var row: SubscriptionRow?
   /// Since when reads of it have failed.
-  let unansweredSince: Instant?
+  package let unansweredSince: Instant?
   /// Whether there may be decisions about it.
   let isDecided: Bool
+
+  fileprivate static let query = """
+    SELECT \(SubscriptionRow.columns),
+      (SELECT since_ms FROM billing.unanswered WHERE object = $1),
+      (SELECT count(*) FROM billing.decisions WHERE object = $1)
+    FROM billing.subscriptions WHERE object = $1
+    """
 }
 
 /// The stored rows of an account.
@@ -83,13 +90,4 @@ extension LedgerReading {
     memory.accounts[account] = rows
     return rows
   }
-}
-
-extension StoredSubscription {
-  fileprivate static let query = """
-    SELECT \(SubscriptionRow.columns),
-      (SELECT since_ms FROM billing.unanswered WHERE object = $1),
-      (SELECT count(*) FROM billing.decisions WHERE object = $1)
-    FROM billing.subscriptions WHERE object = $1
-    """
 }

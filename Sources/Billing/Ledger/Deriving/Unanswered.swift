@@ -5,17 +5,9 @@ package import Subscriptions
 
 /// Since when reads of an object have failed. It is a stored fact like any other, so that what
 /// follows from it needs no clock. The first failure sets it, and the first answer removes it.
-package enum Unanswered {
-  package static func since(_ key: ObjectKey, reading database: some Queryable) throws -> Instant? {
-    try database.first(
-      "SELECT since_ms FROM billing.unanswered WHERE object = $1", .text(key.description)
-    ) { row in try row.instant(0) }
-  }
-
+private enum Unanswered {
   /// Returns whether reads had not failed before.
-  fileprivate static func begin(
-    _ key: ObjectKey, at now: Instant, in transaction: Transaction
-  ) throws -> Bool {
+  static func begin(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws -> Bool {
     try transaction.execute(
       """
       INSERT INTO billing.unanswered (object, since_ms) VALUES ($1, $2)
@@ -24,18 +16,9 @@ package enum Unanswered {
   }
 
   /// Returns whether reads had failed before.
-  fileprivate static func end(_ key: ObjectKey, in transaction: Transaction) throws -> Bool {
+  static func end(_ key: ObjectKey, in transaction: Transaction) throws -> Bool {
     try transaction.execute(
       "DELETE FROM billing.unanswered WHERE object = $1", .text(key.description)) > 0
-  }
-
-  fileprivate static func all(
-    after last: String, countMax: Int, reading database: some Queryable
-  ) throws -> [String] {
-    try database.rows(
-      "SELECT object FROM billing.unanswered WHERE object > $1 ORDER BY object LIMIT $2",
-      .text(last), .integer(countMax)
-    ) { row in try row.text(0) }
   }
 }
 
@@ -46,25 +29,23 @@ extension Ledger {
   {
     guard isReadable(key) else { return }
     try LedgerSequence.lock(in: transaction)
-    guard try isOpen(key, reading: transaction), try knows(key, reading: transaction),
+    guard try Jobs.find(Self.readJob, key.description, reading: transaction)?.due != nil,
+      try knows(key, reading: transaction),
       try Unanswered.begin(key, at: now, in: transaction)
     else { return }
     try derive([key], cause: .fact, entry: nil, at: now, in: transaction)
   }
 
-  /// Records that the store answered. `write` stores its answer, which alone decides.
+  /// Records that the store answered, or that an operator dropped the read, so that no one waits
+  /// for an answer any more. `write` stores the answer, which alone decides.
   package func noteAnswer(
-    _ key: ObjectKey, at now: Instant, in transaction: Transaction, _ write: () throws -> Void
+    _ key: ObjectKey, at now: Instant, in transaction: Transaction,
+    _ write: () throws -> Void = {}
   ) throws {
     try LedgerSequence.lock(in: transaction)
     let didFail = try Unanswered.end(key, in: transaction)
     try write()
     if didFail { try derive([key], cause: .fact, entry: nil, at: now, in: transaction) }
-  }
-
-  /// Whether a read of it is still due.
-  private func isOpen(_ key: ObjectKey, reading database: some Queryable) throws -> Bool {
-    try Jobs.find(Self.readJob, key.description, reading: database)?.due != nil
   }
 
   /// Whether only an operator ever requested a read of it. Its store reported nothing about it and
@@ -84,18 +65,16 @@ extension Ledger {
     ) { row in try row.integer(0) } == nil
   }
 
-  /// Records that an operator dropped the read, so that no one waits for an answer any more.
-  package func noteDropped(_ key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
-    try noteAnswer(key, at: now, in: transaction) {}
-  }
-
   /// Forgets failed reads that nothing would ever end: those of stores that are no longer asked,
   /// and those whose job is settled. Returns the last object looked at; nil at the end.
   package func forgetUnanswered(
     after last: String, countMax: Int, at now: Instant, in transaction: Transaction
   ) throws -> String? {
     try LedgerSequence.lock(in: transaction)
-    let objects = try Unanswered.all(after: last, countMax: countMax, reading: transaction)
+    let objects = try transaction.rows(
+      "SELECT object FROM billing.unanswered WHERE object > $1 ORDER BY object LIMIT $2",
+      .text(last), .integer(countMax)
+    ) { row in try row.text(0) }
     for key in objects.compactMap({ ObjectKey($0) }) {
       let job = try Jobs.find(Self.readJob, key.description, reading: transaction)
       let isWaitedFor = isReadable(key) && (job?.due != nil || job?.state == .dead)

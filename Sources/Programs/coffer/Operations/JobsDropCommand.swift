@@ -44,7 +44,7 @@ extension Command {
           // The sequence is locked before the job, as every reader does it.
           var isMistaken = false
           if let key = ObjectKey(object) {
-            try ledger.noteDropped(key, at: now, in: transaction)
+            try ledger.noteAnswer(key, at: now, in: transaction)
             isMistaken = try ledger.isUnreported(key, reading: transaction)
           }
           return try drop(kind, object, isWaitingToo: isMistaken, in: transaction)

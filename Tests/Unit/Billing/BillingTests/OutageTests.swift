@@ -73,7 +73,7 @@ struct OutageTests {
         "UPDATE billing.jobs SET dead = 1, due_ms = NULL, lease_until_ms = NULL WHERE object = $1",
         .text(key.description))
       let isDropped = try Jobs.drop(Ledger.readJob, key.description, in: transaction)
-      try ledger.noteDropped(key, at: day(33), in: transaction)
+      try ledger.noteAnswer(key, at: day(33), in: transaction)
       return isDropped
     }
     #expect(isDropped)
