@@ -170,7 +170,7 @@ extension Ledger {
   ) throws {
     var concerned: Set<ObjectKey> = []
     for one in decided {
-      let sequence = try LedgerSequence.nextNumber(in: transaction)
+      let sequence = try LedgerSequence.take(in: transaction)
       try write(one.decision, as: one.id, sequence: sequence, at: one.at, in: transaction)
       concerned.formUnion(try affected(by: one.decision, reading: transaction))
     }

@@ -12,7 +12,7 @@ extension Ledger {
     _ decision: Decision, at now: Instant, in transaction: Transaction
   ) throws -> (id: Identifier, sequence: Int64) {
     let id = Random.identifier()
-    let sequence = try LedgerSequence.nextNumber(in: transaction)
+    let sequence = try LedgerSequence.take(in: transaction)
     try write(decision, as: id, sequence: sequence, at: now, in: transaction)
     try RefusedClaims.settle(decision, in: transaction)
     try derive(

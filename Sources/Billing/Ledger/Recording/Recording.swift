@@ -21,7 +21,7 @@ extension Ledger {
     _ deliveries: [PreparedDelivery], in transaction: Transaction
   ) throws -> [Recorded] {
     guard let now = deliveries.map(\.received).max() else { return [] }
-    let first = try LedgerSequence.takeNumbers(deliveries.count, in: transaction)
+    let first = try LedgerSequence.take(deliveries.count, in: transaction)
     let stored = readingFacts(transaction)
     var merged: [Merged] = []
     for (index, delivery) in deliveries.enumerated() {

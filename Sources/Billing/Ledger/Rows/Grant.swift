@@ -9,9 +9,9 @@ package struct Grant: Sendable, Hashable {
   package let planID: String
   package let from: Instant
   /// Its end, or when it was revoked; nil if it has no end.
-  package let until: Instant?
+  package private(set) var until: Instant?
   /// Whether it was revoked before its end.
-  package let isRevoked: Bool
+  package private(set) var isRevoked = false
   package let note: String
 
   var coverage: Coverage {
@@ -45,18 +45,14 @@ package struct Grant: Sendable, Hashable {
         takenBack[grant] = min(takenBack[grant] ?? decided.at, decided.at)
       case .grant(_, let plan, let from, let until, let note):
         grants.append(
-          Grant(
-            id: decided.id, planID: plan, from: from, until: until, isRevoked: false, note: note))
+          Grant(id: decided.id, planID: plan, from: from, until: until, note: note))
       case .quota, .quotaCleared, .claim, .transfer: continue
       }
     }
-    return grants.map { grant in
-      guard let end = takenBack[grant.id], grant.until.map({ end < $0 }) ?? true else {
-        return grant
-      }
-      return Grant(
-        id: grant.id, planID: grant.planID, from: grant.from, until: end, isRevoked: true,
-        note: grant.note)
+    for (index, grant) in grants.enumerated() {
+      guard let end = takenBack[grant.id], end < grant.until ?? .distantFuture else { continue }
+      (grants[index].until, grants[index].isRevoked) = (end, true)
     }
+    return grants
   }
 }

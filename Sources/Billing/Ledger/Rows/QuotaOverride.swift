@@ -7,7 +7,7 @@ package struct QuotaOverride: Sendable, Hashable {
   package let byteCount: Int64
   package let from: Instant
   /// Its end, or when it was cleared or replaced by another; nil if it has no end.
-  package let until: Instant?
+  package private(set) var until: Instant?
 
   var override: Schedule.Override {
     Schedule.Override(from: from, to: until ?? .distantFuture, capByteCount: byteCount)
@@ -27,8 +27,8 @@ package struct QuotaOverride: Sendable, Hashable {
   package static func all(among decisions: [Decided]) -> [QuotaOverride] {
     var overrides: [QuotaOverride] = []
     func end(at moment: Instant) {
-      guard let last = overrides.popLast() else { return }
-      overrides.append(last.ended(at: moment))
+      guard let last = overrides.indices.last else { return }
+      overrides[last].until = min(overrides[last].until ?? moment, moment)
     }
     for decided in decisions {
       switch decided.decision {
@@ -41,9 +41,5 @@ package struct QuotaOverride: Sendable, Hashable {
       }
     }
     return overrides
-  }
-
-  private func ended(at moment: Instant) -> QuotaOverride {
-    QuotaOverride(byteCount: byteCount, from: from, until: min(until ?? moment, moment))
   }
 }

@@ -7,13 +7,9 @@ package enum LedgerSequence {
     try transaction.execute("UPDATE billing.sequence SET last_number = last_number WHERE id = 1")
   }
 
-  /// Takes the next number for a delivery or a decision, which also locks the sequence.
-  package static func nextNumber(in transaction: Transaction) throws -> Int64 {
-    try takeNumbers(1, in: transaction)
-  }
-
-  /// Takes `count` numbers. Returns the first.
-  static func takeNumbers(_ count: Int, in transaction: Transaction) throws -> Int64 {
+  /// Takes the next `count` numbers for deliveries or decisions, which also locks the sequence.
+  /// Returns the first.
+  package static func take(_ count: Int = 1, in transaction: Transaction) throws -> Int64 {
     let last = try transaction.first(
       """
       UPDATE billing.sequence SET last_number = last_number + $1 WHERE id = 1 RETURNING last_number

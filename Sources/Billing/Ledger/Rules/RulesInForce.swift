@@ -17,21 +17,6 @@ package struct RulesInForce {
   /// Whether everything was derived again under them.
   package let isApplied: Bool
 
-  /// Nil if no server has started yet.
-  package init?(reading database: some Queryable) throws {
-    let row = try database.first(
-      """
-      SELECT number, digest, catalogue, content, applied FROM billing.rules_in_force WHERE id = 1
-      """
-    ) { row in
-      RulesInForce(
-        number: try row.integer(0), digest: try row.text(1), catalogue: try row.text(2),
-        content: try row.text(3), isApplied: try row.integer(4) == 1)
-    }
-    guard let row else { return nil }
-    self = row
-  }
-
   /// The rules as a program with the same policy understands them.
   package func rules(as own: LedgerRules) throws -> LedgerRules {
     if digest == own.digest { return own }
@@ -52,16 +37,6 @@ package struct RulesInForce {
     let content = try JSON.parse(Array(content.utf8))
     guard own.policy.isLater(than: try content["policy"].requireString()) else { return nil }
     return try own.adopting(content)
-  }
-
-  private init(
-    number: Int64, digest: String, catalogue: String, content: String, isApplied: Bool
-  ) {
-    self.number = number
-    self.digest = digest
-    self.catalogue = catalogue
-    self.content = content
-    self.isApplied = isApplied
   }
 
   /// Puts the rules of a starting server in force, and stores what their catalogue sells.
@@ -87,6 +62,23 @@ package struct RulesInForce {
     try transaction.execute(
       "UPDATE billing.rules_in_force SET applied = 1 WHERE id = 1 AND number = $1",
       .integer(number))
+  }
+}
+
+extension RulesInForce {
+  /// Nil if no server has started yet.
+  package init?(reading database: some Queryable) throws {
+    let row = try database.first(
+      """
+      SELECT number, digest, catalogue, content, applied FROM billing.rules_in_force WHERE id = 1
+      """
+    ) { row in
+      RulesInForce(
+        number: try row.integer(0), digest: try row.text(1), catalogue: try row.text(2),
+        content: try row.text(3), isApplied: try row.integer(4) == 1)
+    }
+    guard let row else { return nil }
+    self = row
   }
 }
 
@@ -125,17 +117,11 @@ final class CurrentRules: Sendable {
       Log.warning("billing.rules_retaken", ["policy": retaken.policyVersion])
       row = try RulesInForce(reading: transaction) ?? row
     }
-    let rules = try meant(by: row).keeping(
+    if deriver == .command, row.digest != own.digest { throw try refusal(row) }
+    let rules = try row.rules(as: own).keeping(
       try SoldPlans.all(reading: transaction), since: row.number)
     remembered.withLock { $0 = (row.number, row.digest, rules) }
     return rules
-  }
-
-  private func meant(by row: RulesInForce) throws -> LedgerRules {
-    switch deriver {
-    case .command where row.digest != own.digest: throw try refusal(row)
-    case .command, .server: return try row.rules(as: own)
-    }
   }
 
   /// Throws unless the servers derive as this program would, or none has started.
