@@ -49,8 +49,9 @@ extension Ledger {
   private func tellApps(
     of accounts: [Identifier], at now: Instant, in transaction: Transaction
   ) throws {
-    guard tellsApps ?? true, !accounts.isEmpty else { return }
-    if tellsApps == nil, try Notices.receiver(reading: transaction) == nil { return }
+    guard !accounts.isEmpty,
+      try tellsApps ?? (Notices.receiver(reading: transaction) != nil)
+    else { return }
     for account in accounts { try Notices.request(account, at: now, in: transaction) }
   }
 
@@ -96,7 +97,24 @@ extension Ledger {
       }
     }
     if paid.count < 2, before.boundaries.isEmpty { return false }
-    return try DoublePayment.note(account, isDouble: paid.count > 1, at: now, in: transaction)
+    return try noteDoublePayment(of: account, paid.count > 1, at: now, in: transaction)
+  }
+
+  /// Records whether an account pays at once for more than one subscription of which only one
+  /// counts. Returns whether it began to.
+  private func noteDoublePayment(
+    of account: Identifier, _ isDouble: Bool, at now: Instant, in transaction: Transaction
+  ) throws -> Bool {
+    guard isDouble else {
+      try transaction.execute(
+        "DELETE FROM billing.double_payments WHERE account_id = $1", .id(account))
+      return false
+    }
+    return try transaction.execute(
+      """
+      INSERT INTO billing.double_payments (account_id, since_ms) VALUES ($1, $2)
+      ON CONFLICT (account_id) DO NOTHING
+      """, .id(account), .instant(now)) > 0
   }
 
   /// The coverages of an account's subscriptions that count for it.
@@ -112,24 +130,5 @@ extension Ledger {
     return try owned.filter { rules.grants($0.1, to: account) }.map { object, _, text in
       try ObjectKey(object).flatMap { stored.memory.coverages[$0] } ?? Coverage(text: text)
     }
-  }
-}
-
-/// The record that an account pays at once for more than one subscription of which only one counts.
-private enum DoublePayment {
-  /// Returns whether this is new.
-  static func note(
-    _ account: Identifier, isDouble: Bool, at now: Instant, in transaction: Transaction
-  ) throws -> Bool {
-    guard isDouble else {
-      try transaction.execute(
-        "DELETE FROM billing.double_payments WHERE account_id = $1", .id(account))
-      return false
-    }
-    return try transaction.execute(
-      """
-      INSERT INTO billing.double_payments (account_id, since_ms) VALUES ($1, $2)
-      ON CONFLICT (account_id) DO NOTHING
-      """, .id(account), .instant(now)) > 0
   }
 }

@@ -30,7 +30,7 @@ extension Coverage {
     self.init(
       intervals: try json["intervals"].requireArray().map { try Interval($0) },
       endings: try json["endings"].requireArray().map {
-        Schedule.Ending(at: try $0[0].requireInstant(), reason: try $0[1].requireReason())
+        Schedule.Ending(at: try $0[0].requireInstant(), reason: try $0[1].require("a reason"))
       },
       alarms: Set(try json["alarms"].requireArray().map { try Alarm($0) }))
   }
@@ -38,13 +38,11 @@ extension Coverage {
 
 extension Coverage.Interval {
   fileprivate init(_ json: JSON) throws {
-    guard let kind = ObjectKey.Kind(rawValue: try json[4].requireString()) else {
-      throw JSONError(code: .wrongType, path: json[4].path, message: "must be an object kind")
-    }
     self.init(
       planID: try json[0].requireString(), from: try json[1].requireInstant(),
-      to: try json[2].requireInstant(), why: try json[3].requireReason(),
-      evidence: Coverage.Evidence(kind, try json[5].requireString()))
+      to: try json[2].requireInstant(), why: try json[3].require("a reason"),
+      evidence: Coverage.Evidence(
+        try json[4].require("an object kind"), try json[5].requireString()))
   }
 }
 
@@ -76,15 +74,10 @@ extension Coverage.Alarm {
     case .unpaidItem: self = .unpaidItem(product: value)
     case .activeWithoutPayment: self = .activeWithoutPayment
     case .reversal:
-      guard let kind = ReversalTable.Kind(rawValue: value) else {
-        throw JSONError(code: .wrongType, path: json[1].path, message: "must be a reversal")
-      }
-      self = .reversal(kind, object: try json[2].requireString())
+      self = .reversal(try json[1].require("a reversal"), object: try json[2].requireString())
     case .irregularPayment:
-      guard let irregularity = Coverage.Irregularity(rawValue: value) else {
-        throw JSONError(code: .wrongType, path: json[1].path, message: "must be an irregularity")
-      }
-      self = .irregularPayment(irregularity, object: try json[2].requireString())
+      self = .irregularPayment(
+        try json[1].require("an irregularity"), object: try json[2].requireString())
     case .unplannedEdge, .contestedOwner, .doublePayment, .unacknowledged, .misconfigured,
       .renewalUnread, nil:
       throw JSONError(code: .wrongType, path: json.path, message: "must be an alarm")
@@ -97,10 +90,11 @@ extension JSON {
     Instant(milliseconds: try requireInteger())
   }
 
-  func requireReason() throws(JSONError) -> CapReason {
-    guard let reason = CapReason(rawValue: try requireString()) else {
-      throw JSONError(code: .wrongType, path: path, message: "must be a reason")
+  /// The value of the type that the context wants; `name` is what it must be.
+  func require<Value: RawRepresentable<String>>(_ name: String) throws(JSONError) -> Value {
+    guard let value = Value(rawValue: try requireString()) else {
+      throw JSONError(code: .wrongType, path: path, message: "must be \(name)")
     }
-    return reason
+    return value
   }
 }

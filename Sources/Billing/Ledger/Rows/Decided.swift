@@ -68,7 +68,7 @@ extension Decision {
     case ("grant", _):
       self = .grant(
         account, planID: try json["plan"].requireString(),
-        from: Instant(milliseconds: try json["from"].requireInteger()),
+        from: try json["from"].requireInstant(),
         until: json["until"].integer.map { Instant(milliseconds: $0) },
         note: try json["note"].requireString())
     case ("ungrant", _):

@@ -118,15 +118,8 @@ package struct KeptDelivery: Sendable {
 
   /// The parts before and after the first empty line.
   package static func parts(of message: [UInt8]) -> (head: [UInt8], body: [UInt8]) {
-    let end = Array("\r\n\r\n".utf8)
-    var index = 0
-    while index + end.count <= message.count {
-      if message[index..<(index + end.count)].elementsEqual(end) {
-        return (Array(message[..<index]), Array(message[(index + end.count)...]))
-      }
-      index += 1
-    }
-    return ([], message)
+    guard let end = message.firstRange(of: Array("\r\n\r\n".utf8)) else { return ([], message) }
+    return (Array(message[..<end.lowerBound]), Array(message[end.upperBound...]))
   }
 }
 

@@ -67,7 +67,7 @@ package struct OwedChange: Sendable, Equatable {
     try JSON.parse(Array(text.utf8)).requireArray().map { span in
       Span(
         planID: try span[0].requireString(), from: try span[1].requireInstant(),
-        to: try span[2].requireInstant(), why: try span[3].requireReason())
+        to: try span[2].requireInstant(), why: try span[3].require("a reason"))
     }
   }
 }

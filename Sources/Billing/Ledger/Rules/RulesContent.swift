@@ -23,15 +23,10 @@ extension LedgerRules {
 
   /// The same policy with the rest from `content`, whichever policy that names.
   func adopting(_ content: JSON) throws -> LedgerRules {
-    guard
-      let environment = StoreEnvironment(rawValue: try content["environment"].requireString())
-    else {
-      throw JSONError(code: .wrongType, path: "$.environment", message: "must be live or sandbox")
-    }
-    return LedgerRules(
+    LedgerRules(
       policy: policy,
       catalogue: try Catalogue(content: content["catalogue"], shown: content["shown"]),
-      grantingEnvironment: environment,
+      grantingEnvironment: try content["environment"].require("live or sandbox"),
       sandboxAccounts: Set(
         try content["sandbox_accounts"].requireArray().compactMap {
           Identifier(try $0.requireString())
