@@ -3,13 +3,13 @@ package import Tiers
 /// A sum of amounts in one currency, exact.
 package struct MoneySum: Hashable, Sendable {
   /// In trillionths of the currency's unit: no currency or coin has smaller parts.
-  private var parts: Int128 = 0
+  private let parts: Int128
 
   private static let digitCount = 12
 
-  package static let zero = MoneySum()
+  package static let zero = MoneySum(parts: 0)
 
-  package init() {}
+  private init(parts: Int128) { self.parts = parts }
 
   /// Nil for amounts larger than any money.
   package init?(_ money: Money) {
@@ -24,15 +24,11 @@ package struct MoneySum: Hashable, Sendable {
   }
 
   package static func + (a: MoneySum, b: MoneySum) -> MoneySum {
-    var sum = a
-    sum.parts += b.parts
-    return sum
+    MoneySum(parts: a.parts + b.parts)
   }
 
   package static func - (a: MoneySum, b: MoneySum) -> MoneySum {
-    var difference = a
-    difference.parts -= b.parts
-    return difference
+    MoneySum(parts: a.parts - b.parts)
   }
 
   package static func += (a: inout MoneySum, b: MoneySum) { a = a + b }

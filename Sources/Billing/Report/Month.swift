@@ -17,14 +17,8 @@ package struct Month: Hashable, Sendable {
 
   /// The month of a moment.
   package init(of moment: Instant) {
-    let number = moment.month
-    let (year, month) = (String(number / 100), String(number % 100))
-    func padded(_ text: String, _ width: Int) -> String {
-      String(repeating: "0", count: max(0, width - text.utf8.count)) + text
-    }
-    // Every month of a four-digit year has a first day.
-    start =
-      Instant(rfc3339: "\(padded(year, 4))-\(padded(month, 2))-01T00:00:00Z") ?? .distantPast
+    // People write no other years than those of four digits.
+    self = Month(String(moment.description.prefix(7))) ?? Month(start: .distantPast)
   }
 
   /// The first moment after the month.

@@ -87,15 +87,12 @@ package struct MonthlyReport: Equatable, Sendable {
 
     package var net: MoneySum { gross - refunded - disputed }
 
-    package static func + (a: Revenue, b: Revenue) -> Revenue {
-      var sum = a
-      sum.paymentCount += b.paymentCount
-      sum.gross += b.gross
-      sum.refundCount += b.refundCount
-      sum.refunded += b.refunded
-      sum.disputeCount += b.disputeCount
-      sum.disputed += b.disputed
-      return sum
+    fileprivate mutating func add(_ sum: MoneySum, as kind: Subscriber.Booking.Kind) {
+      switch kind {
+      case .payment: (paymentCount, gross) = (paymentCount + 1, gross + sum)
+      case .refund: (refundCount, refunded) = (refundCount + 1, refunded + sum)
+      case .dispute: (disputeCount, disputed) = (disputeCount + 1, disputed + sum)
+      }
     }
   }
 
@@ -179,13 +176,11 @@ package struct MonthlyReport: Equatable, Sendable {
   }
 
   private mutating func addFailures(_ all: [Subscriber.Failure]) {
-    var open: [Int64] = months.map { _ in 0 }
-    var closing: [Int64] = months.map { _ in 0 }
     for failure in all {
       let change: Int64 = failure.became == .failing ? 1 : -1
       for (index, month) in months.enumerated() {
-        if failure.at < month.start { open[index] += change }
-        if failure.at < close(of: month) { closing[index] += change }
+        if failure.at < month.start { failures[index].opening += change }
+        if failure.at < close(of: month) { failures[index].closing += change }
       }
       guard let index = index(of: failure.at) else { continue }
       switch failure.became {
@@ -193,10 +188,6 @@ package struct MonthlyReport: Equatable, Sendable {
       case .recovered: failures[index].recovered += 1
       case .lost: failures[index].lost += 1
       }
-    }
-    for index in months.indices {
-      failures[index].opening += open[index]
-      failures[index].closing += closing[index]
     }
   }
 
@@ -210,17 +201,10 @@ package struct MonthlyReport: Equatable, Sendable {
     }
     // The invoice of a trial is no payment.
     if sum.isZero { return }
-    var revenue = Revenue()
-    switch booking.kind {
-    case .payment: (revenue.paymentCount, revenue.gross) = (1, sum)
-    case .refund: (revenue.refundCount, revenue.refunded) = (1, sum)
-    case .dispute: (revenue.disputeCount, revenue.disputed) = (1, sum)
-    }
-    var series = revenueOfMonths[amount.currency] ?? months.map { _ in Revenue() }
-    series[index] = series[index] + revenue
-    revenueOfMonths[amount.currency] = series
+    let none = months.map { _ in Revenue() }
+    revenueOfMonths[amount.currency, default: none][index].add(sum, as: booking.kind)
     guard isThisMonth else { return }
-    let before = self.revenue[amount.currency]?[booking.segment] ?? Revenue()
-    self.revenue[amount.currency, default: [:]][booking.segment] = before + revenue
+    revenue[amount.currency, default: [:]][booking.segment, default: Revenue()]
+      .add(sum, as: booking.kind)
   }
 }

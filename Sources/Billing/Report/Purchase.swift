@@ -46,6 +46,13 @@ package struct Purchase: Sendable {
     return trials
   }
 
+  /// The time that a payment is for; nil if that is not known.
+  func span(of payment: Bill.Payment) -> (from: Instant, to: Instant)? {
+    let own = coverage.intervals.first { $0.evidence == payment.object }
+    guard let from = payment.from ?? own?.from, let to = payment.to ?? own?.to else { return nil }
+    return (from, to)
+  }
+
   /// A paid period.
   struct Paid {
     let plan: String?

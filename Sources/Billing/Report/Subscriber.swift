@@ -18,12 +18,10 @@ package struct Subscriber: Sendable {
     paid = purchases.map { purchase in
       purchase.bill.payments.filter { $0.state == .paid && !($0.amount?.isZero ?? false) }
         .compactMap { payment in
-          let own = purchase.coverage.intervals.first { $0.evidence == payment.object }
-          guard let from = payment.from ?? own?.from, let to = payment.to ?? own?.to else {
-            return nil
-          }
           let plan = Self.plan(of: payment, purchase, catalogue)
-          return Purchase.Paid(plan: plan, period: Period(from: from, to: to), from: from)
+          return purchase.span(of: payment).map {
+            Purchase.Paid(plan: plan, period: Period(from: $0.from, to: $0.to), from: $0.from)
+          }
         }.sorted { $0.from < $1.from }
     }
   }
@@ -160,11 +158,7 @@ package struct Subscriber: Sendable {
   private func segment(of payment: Bill.Payment, _ index: Int) -> Segment {
     let purchase = purchases[index]
     let plan = Self.plan(of: payment, purchase, catalogue)
-    let own = purchase.coverage.intervals.first { $0.evidence == payment.object }
-    var period = Period.other
-    if let from = payment.from ?? own?.from, let to = payment.to ?? own?.to {
-      period = Period(from: from, to: to)
-    }
+    var period = purchase.span(of: payment).map { Period(from: $0.from, to: $0.to) } ?? .other
     // A customer who pays for a part of a period normally pays by the month or the year.
     if period == .other { period = self.period(of: plan, index, at: payment.at) }
     return Segment(store: purchase.store, plan: plan, period: period)

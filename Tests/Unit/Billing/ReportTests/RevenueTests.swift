@@ -99,8 +99,14 @@ struct RevenueTests {
         month.segments.values.reduce(0) { $0 + $1.closing } == month.movement.closing,
         "seed \(seed)")
       for currency in month.currencies {
-        let sum = (month.revenue[currency] ?? [:]).values.reduce(MonthlyReport.Revenue(), +)
-        #expect(sum == month.revenue(in: currency), "seed \(seed)")
+        let parts = (month.revenue[currency] ?? [:]).values
+        let whole = month.revenue(in: currency)
+        #expect(parts.reduce(.zero) { $0 + $1.gross } == whole.gross, "seed \(seed)")
+        #expect(parts.reduce(.zero) { $0 + $1.refunded } == whole.refunded, "seed \(seed)")
+        #expect(parts.reduce(.zero) { $0 + $1.disputed } == whole.disputed, "seed \(seed)")
+        #expect(parts.reduce(0) { $0 + $1.paymentCount } == whole.paymentCount, "seed \(seed)")
+        #expect(parts.reduce(0) { $0 + $1.refundCount } == whole.refundCount, "seed \(seed)")
+        #expect(parts.reduce(0) { $0 + $1.disputeCount } == whole.disputeCount, "seed \(seed)")
       }
       if let before {
         #expect(before.movements.dropFirst() == month.movements.dropLast(), "seed \(seed)")
