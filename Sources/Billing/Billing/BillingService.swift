@@ -123,10 +123,8 @@ package struct BillingService: Sendable {
   }
 
   package var jobHandlers: [JobHandler] {
-    let access = StoreAccess(
-      database: database, ledger: ledger, stores: stores, sealing: sealing, clock: clock)
+    let access = StoreAccess(database: database, ledger: ledger, sealing: sealing, clock: clock)
     let reads = StoreReads(access: access, search: search, logsDeliveries: logsDeliveries)
-    let renewals = RenewalChecks(ledger: ledger, clock: clock)
     let senders = notices.map { notices in
       NoticeSender(
         receiver: notices.receiver, ledger: ledger, database: database, clock: clock,
@@ -136,7 +134,7 @@ package struct BillingService: Sendable {
     let reconciler = Reconciler(reads: reads, interval: reconciliationInterval)
     return reads.handlers
       + [
-        renewals.handler, FlowRunner(access).handler, OrderRunner(access).handler,
+        ledger.renewalHandler(clock), FlowRunner(access).handler, OrderRunner(access).handler,
         questions.handler, reconciler.handler,
         LeavingAccounts(reads: reads, policy: deletionPolicy).handler, ledger.deriveHandler(clock),
       ]

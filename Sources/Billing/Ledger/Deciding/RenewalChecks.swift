@@ -5,30 +5,22 @@ import Subscriptions
 
 /// Checks for renewals that no one reported. At the end of a paid period, while the renewal is expected, the
 /// subscription is read. Each subscription has one job, which moves on from period to period.
-package struct RenewalChecks: Sendable {
-  let ledger: Ledger
-  let clock: Clock
+extension Ledger {
+  private static let renewalJob = "renewal"
 
-  package init(ledger: Ledger, clock: Clock) {
-    self.ledger = ledger
-    self.clock = clock
-  }
-
-  static let job = "renewal"
-
-  package var handler: JobHandler {
-    JobHandler(Self.job) { lease throws(JobFailure) in
+  package func renewalHandler(_ clock: Clock) -> JobHandler {
+    JobHandler(Self.renewalJob) { lease throws(JobFailure) in
       guard let key = ObjectKey(lease.object) else { throw .refused("is no object key") }
       let now = clock.now()
       return JobResult(
-        writes: { transaction in try ledger.checkRenewal(of: key, at: now, in: transaction) })
+        writes: { transaction in try checkRenewal(of: key, at: now, in: transaction) })
     }
   }
-}
 
-extension Ledger {
   /// Requests a read of a subscription whose renewal is due and was not seen, and checks again later.
-  func checkRenewal(of key: ObjectKey, at now: Instant, in transaction: Transaction) throws {
+  private func checkRenewal(
+    of key: ObjectKey, at now: Instant, in transaction: Transaction
+  ) throws {
     try LedgerSequence.lock(in: transaction)
     guard isReadable(key), let row = try SubscriptionRow(key, reading: transaction) else {
       return
@@ -39,7 +31,7 @@ extension Ledger {
       try Jobs.request(Self.readJob, key.description, due: now, in: transaction)
     }
     guard let next = coverage.nextRenewalCheck(after: now) else { return }
-    try Jobs.request(RenewalChecks.job, key.description, due: next, in: transaction)
+    try Jobs.request(Self.renewalJob, key.description, due: next, in: transaction)
   }
 
   /// Schedules a check for the end of a subscription's paid time. An earlier check that already
@@ -48,9 +40,9 @@ extension Ledger {
     of key: ObjectKey, _ coverage: Coverage, at now: Instant, in transaction: Transaction
   ) throws {
     guard isReadable(key), let next = coverage.nextRenewalCheck(after: now) else { return }
-    let waiting = try Jobs.find(RenewalChecks.job, key.description, reading: transaction)?.due
+    let waiting = try Jobs.find(Self.renewalJob, key.description, reading: transaction)?.due
     if let waiting, waiting <= next { return }
-    try Jobs.request(RenewalChecks.job, key.description, due: next, in: transaction)
+    try Jobs.request(Self.renewalJob, key.description, due: next, in: transaction)
   }
 
   /// The objects, in their text form, that are subscriptions and would renew as far as is known.

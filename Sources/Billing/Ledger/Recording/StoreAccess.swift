@@ -10,16 +10,14 @@ package import Subscriptions
 package struct StoreAccess: Sendable {
   package let database: Database
   package let ledger: Ledger
-  package let stores: StoreList
   package let sealing: SealingKeys
   package let clock: Clock
 
-  package init(
-    database: Database, ledger: Ledger, stores: StoreList, sealing: SealingKeys, clock: Clock
-  ) {
+  package var stores: StoreList { ledger.stores }
+
+  package init(database: Database, ledger: Ledger, sealing: SealingKeys, clock: Clock) {
     self.database = database
     self.ledger = ledger
-    self.stores = stores
     self.sealing = sealing
     self.clock = clock
   }

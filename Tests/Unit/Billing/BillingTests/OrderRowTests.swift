@@ -93,7 +93,7 @@ struct OrderRowTests {
       StoreAccess(
         database: database,
         ledger: Ledger(stores: .known, rules: LedgerRules(catalogue: AppleSample.catalogue)),
-        stores: .known, sealing: Harness.sealing, clock: Clock { now }))
+        sealing: Harness.sealing, clock: Clock { now }))
   }
 
   /// The store answered the read with 404 until it was dead, so no one knows whether it refunded. An operator who knows
