@@ -54,7 +54,7 @@ package struct DeletionParts: Sendable, Equatable {
       )
     }
     guard let row else { return nil }
-    let isUnused = try row.state == nil && !Self.hasBilling(database)
+    let isUnused = try row.state == nil && RulesInForce(reading: database) == nil
     sync = row.erased != nil ? .erased : row.begun != nil ? .erasing : .waiting
     billing =
       switch row.state {
@@ -88,10 +88,5 @@ package struct DeletionParts: Sendable, Equatable {
     ) { _ in true }
     if isBilled ?? false { return .billing }
     return try Ledger.isCollected(from: account, reading: database) ? .stopping : .stopped
-  }
-
-  /// Whether coffer-billing ever ran on this database.
-  private static func hasBilling(_ database: any Queryable) throws -> Bool {
-    try database.first("SELECT 1 FROM billing.rules_in_force LIMIT 1") { _ in true } ?? false
   }
 }

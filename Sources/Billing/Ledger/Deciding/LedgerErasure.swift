@@ -12,13 +12,7 @@ extension Ledger {
   package func collecting(
     of account: Identifier, reading database: any Queryable
   ) throws -> [ObjectKey] {
-    guard try !LeavingAccount.hasMoved(account, reading: database) else { return [] }
-    return try database.rows(
-      """
-      SELECT object FROM billing.subscriptions WHERE owner = $1 AND \(Self.isCollecting)
-      ORDER BY object LIMIT 200
-      """, .id(account)
-    ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
+    try owned(by: account, where: Self.isCollecting, reading: database)
   }
 
   /// The condition on a subscription's row that it would be billed again, or that something is
@@ -40,11 +34,17 @@ extension Ledger {
   package func living(
     of account: Identifier, reading database: any Queryable
   ) throws -> [ObjectKey] {
+    try owned(by: account, where: "label_without_access <> 'revoked'", reading: database)
+  }
+
+  private func owned(
+    by account: Identifier, where condition: String, reading database: any Queryable
+  ) throws -> [ObjectKey] {
     guard try !LeavingAccount.hasMoved(account, reading: database) else { return [] }
     return try database.rows(
       """
-      SELECT object FROM billing.subscriptions
-      WHERE owner = $1 AND label_without_access <> 'revoked' ORDER BY object LIMIT 200
+      SELECT object FROM billing.subscriptions WHERE owner = $1 AND \(condition)
+      ORDER BY object LIMIT 200
       """, .id(account)
     ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
   }

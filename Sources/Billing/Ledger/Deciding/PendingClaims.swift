@@ -12,8 +12,6 @@ package enum PendingClaims {
   package static let countMax = 5
   /// How long it is recorded, for a client that asks, that a store did not know a purchase.
   static let unknownSpan = Instant.Span.minutes(10)
-  /// The most outdated rows that are deleted when one is added.
-  private static let sweepCountMax: Int64 = 20
 
   package enum State: Equatable {
     case none
@@ -91,15 +89,22 @@ package enum PendingClaims {
     try transaction.execute(
       "UPDATE billing.claims SET unknown_ms = $2 WHERE object = $1", .text(key.description),
       .instant(now))
-    let outdated = try transaction.rows(
+    try transaction.sweepClaims(in: "claims", by: "unknown_ms", upTo: now - unknownSpan)
+  }
+}
+
+extension Transaction {
+  /// Deletes the oldest outdated rows of claims of either kind, at most 20: fewer are added at once.
+  func sweepClaims(in table: String, by column: String, upTo moment: Instant) throws {
+    let outdated = try rows(
       """
-      SELECT object, account_id FROM billing.claims WHERE unknown_ms <= $1
-      ORDER BY unknown_ms LIMIT $2
-      """, .instant(now - unknownSpan), .integer(sweepCountMax)
+      SELECT object, account_id FROM billing.\(table) WHERE \(column) <= $1
+      ORDER BY \(column) LIMIT 20
+      """, .instant(moment)
     ) { row in (try row.text(0), try row.id(1)) }
     for (object, account) in outdated {
-      try transaction.execute(
-        "DELETE FROM billing.claims WHERE object = $1 AND account_id = $2", .text(object),
+      try execute(
+        "DELETE FROM billing.\(table) WHERE object = $1 AND account_id = $2", .text(object),
         .id(account))
     }
   }

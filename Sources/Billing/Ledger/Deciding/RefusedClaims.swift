@@ -10,8 +10,6 @@ package enum RefusedClaims {
 
   /// How long a refused claim is kept.
   package static let keptSpan = Instant.Span.days(30)
-  /// The most outdated rows that are deleted when one is added.
-  private static let sweepCountMax: Int64 = 20
 
   /// Records that an account's claim was refused, or refused again.
   package static func note(
@@ -31,7 +29,7 @@ package enum RefusedClaims {
       INSERT INTO billing.refused_claims (object, account_id, refused_ms) VALUES ($1, $2, $3)
       ON CONFLICT (object, account_id) DO UPDATE SET refused_ms = excluded.refused_ms
       """, .text(key.description), .id(account), .instant(now))
-    try sweep(at: now, in: transaction)
+    try transaction.sweepClaims(in: "refused_claims", by: "refused_ms", upTo: now - keptSpan)
   }
 
   /// The refused claims of an account that nothing has answered, newest first.
@@ -60,20 +58,6 @@ package enum RefusedClaims {
       """, .text(key.description), .instant(now - keptSpan), .integer(countMax)
     ) { row in
       RefusedClaim(account: try row.id(0), subscription: key, refused: try row.instant(1))
-    }
-  }
-
-  private static func sweep(at now: Instant, in transaction: Transaction) throws {
-    let outdated = try transaction.rows(
-      """
-      SELECT object, account_id FROM billing.refused_claims WHERE refused_ms <= $1
-      ORDER BY refused_ms, object LIMIT $2
-      """, .instant(now - keptSpan), .integer(sweepCountMax)
-    ) { row in (try row.text(0), try row.id(1)) }
-    for (object, account) in outdated {
-      try transaction.execute(
-        "DELETE FROM billing.refused_claims WHERE object = $1 AND account_id = $2",
-        .text(object), .id(account))
     }
   }
 

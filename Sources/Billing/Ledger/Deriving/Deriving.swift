@@ -86,7 +86,7 @@ extension Ledger {
     try EntitlementRows.write(
       schedule, over: before.boundaries, of: account, unknown: .free(rules.catalogue), at: now,
       in: transaction)
-    try UnknownAccount.note(account, schedule, at: now, in: transaction)
+    try noteUnknown(account, schedule, at: now, in: transaction)
     try tellApps(of: [account], at: now, in: transaction)
     stored.memory.accounts[account]?.boundaries = schedule.boundaries
     // An addition counts beside any plan, so it is never paid in vain.
@@ -98,6 +98,28 @@ extension Ledger {
     }
     if paid.count < 2, before.boundaries.isEmpty { return false }
     return try noteDoublePayment(of: account, paid.count > 1, at: now, in: transaction)
+  }
+
+  /// Records that something is paid for an account that does not exist: its app names another one
+  /// to the store, or one of another installation. This is shown only while the account does not
+  /// exist, because it may be opened later.
+  private func noteUnknown(
+    _ account: Identifier, _ schedule: Schedule, at now: Instant, in transaction: Transaction
+  ) throws {
+    guard let end = schedule.boundaries.last?.from, end > now else {
+      try transaction.execute(
+        "DELETE FROM billing.unknown_accounts WHERE account_id = $1", .id(account))
+      return
+    }
+    let exists = try transaction.first(
+      "SELECT 1 FROM sync.accounts WHERE id = $1", .id(account)
+    ) { _ in true }
+    guard exists == nil else { return }
+    try transaction.execute(
+      """
+      INSERT INTO billing.unknown_accounts (account_id, since_ms, until_ms) VALUES ($1, $2, $3)
+      ON CONFLICT (account_id) DO UPDATE SET until_ms = excluded.until_ms
+      """, .id(account), .instant(now), .instant(end))
   }
 
   /// Records whether an account pays at once for more than one subscription of which only one

@@ -112,6 +112,11 @@ extension Coverage.Alarm {
     }
   }
 
+  /// Whether the store's API in its current version may explain what a delivery of an older one leaves out.
+  fileprivate var mayBeExplained: Bool {
+    if case .unknownStatus = self { true } else { self == .activeWithoutPayment }
+  }
+
   fileprivate var payment: String? {
     guard case .irregularPayment(let irregularity, let object) = self else { return nil }
     return "\(irregularity.rawValue) \(object)"
