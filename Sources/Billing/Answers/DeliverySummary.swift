@@ -56,10 +56,7 @@ package struct DeliverySummary: Sendable {
 
   private init(_ row: borrowing Row) throws {
     number = try row.integer(0)
-    guard let provider = ObjectKey.Provider(rawValue: try row.text(1)),
-      let disposition = DecodedDelivery.Disposition(rawValue: try row.text(9))
-    else { throw DatabaseError.statement("a delivery's store or disposition is unknown") }
-    self.provider = provider
+    provider = try row.word(1)
     environment = StoreEnvironment(rawValue: try row.text(2))
     deliveryID = try row.text(3)
     type = try row.text(4)
@@ -67,7 +64,7 @@ package struct DeliverySummary: Sendable {
     object = try row.optionalText(6)
     created = try row.optionalInstant(7)
     received = try row.instant(8)
-    self.disposition = disposition
+    disposition = try row.word(9)
     isConflicting = try row.integer(10) > 0
     redeliveryCount = try row.integer(11)
     redelivered = try row.optionalInstant(12)

@@ -72,13 +72,9 @@ package struct SubscriptionRow {
   package init(_ row: borrowing Row) throws {
     owner = try row.optionalID(0)
     ownerEvidence = try row.text(1)
-    guard let environment = StoreEnvironment(rawValue: try row.text(2)),
-      let label = Label(rawValue: try row.text(3)),
-      let labelWithoutAccess = Label(rawValue: try row.text(4))
-    else { throw DatabaseError.statement("a subscription's environment or label is unknown") }
-    self.environment = environment
-    self.label = label
-    self.labelWithoutAccess = labelWithoutAccess
+    environment = try row.word(2)
+    label = try row.word(3)
+    labelWithoutAccess = try row.word(4)
     willRenew = try row.integer(5) == 1
     isDirty = try row.integer(6) == 1
     coverage = try row.text(7)

@@ -41,10 +41,7 @@ package struct Reconciliation: Sendable, Equatable {
     """
 
   private init(_ row: borrowing Row) throws {
-    guard let provider = ObjectKey.Provider(rawValue: try row.text(0)) else {
-      throw DatabaseError.statement("a reconciliation is of no store")
-    }
-    self.provider = provider
+    provider = try row.word(0)
     number = try row.integer(1)
     isWhole = try row.integer(2) == 1
     began = try row.instant(3)

@@ -26,13 +26,12 @@ package struct RepairedDifference: Sendable, Equatable {
     }
 
     fileprivate init?(_ text: String) {
-      if text.hasPrefix("#") {
-        guard let number = Int64(text.dropFirst()) else { return nil }
-        self = .delivery(number)
-      } else {
-        guard let key = ObjectKey(text) else { return nil }
-        self = .object(key)
-      }
+      let subject =
+        text.hasPrefix("#")
+        ? Int64(text.dropFirst()).map { Self.delivery($0) }
+        : ObjectKey(text).map { Self.object($0) }
+      guard let subject else { return nil }
+      self = subject
     }
   }
 
@@ -42,11 +41,11 @@ package struct RepairedDifference: Sendable, Equatable {
   private static let columns = "provider, run, subject, since_ms, found_ms"
 
   private init(_ row: borrowing Row) throws {
-    guard let provider = ObjectKey.Provider(rawValue: try row.text(0)),
-      let subject = Subject(try row.text(2))
-    else { throw DatabaseError.statement("a repair is of no store, or of nothing") }
-    self.provider = provider
+    provider = try row.word(0)
     run = try row.integer(1)
+    guard let subject = Subject(try row.text(2)) else {
+      throw DatabaseError.statement("a repair is of nothing")
+    }
     self.subject = subject
     since = try row.instant(3)
     found = try row.instant(4)

@@ -15,15 +15,8 @@ package enum EntitlementRows {
     ) { row in
       Schedule.Boundary(
         from: try row.instant(0), capByteCount: try row.integer(1), planID: try row.text(2),
-        reason: try reason(row.text(3)))
+        reason: try row.word(3))
     }
-  }
-
-  static func reason(_ text: String) throws -> CapReason {
-    guard let reason = CapReason(rawValue: text) else {
-      throw DatabaseError.statement("an entitlement's reason is unknown")
-    }
-    return reason
   }
 
   /// Writes only what changed. What was in force up to `now` stays known as history.

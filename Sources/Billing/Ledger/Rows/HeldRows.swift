@@ -16,10 +16,9 @@ package enum HeldRows {
   private static let toldCountMax: Int64 = 1000
 
   /// The newest rows, ascending.
-  package static func all(of account: Identifier, reading database: some Queryable) throws
-    -> [Schedule
-    .Span]
-  {
+  package static func all(
+    of account: Identifier, reading database: some Queryable
+  ) throws -> [Schedule.Span] {
     try database.rows(
       """
       SELECT from_ms, to_ms, cap_bytes, plan, reason FROM billing.held
@@ -28,7 +27,7 @@ package enum HeldRows {
     ) { row in
       Schedule.Span(
         from: try row.instant(0), to: try row.instant(1), capByteCount: try row.integer(2),
-        planID: try row.text(3), reason: try EntitlementRows.reason(row.text(4)))
+        planID: try row.text(3), reason: try row.word(4))
     }.reversed()
   }
 
