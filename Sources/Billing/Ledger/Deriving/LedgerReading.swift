@@ -44,24 +44,17 @@ package struct LedgerReading: LinkReader {
 
   /// The objects that are linked to any of these from below.
   private func origins(of targets: [ObjectKey]) throws -> [(ObjectKey, Link.Kind)] {
-    func decode(_ row: borrowing Row) throws -> (ObjectKey, Link.Kind)? {
-      guard let key = ObjectKey(try row.text(0)), let kind = Link.Kind(rawValue: try row.text(1))
-      else { return nil }
-      return (key, kind)
-    }
-    if targets.count == 1 {
-      return try database.rows(
-        "SELECT origin, kind FROM billing.links WHERE target = $1 AND kind <> 'predecessor'",
-        .text(targets[0].description), row: decode
-      ).compactMap { $0 }
-    }
-    return try SQLList.slices(of: targets.map { .text($0.description) }, after: 0).flatMap { list in
+    try SQLList.slices(of: targets.map { .text($0.description) }, after: 0).flatMap { list in
       try database.rows(
         """
         SELECT origin, kind FROM billing.links
         WHERE target IN (\(list.parameters)) AND kind <> 'predecessor'
-        """, values: list.values, row: decode
-      ).compactMap { $0 }
+        """, values: list.values
+      ) { row -> (ObjectKey, Link.Kind)? in
+        guard let key = ObjectKey(try row.text(0)), let kind = Link.Kind(rawValue: try row.text(1))
+        else { return nil }
+        return (key, kind)
+      }.compactMap { $0 }
     }
   }
 

@@ -9,7 +9,6 @@ package struct MirrorRow {
 
   /// The columns that `init` reads, in its order.
   package static let columns = "object, delivery, as_of_from_ms, as_of_to_ms, content"
-  fileprivate static let query = "SELECT \(columns) FROM billing.mirrors WHERE object = $1"
 
   init(_ fact: Fact, delivery: Int64) {
     self.fact = fact
@@ -29,25 +28,13 @@ package struct MirrorRow {
 
 extension LedgerReading {
   /// The maximal values of one object, from all deliveries together.
-  package func mirrors(of key: ObjectKey) throws -> [MirrorRow] {
-    if let known = memory.mirrors[key] { return known }
-    let rows = try database.rows(MirrorRow.query, .text(key.description)) { row in
-      try MirrorRow(row, of: stores)
-    }
-    memory.mirrors[key] = rows
-    return rows
-  }
+  package func mirrors(of key: ObjectKey) throws -> [MirrorRow] { try mirrors(of: [key]) }
 
   /// The same for many objects.
   package func mirrors(of keys: [ObjectKey]) throws -> [MirrorRow] {
     let unread = keys.filter { memory.mirrors[$0] == nil }
-    if unread.count == 1 { _ = try mirrors(of: unread[0]) } else { try read(unread) }
-    return keys.flatMap { memory.mirrors[$0] ?? [] }
-  }
-
-  private func read(_ keys: [ObjectKey]) throws {
-    for key in keys { memory.mirrors[key] = [] }
-    for list in SQLList.slices(of: keys.map { .text($0.description) }, after: 0) {
+    for key in unread { memory.mirrors[key] = [] }
+    for list in SQLList.slices(of: unread.map { .text($0.description) }, after: 0) {
       let rows = try database.rows(
         """
         SELECT \(MirrorRow.columns) FROM billing.mirrors WHERE object IN (\(list.parameters))
@@ -55,6 +42,7 @@ extension LedgerReading {
       ) { row in try MirrorRow(row, of: stores) }
       for row in rows { memory.mirrors[row.fact.key, default: []].append(row) }
     }
+    return keys.flatMap { memory.mirrors[$0] ?? [] }
   }
 
   /// Joins one fact into its object's mirror; `content` is its stored form.
