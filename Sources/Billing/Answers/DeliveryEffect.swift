@@ -130,17 +130,14 @@ private struct NotedChange {
   ) throws -> [NotedChange] {
     try reader.rows(
       """
-      SELECT at_ms, noticed_ms, cause, state_before, state_after, owed_before, owed_after
+      SELECT \(EntitlementExplanation.Transition.columns), owed_before, owed_after
       FROM billing.transitions WHERE object = $1 AND entry = $2 ORDER BY number LIMIT $3
       """, .text(key.description), .integer(entry), .integer(countMax)
     ) { row in
-      let noticed = try row.instant(1)
-      let transition = EntitlementExplanation.Transition(
-        at: try row.instant(0), noticed: noticed, cause: try row.text(2),
-        before: try row.text(3), after: try row.text(4), entry: entry)
+      let transition = try EntitlementExplanation.Transition(row)
       var owed: OwedChange?
-      if let before = try row.optionalText(5), let after = try row.optionalText(6) {
-        owed = try OwedChange(noticed: noticed, before: before, after: after)
+      if let before = try row.optionalText(6), let after = try row.optionalText(7) {
+        owed = try OwedChange(noticed: transition.noticed, before: before, after: after)
       }
       return NotedChange(
         change: transition.before == transition.after

@@ -165,6 +165,18 @@ package struct EntitlementExplanation: Sendable {
     package let after: String
     /// The number of the delivery or the decision that caused it.
     package let entry: Int64?
+
+    /// The columns that `init` reads, in its order.
+    static let columns = "at_ms, noticed_ms, cause, state_before, state_after, entry"
+
+    init(_ row: borrowing Row) throws {
+      at = try row.instant(0)
+      noticed = try row.instant(1)
+      cause = try row.text(2)
+      before = try row.text(3)
+      after = try row.text(4)
+      entry = try row.optionalInteger(5)
+    }
   }
 
   /// The most decisions that are listed, and the most losses that are read.
@@ -225,12 +237,9 @@ package struct EntitlementExplanation: Sendable {
       }
     lost = try Self.losses(of: account, reading: reader)
     refusedClaims = try RefusedClaims.all(of: account, at: now, reading: reader)
-    let keys = try reader.rows(
-      "SELECT object FROM billing.subscriptions WHERE owner = $1 ORDER BY object", .id(account)
-    ) { row in try row.text(0) }
     let reading = LedgerReading(of: stores, database: reader)
     unread = try reading.unread(namedBy: account)
-    subscriptions = try keys.compactMap { ObjectKey($0) }.compactMap { key in
+    subscriptions = try reading.subscriptions(ownedBy: account).compactMap { key in
       try Subscription(key, at: now, about: moment ?? now, catalogue, reading)
     }
     paidTwice =

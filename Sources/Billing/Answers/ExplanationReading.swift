@@ -175,14 +175,9 @@ extension LedgerReading {
   ) throws -> [EntitlementExplanation.Transition] {
     try database.rows(
       """
-      SELECT at_ms, noticed_ms, cause, state_before, state_after, entry FROM billing.transitions
+      SELECT \(EntitlementExplanation.Transition.columns) FROM billing.transitions
       WHERE object = $1 AND state_before <> state_after ORDER BY number DESC LIMIT $2
       """, .text(key.description), .integer(Self.transitionCountMax)
-    ) { row in
-      let (at, cause) = (try row.instant(0), try row.text(2))
-      return EntitlementExplanation.Transition(
-        at: at, noticed: try row.instant(1), cause: cause,
-        before: try row.text(3), after: try row.text(4), entry: try row.optionalInteger(5))
-    }
+    ) { row in try EntitlementExplanation.Transition(row) }
   }
 }

@@ -55,11 +55,8 @@ package struct PaidTwice: Sendable {
       ) { try $0.integer(0) } != nil
     guard isNoted else { return nil }
     let (reading, catalogue) = (ledger.reading(reader), try ledger.catalogue(reading: reader))
-    let keys = try reader.rows(
-      "SELECT object FROM billing.subscriptions WHERE owner = $1 ORDER BY object LIMIT $2",
-      .id(account), .integer(Self.countMax)
-    ) { row in ObjectKey(try row.text(0)) }
-    let found = try keys.compactMap { $0 }.compactMap { key in
+    let keys = try reading.subscriptions(ownedBy: account, countMax: Self.countMax)
+    let found = try keys.compactMap { key in
       try EntitlementExplanation.Subscription(key, at: now, about: now, catalogue, reading)
     }.filter { ledger.rules.grants($0.environment.rawValue, to: account) }
     try self.init(found, catalogue, ledger.stores, at: now)

@@ -28,10 +28,7 @@ extension Ledger {
   package func belongings(
     of account: Identifier, reading reader: Reader
   ) throws -> Belongings {
-    let subscriptions = try reader.rows(
-      "SELECT object FROM billing.subscriptions WHERE owner = $1 ORDER BY object LIMIT 1000",
-      .id(account)
-    ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
+    let subscriptions = try self.reading(reader).subscriptions(ownedBy: account, countMax: 1000)
     let decided = try reader.rows(
       """
       SELECT \(Decided.columns) FROM billing.decisions WHERE account_id = $1
@@ -105,8 +102,7 @@ extension Ledger {
       !subscription.candidates.isEmpty
     else { return decided }
     let note = "claimed after the account was deleted that it was bought for"
-    return Decided(
-      id: decided.id, at: decided.at, .transfer(account, key, note: note))
+    return Decided(id: decided.id, at: decided.at, decision: .transfer(account, key, note: note))
   }
 
   /// The secret for reading a purchase; nil if it needs none.
@@ -187,10 +183,6 @@ extension Ledger {
 }
 
 extension Decided {
-  package init(id: Identifier, at: Instant, _ decision: Decision) {
-    self.init(id: id, sequence: 0, at: at, decision: decision)
-  }
-
   /// The decision as stored in an archive: `kind`, its object, and its content as stored here.
   package var json: JSONValue {
     [
@@ -208,7 +200,7 @@ extension Decided {
     else { throw DatabaseError.statement("a decision is not readable") }
     self.init(
       id: id, at: Instant(milliseconds: try json["at_ms"].requireInteger()),
-      try Decision(
+      decision: try Decision(
         kind: try json["kind"].requireString(), account: account, object: json["object"].string,
         content: String(decoding: content.encoded(), as: UTF8.self)))
   }

@@ -87,12 +87,9 @@ extension Ledger {
     case .claim(_, let object), .transfer(_, let object, _):
       return try Affected.subscriptions(from: object, reading(transaction))
     case .accountDeleted(let account):
-      let owned = try transaction.rows(
-        "SELECT object FROM billing.subscriptions WHERE owner = $1 ORDER BY object", .id(account)
-      ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
-      return try Set(
-        owned.flatMap { try Affected.subscriptions(from: $0, reading(transaction)) }
-      ).sorted()
+      let reading = reading(transaction)
+      let owned = try reading.subscriptions(ownedBy: account)
+      return try Set(owned.flatMap { try Affected.subscriptions(from: $0, reading) }).sorted()
     }
   }
 }

@@ -8,6 +8,16 @@ extension LedgerReading {
   /// Enough for decades of monthly invoices and payments.
   package static let objectCountMax = 2000
 
+  /// The subscriptions that an account owns, ascending.
+  package func subscriptions(
+    ownedBy account: Identifier, countMax: Int = .max
+  ) throws -> [ObjectKey] {
+    try database.rows(
+      "SELECT object FROM billing.subscriptions WHERE owner = $1 ORDER BY object LIMIT $2",
+      .id(account), .integer(countMax)
+    ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
+  }
+
   /// The subscriptions that an account owns or once owned.
   package func subscriptions(concerning account: Identifier) throws -> [ObjectKey] {
     try database.rows(

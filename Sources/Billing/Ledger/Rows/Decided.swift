@@ -13,7 +13,7 @@ package struct Decided: Sendable {
 
   package static let columns = "id, sequence, decided_ms, kind, account_id, object, content"
 
-  package init(id: Identifier, sequence: Int64, at: Instant, decision: Decision) {
+  package init(id: Identifier, sequence: Int64 = 0, at: Instant, decision: Decision) {
     self.id = id
     self.sequence = sequence
     self.at = at
