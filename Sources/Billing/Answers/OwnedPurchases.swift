@@ -74,23 +74,20 @@ extension Ledger {
     let catalogue = try catalogue(reading: reader)
     return try reader.rows(
       """
-      SELECT object, environment, label_without_access, will_renew, coverage
-      FROM billing.subscriptions WHERE owner = $1 ORDER BY updated_ms DESC, object LIMIT $2
+      SELECT \(SubscriptionRow.columns), object FROM billing.subscriptions
+      WHERE owner = $1 ORDER BY updated_ms DESC, object LIMIT $2
       """, .id(account), .integer(Self.purchaseCountMax)
-    ) { row in
-      (
-        try row.text(0), try row.text(1), try row.text(2), try row.integer(3) == 1,
-        try row.text(4)
-      )
-    }.compactMap { object, environment, label, willRenew, text in
-      guard rules.grants(environment, to: account), let key = ObjectKey(object),
-        let without = Label(rawValue: label)
-      else { return nil }
-      let coverage = try Coverage(text: text)
+    ) { row in (try SubscriptionRow(row), try row.text(SubscriptionRow.columnCount)) }
+    .compactMap { row, object in
+      guard rules.grants(row.environment.rawValue, to: account), let key = ObjectKey(object) else {
+        return nil
+      }
+      let coverage = try Coverage(text: row.coverage)
       let paid = coverage.intervals.filter { $0.why == .subscribed || $0.why == .trial }
       return OwnedPurchase(
-        key: key, label: Label(coverage, withoutAccess: without, at: now), willRenew: willRenew,
-        paidUntil: paid.map(\.to).max(), isAddition: coverage.isAddition(at: now, catalogue))
+        key: key, label: Label(coverage, withoutAccess: row.labelWithoutAccess, at: now),
+        willRenew: row.willRenew, paidUntil: paid.map(\.to).max(),
+        isAddition: coverage.isAddition(at: now, catalogue))
     }
   }
 }

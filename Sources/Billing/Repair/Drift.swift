@@ -170,8 +170,7 @@ extension Ledger {
     let owners = Set(
       [row?.owner, try stored.subscription(key).ownership.account].compactMap { $0 })
     try keepingCaps(of: owners.sorted(), shrinks: shrinks, at: now, in: transaction) {
-      try derive([key], stored, cause: .fact, entry: { _ in nil }, at: now, in: transaction) { _ in
-      }
+      try derive([key], stored, cause: .fact, entry: { _ in nil }, at: now, in: transaction)
     }
     // A label that was wrong for its time but is right now is not written again. So the row's time
     // becomes now.

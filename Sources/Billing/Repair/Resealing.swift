@@ -78,7 +78,7 @@ package struct Resealing: Sendable {
       reached = slice.reached
       told(min(reached, end))
     }
-    var place: Place? = Place(kind: "", object: "")
+    var place: (kind: String, object: String)? = ("", "")
     while let after = place {
       let sealing = sealing
       let (slice, next) = try database.write(for: nil) { transaction in
@@ -93,11 +93,6 @@ package struct Resealing: Sendable {
     var count: Int64 = 0
     var unopenedCount: Int64 = 0
     var reached: Int64 = 0
-  }
-
-  private struct Place: Sendable {
-    let kind: String
-    let object: String
   }
 
   private mutating func add(_ slice: Slice) {
@@ -143,15 +138,16 @@ package struct Resealing: Sendable {
   }
 
   private static func resealJobs(
-    after place: Place, _ sealing: SealingKeys, in transaction: Transaction
-  ) throws -> (Slice, Place?) {
+    after place: (kind: String, object: String), _ sealing: SealingKeys,
+    in transaction: Transaction
+  ) throws -> (Slice, (kind: String, object: String)?) {
     var slice = Slice()
     let rows = try transaction.rows(
       """
       SELECT kind, object, payload FROM billing.jobs
       WHERE kind > $1 OR (kind = $1 AND object > $2) ORDER BY kind, object LIMIT $3
       """, .text(place.kind), .text(place.object), .integer(sliceCount)
-    ) { row in (Place(kind: try row.text(0), object: try row.text(1)), try row.optionalBlob(2)) }
+    ) { row in ((kind: try row.text(0), object: try row.text(1)), try row.optionalBlob(2)) }
     for case (let job, let payload?) in rows
     where !payload.starts(with: sealing.newestHeader) {
       let key = ObjectKey(job.object)

@@ -19,7 +19,7 @@ extension Ledger {
   package func derive(
     _ keys: [ObjectKey], _ stored: LedgerReading, cause: Derivation.Cause,
     entry: (ObjectKey) -> Int64?, at now: Instant, in transaction: Transaction,
-    each: (Derivation) -> Void
+    each: (Derivation) -> Void = { _ in }
   ) throws -> [Identifier] {
     guard !keys.isEmpty else { return [] }
     let rules = try current.find(at: now, in: transaction)
