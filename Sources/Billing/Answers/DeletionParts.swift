@@ -2,9 +2,8 @@ package import Base
 import Ledger
 package import Storage
 
-/// How far each part of a requested account deletion has come.
-///
-/// Both programs erase their own rows, each when it runs. An account is erased once both have.
+/// How far each part of a requested account deletion has come. Each program erases its own rows when
+/// it runs, and the account is erased once both have.
 package struct DeletionParts: Sendable, Equatable {
   package let sync: Part
   package let billing: Part

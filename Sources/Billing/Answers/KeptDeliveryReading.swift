@@ -4,10 +4,8 @@ package import Storage
 package import Stores
 
 extension KeptDelivery {
-  /// Decodes a stored delivery again with the current decoder.
-  ///
-  /// - Throws: An `ErasedDelivery`, a `CryptoError` or a `CompressionError` if it cannot be opened,
-  ///   and the decoder's error if it cannot be decoded.
+  /// Decodes a stored delivery again with the current decoder, whose error it throws, or that of
+  /// `message`.
   package static func decoded(
     again delivery: DeliverySummary, of stores: StoreList, sealing: SealingKeys,
     reading queryable: some Queryable

@@ -6,10 +6,8 @@ import Stores
 import Subscriptions
 import Tiers
 
-/// The purchases of the environment that grants, each with those that continue it, page by page. The monthly
-/// report adds them up.
-///
-/// It reads derived state and the stores' reports with a few statements for each page, and changes nothing.
+/// The purchases of the environment that grants, each with those that continue it, for the monthly
+/// report. A few statements read each page.
 package struct SubscriberPages {
   private let ledger: Ledger
   private let reader: Reader

@@ -5,9 +5,8 @@ import Stores
 package import Subscriptions
 package import Tiers
 
-/// An account's own picture of what it pays for: what applies, until when, and what is wrong.
-///
-/// It is the same for all stores, and for the account's devices and everyone who is notified of changes.
+/// An account's own picture of what it pays for: what applies, until when, and what is wrong. It is the
+/// same for its devices and for everyone who is notified of changes.
 package struct SubscriptionOverview: Sendable {
   package let account: Identifier
   package let now: Instant

@@ -91,10 +91,9 @@ extension Ledger {
       })
   }
 
-  /// Returns a decision with the same effect at a Coffer that does not know of a deleted account.
-  ///
-  /// The purchase's store, or the purchase before it, may name that account. There, a claim made after the
-  /// deletion would give way to that account, so a transfer replaces it. The decision keeps its id.
+  /// Returns a decision with the same effect and id at a Coffer that does not know of a deleted
+  /// account. A claim made after the deletion would give way there to that account, if the store or
+  /// an earlier purchase names it, so a transfer replaces it.
   private func onItsOwn(_ decided: Decided, reading reader: Reader) throws -> Decided {
     guard case .claim(let account, let key) = decided.decision else { return decided }
     let subscription = try reading(reader).subscription(key)
@@ -105,9 +104,7 @@ extension Ledger {
     return Decided(id: decided.id, at: decided.at, decision: .transfer(account, key, note: note))
   }
 
-  /// The secret for reading a purchase; nil if it needs none.
-  ///
-  /// - Throws: A `CryptoError` if the keys do not open it.
+  /// The secret for reading a purchase; nil if it needs none. Throws a `CryptoError` if no key opens it.
   package func secret(
     of key: ObjectKey, _ sealing: SealingKeys, reading reader: Reader
   ) throws -> Secret? {

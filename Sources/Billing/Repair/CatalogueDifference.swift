@@ -4,10 +4,8 @@ package import Storage
 import Subscriptions
 package import Tiers
 
-/// The differences that another catalogue makes for accounts, found by deriving under it in memory,
-/// account by account.
-///
-/// Accounts unknown to billing have the free plan and are not included.
+/// The differences that another catalogue makes for accounts known to billing, found by deriving under
+/// it in memory, account by account.
 package struct CatalogueDifference: Sendable {
   /// The first moment, from now on, at which an account's cap differs. If no cap differs, the first
   /// at which its plan or reason does.

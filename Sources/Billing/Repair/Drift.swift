@@ -105,10 +105,8 @@ extension Ledger {
     try compare(&drift, keys, reading: reader)
   }
 
-  /// The accounts after `last` that may have a schedule, in the order of their ids.
-  ///
-  /// A schedule's rows may be missing or left over. So this includes every account that has such a
-  /// row, owns a subscription, or was given a grant or a quota.
+  /// The accounts after `last` that may have a schedule, in the order of their ids: those that have a
+  /// row of one, own a subscription, or were given a grant or a quota.
   package func accounts(
     behind last: Identifier, limit: Int, reading reader: Reader
   ) throws -> [Identifier] {
@@ -151,10 +149,8 @@ extension Ledger {
     package let after: Int64
   }
 
-  /// Derives a subscription again and writes what follows from the facts. The rules must be those
-  /// of the servers.
-  ///
-  /// - Throws: `Shrinkage` if a cap would become smaller, unless `shrinks` allows that.
+  /// Derives a subscription again, under the servers' rules, and writes what follows from the facts.
+  /// Throws a `Shrinkage` if a cap would become smaller, unless `shrinks` allows that.
   package func repair(
     _ key: ObjectKey, shrinks: Bool, at now: Instant, in transaction: Transaction
   ) throws {

@@ -14,10 +14,7 @@ package struct RedecodedDelivery: Sendable {
   fileprivate let contents: [String]
   private let terms: [SearchRow]
 
-  /// Decodes a stored delivery again.
-  ///
-  /// - Throws: A `CryptoError` or a `CompressionError` if the delivery cannot be opened, and the
-  ///   decoder's error if it cannot be decoded.
+  /// Throws like `KeptDelivery.decoded`.
   package init(
     _ delivery: DeliverySummary, of stores: StoreList, sealing: SealingKeys, search: SearchKey?,
     reading queryable: some Queryable
@@ -102,10 +99,9 @@ extension Ledger {
       about: now, in: transaction)
   }
 
-  /// Removes what one delivery reports, and the links that only it reports, and joins what other deliveries
-  /// report about the same objects. The caller must roll this back, because nothing is ever forgotten.
-  ///
-  /// The states returned are those at `moment`.
+  /// Removes what one delivery reports, and the links that only it reports, and joins what others report
+  /// about the same objects. Returns the states at `moment`. The caller must roll this back, because
+  /// nothing is ever forgotten.
   func suppose(
     without delivery: RedecodedDelivery, among others: [RedecodedDelivery], at now: Instant,
     about moment: Instant, in transaction: Transaction

@@ -5,8 +5,7 @@ package import Storage
 import Subscriptions
 
 /// Seals with the first key what older keys have sealed, so that these can be removed after a rotation.
-///
-/// Works in slices while others write. After an interruption, the next run finds the rest by itself.
+/// It works in slices while others write; after an interruption, the next run finds the rest.
 package struct Resealing: Sendable {
   /// The number of values that were sealed again.
   package private(set) var count: Int64 = 0

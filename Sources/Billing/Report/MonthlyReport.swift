@@ -1,9 +1,8 @@
 package import Base
 package import Tiers
 
-/// The figures of a month and the twelve before it, summed over subscribers one after another.
-///
-/// It holds a few numbers for each segment, whatever the number of subscribers.
+/// The figures of a month and the twelve before it, summed over subscribers one after another: a few
+/// numbers for each segment, whatever the number of subscribers.
 package struct MonthlyReport: Equatable, Sendable {
   package let month: Month
   /// The twelve months before it and the month itself, ascending.

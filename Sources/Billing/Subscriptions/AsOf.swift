@@ -1,8 +1,7 @@
 package import Base
 
-/// The interval in which a provider's object was as a delivery shows it: from `from` up to before `to`.
-///
-/// An interval, because stores' times are coarse: two events of one second have no order.
+/// The time, from `from` up to before `to`, in which a provider's object was as a delivery shows it: an
+/// interval, because stores' times are coarse. Two events of one second have no order.
 package struct AsOf: Hashable, Sendable {
   package let from: Instant
   package let to: Instant

@@ -55,9 +55,8 @@ package enum Label: String, Hashable, Sendable, CaseIterable {
   /// The rank among several siblings' labels, of which the lowest is shown.
   package var precedence: Int { Self.allCases.firstIndex(of: self)! }
 
-  /// Whether the label may change to `next` by time alone.
-  ///
-  /// Time alone gives access only if a period was paid for in advance.
+  /// Whether the label may change to `next` by time alone, which gives access only if a period was paid
+  /// for in advance.
   package func mayBecomeByClock(_ next: Label) -> Bool {
     switch self {
     case .pending: next == .trialing || next == .active

@@ -8,8 +8,8 @@ package protocol Mirrored: Hashable, Sendable {
 
 /// The result of all deliveries about one object: every value that no other outdates.
 ///
-/// A join-semilattice: merging is commutative, associative and idempotent, so arrival order and
-/// duplicates cannot matter. A single newest value plus a tie flag would not be associative.
+/// A join-semilattice, so arrival order and duplicates cannot matter. A single newest value plus a tie
+/// flag would not be associative.
 package struct Mirror<Content: Mirrored>: Hashable, Sendable {
   package struct Observation: Hashable, Sendable {
     package let content: Content

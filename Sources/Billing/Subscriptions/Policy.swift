@@ -6,9 +6,8 @@ package struct Policy: Hashable, Sendable {
   package var version = "standard-6"
   /// Access after the start of the first unpaid period, while payment is being retried.
   package var grace = Instant.Span.days(7)
-  /// Access after a paid end while a renewal is expected and nothing reports that it failed.
-  ///
-  /// Longer than a day, so that a one-day outage of Coffer locks no one out.
+  /// Access after a paid end while a renewal is expected and nothing reports that it failed. Longer
+  /// than a day, so that a one-day outage of Coffer locks no one out.
   package var leeway = Instant.Span.hours(26)
   /// Access after a paid end while a renewal is expected and the store does not answer. It is
   /// counted from the end, so it is the longest that an outage can extend access.

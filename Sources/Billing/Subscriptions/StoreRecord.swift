@@ -1,9 +1,8 @@
 package import Base
 package import Tiers
 
-/// Everything that one store reported about one subscription, and what follows from it.
-///
-/// A join-semilattice: inserts commute and repeat without effect, so that the order of arrival
+/// Everything that one store reported about one subscription, and what follows from it. It is a
+/// join-semilattice: inserts commute and repeat without effect, so that the order of arrival
 /// cannot matter. Everything else is a function of it.
 package protocol StoreRecord: Equatable, Sendable {
   associatedtype Object: StoreObject

@@ -2,8 +2,7 @@ package import Base
 package import Tiers
 
 /// Everything known about one subscription: what its store reported, and what was decided about it here.
-///
-/// A join-semilattice like its parts; everything else about a subscription is a function of it.
+/// Everything else about a subscription is a function of it.
 package struct Subscription: Sendable {
   package let key: ObjectKey
   package private(set) var record: any StoreRecord

@@ -12,10 +12,8 @@ extension Ledger {
   /// The kind of the jobs that alert an operator to purchases that are not acknowledged.
   package static let deadlineJob = "acknowledgement_deadline"
 
-  /// Requests the acknowledgement of an owned purchase, in the transaction that gave it its owner.
-  ///
-  /// Every way to an owner ends here: a read, a claim or a transfer, of this purchase or of one that it
-  /// continues. The token is the one for its read; without a token there is nothing to send to the store.
+  /// Requests the acknowledgement of an owned purchase, in the transaction that gave it its owner in
+  /// whatever way. The token is the one for its read; without one there is nothing to send.
   func requireAcknowledgement(
     of key: ObjectKey, at now: Instant, in transaction: Transaction
   ) throws {

@@ -3,9 +3,8 @@ import Storage
 package import Subscriptions
 package import Tiers
 
-/// The rows that one transaction has read and written so far, so that nothing is read twice or read back.
-///
-/// It is as current as the transaction: other writers wait for the sequence's lock.
+/// The rows that one transaction has read and written so far, so that nothing is read twice. It is as
+/// current as the transaction: other writers wait for the sequence's lock.
 package final class LedgerMemory {
   /// Whether the transaction may have written decisions earlier. If so, none can be ruled out
   /// without reading.

@@ -13,11 +13,9 @@ extension Ledger {
     try RulesInForce(reading: database)?.rules(as: rules) ?? rules
   }
 
-  /// Derives under the rules in force everything that was derived before their last change. It works in
-  /// slices while others write, and continues a run that was interrupted. Returns the number of subscriptions
-  /// that it derived.
-  ///
-  /// Every schedule is written again: an owner's when its subscriptions are derived, all others afterwards.
+  /// Derives under the rules in force everything that was derived before their last change, and writes
+  /// every schedule again. It works in slices while others write, and continues a run that was
+  /// interrupted. Returns the number of subscriptions that it derived.
   package func deriveAnew(
     on database: Database, clock: Clock, told: (_ count: Int, _ alarms: [Coverage.Alarm]) -> Void
   ) throws -> Int {
@@ -46,6 +44,7 @@ extension Ledger {
       (total, place) = (total + keys.count, end)
       told(total, alarms)
     }
+    // Owners' schedules were written with their subscriptions.
     var last: Identifier?
     repeat {
       let after = last

@@ -6,9 +6,7 @@ import Subscriptions
 import Tiers
 
 extension Ledger {
-  /// Stores one delivery or answer and merges what it says.
-  ///
-  /// Re-runnable: it has no effect except through the transaction.
+  /// Stores one delivery or answer and merges what it says. Re-runnable: it acts only through the transaction.
   package func record(
     _ delivery: PreparedDelivery, in transaction: Transaction
   ) throws -> Recorded {

@@ -81,9 +81,8 @@ package enum Decision: Sendable {
 extension Decision {
   package static let noteByteCountMax = 1000
 
-  /// Why this cannot be decided under a catalogue, now or ever; nil if it can.
-  ///
-  /// `now` shows what is over: the plan of a past grant may be gone.
+  /// Why this cannot be decided under a catalogue; nil if it can. The plan of a grant that is over at
+  /// `now` may be gone.
   package func refusal(under catalogue: Catalogue, at now: Instant) -> String? {
     if let note, note.utf8.count > Self.noteByteCountMax {
       return "its reason is longer than \(Self.noteByteCountMax) bytes"

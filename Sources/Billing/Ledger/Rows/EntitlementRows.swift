@@ -19,9 +19,8 @@ package enum EntitlementRows {
     }
   }
 
-  /// Writes only what changed. What was in force up to `now` stays known as history.
-  ///
-  /// `stored` is the schedule before. `unknown` is the schedule of an account that is unknown to billing.
+  /// Writes what differs from `stored`. What was in force up to `now` stays known as history.
+  /// `unknown` is the schedule of an account that is unknown to billing.
   package static func write(
     _ schedule: Schedule, over stored: [Schedule.Boundary], of account: Identifier,
     unknown: Schedule, at now: Instant, in transaction: Transaction

@@ -33,8 +33,6 @@ package enum HeldRows {
 
   /// Stores what `old` granted from `start`, where the history ends, to `now`, if `new` shows that
   /// time differently.
-  ///
-  /// The cost depends on the old schedule's steps since the last time, never on the whole history.
   package static func keep(
     _ old: Schedule, from start: Instant, before new: Schedule, of account: Identifier,
     at now: Instant, in transaction: Transaction

@@ -5,9 +5,8 @@ package import Storage
 package import Stores
 package import Subscriptions
 
-/// A delivery as it came, in the form of an HTTP message: what proved it, an empty line, its body.
-///
-/// In its row it is compressed, then sealed.
+/// A delivery as it came, in the form of an HTTP message: what proved it, an empty line, its body. In
+/// its row it is compressed, then sealed.
 package struct KeptDelivery: Sendable {
   package let number: Int64
   package let type: String
@@ -25,8 +24,6 @@ package struct KeptDelivery: Sendable {
       context: sealingContext(store.provider, deliveryID))
   }
 
-  /// Opens a delivery's message.
-  ///
   /// - Throws: An `ErasedDelivery`, a `CryptoError` or a `CompressionError` if it cannot be opened.
   package static func message(
     sealed: [UInt8], of store: any Store, deliveryID: String, _ sealing: SealingKeys
@@ -36,9 +33,7 @@ package struct KeptDelivery: Sendable {
     return try store.compressor.decompress(opened, byteCountMax: messageByteCountMax)
   }
 
-  /// The same message, sealed by the first key.
-  ///
-  /// - Throws: A `CryptoError` if no key opens it.
+  /// The same message, sealed by the first key. Throws a `CryptoError` if no key opens it.
   package static func resealed(
     _ sealed: [UInt8], of provider: ObjectKey.Provider, deliveryID: String,
     _ sealing: SealingKeys
@@ -61,7 +56,7 @@ package struct KeptDelivery: Sendable {
     package let keyIndex: Int?
   }
 
-  /// The same for the latest delivery up to a number.
+  /// The latest delivery up to a number.
   package static func sealed(
     upTo number: Int64 = .max, by keys: SealingKeys, reading queryable: some Queryable
   ) throws -> Sealed? {

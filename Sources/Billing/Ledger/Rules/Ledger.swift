@@ -30,9 +30,7 @@ package struct Ledger: Sendable {
     current = CurrentRules(rules, for: deriver)
   }
 
-  /// Checks that the servers derive under these rules, or that none ever ran.
-  ///
-  /// - Throws: A `ConfigurationError` if they do not.
+  /// Throws a `ConfigurationError` unless the servers derive under these rules, or none ever ran.
   package func requireServersRules(reading database: some Queryable) throws {
     try current.requireServers(reading: database)
   }

@@ -24,9 +24,8 @@ package enum SoldPlans {
     }
   }
 
-  /// Stores what a catalogue sells. `previous` is the digest of the catalogue before, if there was one.
-  ///
-  /// Writes nothing if the catalogue was the last to be stored.
+  /// Stores what a catalogue sells, unless it was the last to be stored. `previous` is the digest of
+  /// the catalogue before, if there was one.
   package static func keep(
     _ catalogue: Catalogue, after previous: String?, at now: Instant, in transaction: Transaction
   ) throws {
@@ -69,7 +68,7 @@ package enum SoldPlans {
     let planID: String
     let catalogue: String
 
-    package static func all(reading database: some Queryable) throws -> [Product] {
+    static func all(reading database: some Queryable) throws -> [Product] {
       try database.rows(
         """
         SELECT provider, id, sold_as, plan, catalogue FROM billing.sold_products
