@@ -87,20 +87,16 @@ package struct SubscriberPages {
 
   /// For each object, the first of the purchases in the same environment that it continues, if any.
   private func predecessors(of objects: [String]) throws -> [String: String] {
-    var found: [String: String] = [:]
-    for list in SQLList.slices(of: objects.map { .text($0) }, after: 1) {
-      try reader.query(
+    let found = try SQLList.slices(of: objects.map { .text($0) }, after: 1).flatMap { list in
+      try reader.rows(
         """
         SELECT l.target, min(l.origin) FROM billing.links l
         JOIN billing.subscriptions s ON s.object = l.origin AND s.environment = $1
         WHERE l.target IN (\(list.parameters)) AND l.kind = 'predecessor' GROUP BY l.target
-        """, [.text(ledger.rules.grantingEnvironment.rawValue)] + list.values
-      ) { row in
-        found[try row.text(0)] = try row.text(1)
-        return true
-      }
+        """, values: [.text(ledger.rules.grantingEnvironment.rawValue)] + list.values
+      ) { row in (try row.text(0), try row.text(1)) }
     }
-    return found
+    return Dictionary(found) { $1 }
   }
 
   private func successors(of objects: [String]) throws -> [(target: String, object: String)] {

@@ -9,11 +9,11 @@ package struct AttentionRows: Equatable {
   struct Row: Hashable {
     let kind: Attention.Kind
     /// The product, payment or reversal; empty for the subscription itself.
-    let about: String
+    var about = ""
     /// The start, if a fact shows it; otherwise, it starts when it is found.
-    let since: Instant?
+    var since: Instant?
     /// When it settles by itself; nil if it is shown for a while.
-    let until: Instant?
+    var until: Instant?
   }
 
   private let rows: [Row]
@@ -32,18 +32,18 @@ package struct AttentionRows: Equatable {
     let end = coverage.intervals.map { $0.to }.max()
     let ownership = subscription.ownership
     switch ownership.evidence {
-    case .contested: rows.append(Row(.contestedOwner, until: end ?? .distantFuture))
+    case .contested: rows.append(Row(kind: .contestedOwner, until: end ?? .distantFuture))
     case .none:
-      if let end { rows.append(Row(.unowned, until: end)) }
+      if let end { rows.append(Row(kind: .unowned, until: end)) }
     case .deletedAccount:
       if subscription.willRenew, !subscription.hasMoved {
-        rows.append(Row(.stillBilled, until: .distantFuture))
+        rows.append(Row(kind: .stillBilled, until: .distantFuture))
       }
     case .token, .predecessor, .claim, .transfer: break
     }
-    if subscription.isDirty { rows.append(Row(.contradiction, until: .distantFuture)) }
+    if subscription.isDirty { rows.append(Row(kind: .contradiction, until: .distantFuture)) }
     if let since = subscription.unacknowledgedSince, let span = traits.acknowledgementSpan {
-      rows.append(Row(.unacknowledged, since: since, until: since + span))
+      rows.append(Row(kind: .unacknowledged, since: since, until: since + span))
     }
     self.rows = Set(rows).sorted {
       ($0.kind.rawValue, $0.about) < ($1.kind.rawValue, $1.about)
@@ -85,29 +85,24 @@ package struct AttentionRows: Equatable {
 }
 
 extension AttentionRows.Row {
-  fileprivate init(
-    _ kind: Attention.Kind, about: String = "", since: Instant? = nil, until: Instant? = nil
-  ) {
-    self.init(kind: kind, about: about, since: since, until: until)
-  }
-
   /// An alarm stays among the facts for ever. Only a thing that ends together with its alarm is
   /// shown until its end.
   fileprivate init(_ alarm: Coverage.Alarm) {
     switch alarm {
     case .unknownProduct(let price, let product):
-      self.init(.unknownProduct, about: price ?? product ?? "", until: .distantFuture)
-    case .unmappedProduct(let id): self.init(.unmappedProduct, about: id, until: .distantFuture)
-    case .unknownStatus(let status): self.init(.unknownStatus, about: status)
-    case .paidAfterEnd(let invoice): self.init(.paidAfterEnd, about: invoice)
-    case .unpaidItem(let product): self.init(.unpaidTime, about: product)
-    case .activeWithoutPayment: self.init(.unpaidTime)
+      self.init(kind: .unknownProduct, about: price ?? product ?? "", until: .distantFuture)
+    case .unmappedProduct(let id):
+      self.init(kind: .unmappedProduct, about: id, until: .distantFuture)
+    case .unknownStatus(let status): self.init(kind: .unknownStatus, about: status)
+    case .paidAfterEnd(let invoice): self.init(kind: .paidAfterEnd, about: invoice)
+    case .unpaidItem(let product): self.init(kind: .unpaidTime, about: product)
+    case .activeWithoutPayment: self.init(kind: .unpaidTime)
     case .reversal(.disputeOpened, let object):
-      self.init(.dispute, about: object, until: .distantFuture)
+      self.init(kind: .dispute, about: object, until: .distantFuture)
     case .reversal(let kind, let object):
-      self.init(.reversal, about: "\(kind.rawValue) \(object)")
+      self.init(kind: .reversal, about: "\(kind.rawValue) \(object)")
     case .irregularPayment(let irregularity, let object):
-      self.init(.irregularPayment, about: "\(irregularity.rawValue) \(object)")
+      self.init(kind: .irregularPayment, about: "\(irregularity.rawValue) \(object)")
     }
   }
 }

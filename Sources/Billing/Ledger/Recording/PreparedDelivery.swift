@@ -46,16 +46,12 @@ package struct PreparedDelivery: Sendable {
     self.trace = trace
     terms = SearchRow.all(decoded.terms, search)
     contents = decoded.facts.map { store.stored($0.object) }
-    requestPayloads = decoded.requests.map { request in
-      request.secret.map { sealing.seal($0.exposed, context: Self.payloadContext(request.object)) }
+    func payload(_ secret: Secret?, for object: ObjectKey) -> [UInt8]? {
+      secret.map { sealing.seal($0.exposed, context: Self.payloadContext(object)) }
     }
-    questionPayload = decoded.refundQuestion.flatMap { question in
-      question.secret.map {
-        sealing.seal($0.exposed, context: Self.payloadContext(question.payment))
-      }
-    }
-    fingerprint = SHA256.hash(
-      decoded.meaning.encoded() + contents.flatMap { Array($0.utf8) })
+    requestPayloads = decoded.requests.map { payload($0.secret, for: $0.object) }
+    questionPayload = decoded.refundQuestion.flatMap { payload($0.secret, for: $0.payment) }
+    fingerprint = SHA256.hash(decoded.meaning.encoded() + contents.flatMap { Array($0.utf8) })
     sealed = KeptDelivery.sealed(
       head: head, body: body, of: store, deliveryID: decoded.deliveryID, sealing)
   }
