@@ -75,9 +75,7 @@ package struct PaidTwice: Sendable {
     let proof = payments.first { payment in
       subscription.key.sibling(payment.object.kind, payment.object.id) == current.evidence
     }
-    let running = payments.first { payment in
-      payment.from.map { $0 <= now } ?? false && payment.to.map { now < $0 } ?? false
-    }
+    let running = payments.first { $0.covers(now) }
     let store = try stores.store(of: subscription.key)
     let part = Part(
       key: subscription.key, store: subscription.store, planID: current.planID,

@@ -12,7 +12,6 @@ package enum Choices {
     _ mirrors: [String: Mirror<Content>], besides factor: Int,
     _ item: (_ id: String, _ content: Content) -> Item
   ) -> [[Item]] {
-    if mirrors.isEmpty { return [[]] }
     var choices: [[Item]] = [[]]
     // Only ids are sorted, and most mirrors agree on one value: subscriptions of many years are read often.
     var ids = Array(mirrors.keys)

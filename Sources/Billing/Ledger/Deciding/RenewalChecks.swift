@@ -49,13 +49,11 @@ extension Ledger {
   package static func renewing(
     _ objects: [String], reading database: some Queryable
   ) throws -> Set<String> {
-    var renewing: Set<String> = []
-    for object in objects {
-      let willRenew = try database.first(
-        "SELECT will_renew FROM billing.subscriptions WHERE object = $1", .text(object)
-      ) { row in try row.integer(0) == 1 }
-      if willRenew == true { renewing.insert(object) }
-    }
-    return renewing
+    Set(
+      try objects.filter { object in
+        try database.first(
+          "SELECT will_renew FROM billing.subscriptions WHERE object = $1", .text(object)
+        ) { row in try row.integer(0) == 1 } ?? false
+      })
   }
 }

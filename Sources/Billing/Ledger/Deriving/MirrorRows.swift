@@ -54,17 +54,14 @@ extension LedgerReading {
       mirror.insert(.init(row.fact.object, asOf: row.fact.asOf), delivery: row.delivery)
     }
     let change = mirror.insert(.init(fact.object, asOf: fact.asOf), delivery: delivery)
-    if change.isNew {
-      let outdated = change.outdated
-      memory.mirrors[fact.key, default: []].removeAll { outdated.contains($0.delivery) }
-      memory.mirrors[fact.key, default: []].append(MirrorRow(fact, delivery: delivery))
-    }
+    guard change.isNew else { return change }
+    memory.mirrors[fact.key, default: []].removeAll { change.outdated.contains($0.delivery) }
+    memory.mirrors[fact.key, default: []].append(MirrorRow(fact, delivery: delivery))
     for outdated in change.outdated {
       try transaction.execute(
         "DELETE FROM billing.mirrors WHERE object = $1 AND delivery = $2",
         .text(fact.key.description), .integer(outdated))
     }
-    guard change.isNew else { return change }
     try transaction.execute(
       """
       INSERT INTO billing.mirrors (object, delivery, as_of_from_ms, as_of_to_ms, content)

@@ -19,10 +19,8 @@ extension LedgerReading {
     for row in try mirrors(of: try reach(from: key, parts: true)) {
       subscription.insert(row.fact, delivery: row.delivery)
     }
-    for companion in subscription.companions {
-      for row in try mirrors(of: companion) {
-        subscription.insert(row.fact, delivery: row.delivery)
-      }
+    for row in try mirrors(of: subscription.companions) {
+      subscription.insert(row.fact, delivery: row.delivery)
     }
     subscription.predecessor = try predecessorOwner(of: key, &visited)
     subscription.unansweredSince = stored.unansweredSince

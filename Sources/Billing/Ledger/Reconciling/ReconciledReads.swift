@@ -92,19 +92,13 @@ extension Reconciliation {
     var text = ""
     var isDirty = false
     for subscription in try ledger.subscriptions(of: key, reading: database) {
-      let row = try database.first(
-        """
-        SELECT owner, label_without_access, will_renew, coverage, dirty
-        FROM billing.subscriptions WHERE object = $1
-        """, .text(subscription.description)
-      ) { row in
-        (
-          "\(try row.optionalID(0)?.description ?? "-") \(try row.text(1)) \(try row.integer(2)) "
-            + (try row.text(3)), try row.integer(4) == 1
-        )
+      let row = try SubscriptionRow(subscription, reading: database)
+      let state = row.map {
+        "\($0.owner?.description ?? "-") \($0.labelWithoutAccess.rawValue) \($0.willRenew ? 1 : 0) "
+          + $0.coverage
       }
-      text += "\(subscription) \(row?.0 ?? "-")\n"
-      isDirty = isDirty || row?.1 == true
+      text += "\(subscription) \(state ?? "-")\n"
+      isDirty = isDirty || row?.isDirty == true
     }
     return (Hex.encode(SHA256.hash(Array(text.utf8))), isDirty)
   }

@@ -87,11 +87,8 @@ package struct Recorded: Sendable {
     unknown += derivation.unknown.map { (key, $0) }
     if derivation.newAlarms.contains(where: \.mayBeExplained) { unexplained.append(key) }
     guard raisesAlarms else { return }
-    for alarm in derivation.newAlarms {
-      alarms.append(
-        Alarm(
-          name: alarm.name, object: key.description, product: alarm.product,
-          payment: alarm.payment))
+    alarms += derivation.newAlarms.map {
+      Alarm(name: $0.name, object: key.description, product: $0.product, payment: $0.payment)
     }
     if derivation.hasUnplannedEdge {
       alarms.append(Alarm(name: .unplannedEdge, object: key.description))

@@ -183,11 +183,8 @@ extension Ledger {
         try requestRead(request, payload: nil, delivery, id: recorded.number, in: transaction)
       }
     }
-    if let environment = decoded.environment, environment != rules.grantingEnvironment,
-      !recorded.grants, !decoded.isAnswer
-    {
-      recorded.isOfOtherEnvironment = true
-    }
+    let isGranting = decoded.environment.map { $0 == rules.grantingEnvironment } ?? true
+    recorded.isOfOtherEnvironment = !isGranting && !recorded.grants && !decoded.isAnswer
     return recorded
   }
 
