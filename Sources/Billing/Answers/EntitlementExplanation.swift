@@ -38,8 +38,9 @@ package struct EntitlementExplanation: Sendable {
   /// Purchases that the account may pay for, as they are named after it. Nothing is derived for
   /// them before they are read.
   package let unread: [Unread]
-  /// Subscriptions that it owned and no longer does, newest first.
-  let lost: [Loss]
+  /// When it lost subscriptions that it owned and no longer does, newest first, each with the number
+  /// of the delivery or the decision that caused it.
+  let lost: [(at: Instant, entry: Int64?)]
   /// Since when more than one of its subscriptions is paid for at once; nil while none is.
   package let paysTwiceSince: Instant?
   /// These subscriptions, and those that add nothing; nil if the period of one has since ended.
@@ -96,18 +97,8 @@ package struct EntitlementExplanation: Sendable {
     package let transitions: [Transition]
   }
 
-  package struct Next: Sendable {
-    package let item: Bill.Item
-    /// Nil if the catalogue gives no storage for the item.
-    package let plan: Plan?
-  }
-
-  /// A subscription that the account lost.
-  struct Loss: Sendable {
-    let at: Instant
-    /// The number of the delivery or the decision that caused it.
-    let entry: Int64?
-  }
+  /// An item, and its plan; nil if the catalogue gives no storage for it.
+  package typealias Next = (item: Bill.Item, plan: Plan?)
 
   package struct Unread: Sendable {
     package let key: ObjectKey
@@ -235,7 +226,15 @@ package struct EntitlementExplanation: Sendable {
           row in try row.optionalInstant(0)
         }.flatMap { $0 }
       }
-    lost = try Self.losses(of: account, reading: reader)
+    lost = try reader.rows(
+      """
+      SELECT t.noticed_ms, t.entry FROM billing.transitions AS t
+      WHERE t.cause = 'owner' AND t.state_before <> 'none' AND t.state_before = $1
+        AND NOT EXISTS (SELECT 1 FROM billing.subscriptions AS s
+          WHERE s.object = t.object AND s.owner = $2)
+      ORDER BY t.at_ms DESC LIMIT $3
+      """, .text(account.description), .id(account), .integer(Self.decisionCountMax)
+    ) { row in (at: try row.instant(0), entry: try row.optionalInteger(1)) }
     refusedClaims = try RefusedClaims.all(of: account, at: now, reading: reader)
     let reading = LedgerReading(of: stores, database: reader)
     unread = try reading.unread(namedBy: account)
@@ -248,18 +247,6 @@ package struct EntitlementExplanation: Sendable {
       : try PaidTwice(
         // Sandbox purchases have no money to refund.
         subscriptions.filter { $0.environment != .sandbox }, catalogue, stores, at: now)
-  }
-
-  private static func losses(of account: Identifier, reading reader: Reader) throws -> [Loss] {
-    try reader.rows(
-      """
-      SELECT t.noticed_ms, t.entry FROM billing.transitions AS t
-      WHERE t.cause = 'owner' AND t.state_before <> 'none' AND t.state_before = $1
-        AND NOT EXISTS (SELECT 1 FROM billing.subscriptions AS s
-          WHERE s.object = t.object AND s.owner = $2)
-      ORDER BY t.at_ms DESC LIMIT $3
-      """, .text(account.description), .id(account), .integer(decisionCountMax)
-    ) { row in Loss(at: try row.instant(0), entry: try row.optionalInteger(1)) }
   }
 }
 

@@ -28,9 +28,7 @@ extension EntitlementExplanation.Subscription {
     ownerEvidence = row.ownerEvidence
     transitions = try reading.transitions(of: key)
     bill = known.record.bill.adding(undoneIn: transitions)
-    next = bill.next.map {
-      EntitlementExplanation.Next(item: $0, plan: catalogue.plan(of: $0, key.provider))
-    }
+    next = bill.next.map { (item: $0, plan: catalogue.plan(of: $0, key.provider)) }
     pause = known.record.pause
     let isAcknowledged = try Ledger.isAcknowledged(key, reading: reading.database)
     let waiting = isAcknowledged ? nil : known.unacknowledgedSince

@@ -175,15 +175,7 @@ extension SubscriptionOverview.Subscription {
 
   /// The order in which subscriptions are shown.
   fileprivate var rank: Int {
-    switch label {
-    case .active: 0
-    case .trialing: 1
-    case .grace: 2
-    case .renewalPending: 3
-    case .onHold: 4
-    case .paused: 5
-    case .pending: 6
-    case .expired, .revoked, .superseded: 7
-    }
+    let order: [Label] = [.active, .trialing, .grace, .renewalPending, .onHold, .paused, .pending]
+    return order.firstIndex(of: label) ?? order.count
   }
 }
