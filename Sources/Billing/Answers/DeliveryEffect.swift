@@ -1,7 +1,7 @@
 package import Base
 package import Ledger
 package import Storage
-package import Stores
+import Stores
 package import Subscriptions
 import Tiers
 
@@ -24,20 +24,16 @@ package struct DeliveryEffect: Sendable {
     package let owner: Identifier?
   }
 
-  package struct Change: Sendable {
-    package let subscription: ObjectKey
-    package let transition: EntitlementExplanation.Transition
-  }
+  package typealias Change = (
+    subscription: ObjectKey, transition: EntitlementExplanation.Transition
+  )
 
   package struct Owed: Sendable {
     package let subscription: ObjectKey
     package let change: OwedChange
   }
 
-  package struct Request: Sendable {
-    package let object: ObjectKey
-    package let reason: String
-  }
+  package typealias Request = (object: ObjectKey, reason: String)
 
   /// No delivery is about more than this.
   private static let subscriptionCountMax = 200
@@ -55,7 +51,7 @@ package struct DeliveryEffect: Sendable {
           SELECT reason FROM billing.read_requests WHERE object = $1 AND delivery = $2
           ORDER BY reason
           """, .text(key.description), .integer(delivery.number)
-        ) { row in Request(object: key, reason: try row.text(0)) }
+        ) { row in (object: key, reason: try row.text(0)) }
       }, at: now, reading: reader)
   }
 
@@ -141,7 +137,7 @@ private struct NotedChange {
       }
       return NotedChange(
         change: transition.before == transition.after
-          ? nil : DeliveryEffect.Change(subscription: key, transition: transition),
+          ? nil : (subscription: key, transition: transition),
         owed: owed.map { DeliveryEffect.Owed(subscription: key, change: $0) })
     }
   }
