@@ -121,10 +121,6 @@ package protocol Store: Sendable {
 }
 
 extension Store {
-  package var compressor: Compressor { .plain }
-
-  package func isSubscriptionID(_ text: String) -> Bool { isID(text) }
-
   package func purchase(
     named number: String, in environment: StoreEnvironment
   ) -> NamedPurchase? {

@@ -1,5 +1,4 @@
 package import Base
-package import ProviderAPI
 package import Subscriptions
 package import Tiers
 
@@ -94,13 +93,5 @@ package struct StorePage: Sendable {
   package init(items: [Item], next: String?) {
     self.items = items
     self.next = next
-  }
-}
-
-extension Store {
-  package var listings: [StoreListing] { [] }
-
-  package func page(_ request: StorePageRequest) throws(APIFailure) -> StorePage {
-    throw .misconfigured("there is no such list")
   }
 }
