@@ -9,14 +9,6 @@ package enum AppleObject: StoreObject {
   case renewal(AppleRenewal)
   /// Identified by the `originalTransactionId`.
   case status(AppleStatus)
-
-  package var kind: ObjectKey.Kind {
-    switch self {
-    case .transaction: .transaction
-    case .renewal: .renewal
-    case .status: .status
-    }
-  }
 }
 
 /// One period of an auto-renewable subscription: `JWSTransactionDecodedPayload`.
@@ -183,8 +175,6 @@ package struct AppleRenewal: Mirrored {
   func isOver(with transaction: AppleTransaction) -> Bool {
     commitmentWillRenew == false && transaction.endsCommitment
   }
-
-  package var rank: Int { 0 }
 }
 
 /// `data.status` of a notification, or the `status` of a subscription in an answer.
@@ -220,8 +210,6 @@ package struct AppleStatus: Mirrored {
       }
     }
   }
-
-  package var rank: Int { 0 }
 }
 
 extension AppleObject {
@@ -235,9 +223,7 @@ extension AppleObject {
     case .renewal, .status: return [Link(key, .part, of: key.sibling(.subscription, key.id))]
     }
   }
-}
 
-extension AppleObject {
   package var rank: Int {
     switch self {
     case .transaction(let content): content.rank

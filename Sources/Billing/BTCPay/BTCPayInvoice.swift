@@ -25,7 +25,8 @@ package enum BTCPayObject: StoreObject {
   }
 }
 
-/// One invoice as shown by a read: the only thing that the server sells.
+/// One invoice as shown by a read: the only thing that the server sells. The server itself changes
+/// states in both directions, so the newest read counts.
 ///
 /// https://docs.btcpayserver.org/API/Greenfield/v1/#tag/Invoices
 package struct BTCPayInvoice: Mirrored {
@@ -99,9 +100,6 @@ package struct BTCPayInvoice: Mirrored {
     /// Unknown: only the status counts.
     case other = "Other"
   }
-
-  /// The server itself changes states in both directions, so the newest read counts.
-  package var rank: Int { 0 }
 
   /// Whether it may still be paid.
   package var isOpen: Bool { status == .new || status == .processing }

@@ -9,10 +9,13 @@ package enum GoogleObject: StoreObject {
   /// Identified by its order id.
   case order(GoogleOrder)
 
-  package var kind: ObjectKey.Kind {
+  package func links(from key: ObjectKey) -> [Link] {
     switch self {
-    case .purchase: .purchase
-    case .order: .order
+    case .purchase(let content):
+      [content.replaces, content.continues].compactMap { $0 }.flatMap { older in
+        Link.succession(of: key.sibling(.purchase, older), by: key)
+      }
+    case .order(let content): [Link(key, .part, of: key.sibling(.purchase, content.purchase))]
     }
   }
 }
@@ -125,8 +128,6 @@ package struct GooglePurchase: Mirrored {
     }
   }
 
-  package var rank: Int { 0 }
-
   /// Whether the customer ever got it. A purchase that was never granted replaces nothing.
   package var wasGranted: Bool {
     switch state {
@@ -214,22 +215,5 @@ package struct GoogleOrder: Mirrored {
     case refunded = "REFUNDED"
     /// Unspecified or unknown.
     case other = "OTHER"
-  }
-
-  package var rank: Int { 0 }
-}
-
-extension GoogleObject {
-  /// Only reads order its values, so none ranks above another.
-  package var rank: Int { 0 }
-
-  package func links(from key: ObjectKey) -> [Link] {
-    switch self {
-    case .purchase(let content):
-      [content.replaces, content.continues].compactMap { $0 }.flatMap { older in
-        Link.succession(of: key.sibling(.purchase, older), by: key)
-      }
-    case .order(let content): [Link(key, .part, of: key.sibling(.purchase, content.purchase))]
-    }
   }
 }

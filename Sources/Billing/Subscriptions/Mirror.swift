@@ -2,8 +2,13 @@ package import Base
 
 /// A provider's object as one delivery shows it: complete, and with a place in its lifecycle.
 package protocol Mirrored: Hashable, Sendable {
-  /// Grows along the lifecycle and never falls. It is equal for states that may follow in either order.
+  /// Grows along the lifecycle and never falls. It is equal for states that may follow in either order, so
+  /// for all states unless the type says otherwise.
   var rank: Int { get }
+}
+
+extension Mirrored {
+  package var rank: Int { 0 }
 }
 
 /// The result of all deliveries about one object: every value that no other outdates.

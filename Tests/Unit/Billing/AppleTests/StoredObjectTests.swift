@@ -54,12 +54,20 @@ struct StoredObjectTests {
     }
   }
 
+  private static func kind(of object: AppleObject) -> ObjectKey.Kind {
+    switch object {
+    case .transaction: .transaction
+    case .renewal: .renewal
+    case .status: .status
+    }
+  }
+
   @Test func `every object comes back from its stored form`() throws {
     var random = SeededGenerator(seed: SeededGenerator.seed(of: "StoredObjectTests"))
     for _ in 0..<500 {
       let object = Self.object(&random)
       let bytes = object.stored().encoded()
-      #expect(try AppleObject(stored: JSON.parse(bytes), kind: object.kind) == object)
+      #expect(try AppleObject(stored: JSON.parse(bytes), kind: Self.kind(of: object)) == object)
     }
   }
 
