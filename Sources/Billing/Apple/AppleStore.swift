@@ -163,9 +163,7 @@ package struct AppleStore: Store {
 
   /// The purchase in a transaction that the App Store signed for our app.
   package func claimed(_ json: JSON, at now: Instant) throws -> ClaimedPurchase {
-    guard let verifier else {
-      throw JSONError(code: .wrongType, path: json.path, message: "cannot be claimed")
-    }
+    guard let verifier else { throw json.failure("cannot be claimed") }
     let text = try json.requireString()
     let verified: VerifiedTransaction
     do throws(AppleRefusal) { verified = try verifier.verify(transaction: text, now: now) } catch {

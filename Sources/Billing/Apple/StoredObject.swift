@@ -4,7 +4,6 @@ import Stores
 package import Subscriptions
 
 extension AppleObject {
-  /// The content as compact JSON, for a mirror's row; equal contents give equal bytes.
   package func stored() -> JSONValue {
     switch self {
     case .transaction(let content): content.stored()
@@ -13,15 +12,13 @@ extension AppleObject {
     }
   }
 
-  /// Reads what `stored` wrote.
   package init(stored json: JSON, kind: ObjectKey.Kind) throws(JSONError) {
     switch kind {
     case .transaction: self = .transaction(try AppleTransaction(stored: json))
     case .renewal: self = .renewal(try AppleRenewal(stored: json))
     case .status:
       self = .status(AppleStatus(AppleStatus.State(try json["state"].requireInteger())))
-    default:
-      throw JSONError(code: .wrongType, path: json.path, message: "must be a mirrored Apple object")
+    default: throw json.failure("must be a mirrored Apple object")
     }
   }
 }
@@ -54,19 +51,13 @@ extension AppleTransaction {
       expiresDate: try json["to"].requireStoredInstant(),
       revocation: try Revocation(stored: json),
       isUpgraded: json["isUpgraded"].bool ?? false,
-      ownership: Ownership(stored: json),
+      ownership: json["ownership"].string.map { Ownership($0) } ?? .purchased,
       isFreeTrial: json["isFreeTrial"].bool ?? false,
       account: json["account"].string.flatMap { Identifier($0) },
       previousOriginalTransactionID: json["previousOriginal"].string,
       commitment: json["isCommitted"].bool == true
         ? Commitment(end: json["commitmentTo"].storedInstant) : nil,
       price: Price(stored: json))
-  }
-}
-
-extension AppleTransaction.Ownership {
-  fileprivate init(stored json: JSON) {
-    self = json["ownership"].string.map { Self($0) } ?? .purchased
   }
 }
 
@@ -83,7 +74,7 @@ extension AppleTransaction.Revocation {
   fileprivate init?(stored json: JSON) throws(JSONError) {
     guard let date = json["revokedAt"].storedInstant else { return nil }
     guard let kind = Kind(rawValue: try json["revocation"].requireString()) else {
-      throw JSONError(code: .wrongType, path: json["revocation"].path, message: "must be a kind")
+      throw json["revocation"].failure("must be a kind")
     }
     self.init(date: date, kind: kind, percentageMilliunits: json["percentage"].integer)
   }

@@ -6,8 +6,7 @@ extension BTCPayInvoice {
   /// `store` is the configured store's id. Invoices of other stores are refused.
   init(_ json: JSON, store: String) throws(JSONError) {
     guard try json["storeId"].requireID() == store else {
-      throw JSONError(
-        code: .wrongType, path: json["storeId"].path, message: "must be the store that was asked")
+      throw json["storeId"].failure("must be the store that was asked")
     }
     // A top-up settles with whatever is paid, so no amount was asked for.
     let isTopUp = json["type"].string == "TopUp"

@@ -3,10 +3,6 @@ import JSON
 import Stores
 
 extension JSON {
-  private func failure(_ message: String) -> JSONError {
-    JSONError(code: .wrongType, path: path, message: message)
-  }
-
   func optionalID() throws(JSONError) -> String? { isAbsent ? nil : try requireID() }
 
   /// The order's name in an invoice's metadata, if it is an account of ours.

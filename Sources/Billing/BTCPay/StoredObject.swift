@@ -4,7 +4,6 @@ import Stores
 package import Subscriptions
 
 extension BTCPayObject {
-  /// The content as compact JSON, for a mirror's row; equal contents give equal bytes.
   package func stored() -> JSONValue {
     switch self {
     case .invoice(let content): content.stored()
@@ -13,14 +12,11 @@ extension BTCPayObject {
     }
   }
 
-  /// Reads what `stored` wrote.
   package init(stored json: JSON, kind: ObjectKey.Kind) throws(JSONError) {
     switch kind {
     case .prepaidInvoice: self = .invoice(try BTCPayInvoice(stored: json))
     case .settlement: self = .settlement(try BTCPaySettlement(stored: json))
-    default:
-      throw JSONError(
-        code: .wrongType, path: json.path, message: "must be an invoice or its settlement")
+    default: throw json.failure("must be an invoice or its settlement")
     }
   }
 }
@@ -52,7 +48,7 @@ extension BTCPayInvoice {
 extension BTCPaySettlement {
   fileprivate init(stored json: JSON) throws(JSONError) {
     guard let account = Identifier(try json["account"].requireString()) else {
-      throw JSONError(code: .wrongType, path: json["account"].path, message: "must be an account")
+      throw json["account"].failure("must be an account")
     }
     self.init(account, at: try json["at"].requireStoredInstant())
   }

@@ -7,10 +7,7 @@ extension GoogleStore {
   package func delivered(again kept: KeptMessage) throws -> DecodedDelivery {
     let json = try JSON.parseForeign(kept.body)
     if kept.deliveryID.hasPrefix("client:") {
-      guard let token = PurchaseToken(try json["token"].requireString()) else {
-        throw JSONError(code: .wrongType, path: json["token"].path, message: "must be a token")
-      }
-      return DecodedDelivery(claimed: token, at: kept.received)
+      return DecodedDelivery(claimed: try json["token"].requireToken(), at: kept.received)
     }
     if kept.deliveryID.hasPrefix(GoogleVoidedPurchase.prefix) {
       return DecodedDelivery(try GoogleVoidedPurchase(json))

@@ -78,7 +78,7 @@ extension GoogleNotification {
       }
       let data = message["data"]
       guard let bytes = Base64.standard.decode(try data.requireString()) else {
-        throw JSONError(code: .wrongType, path: data.path, message: "must be standard base64")
+        throw data.failure("must be standard base64")
       }
       try self.init(id: id, try JSON.parseForeign(bytes).requireObject(), packages: push.packages)
     } catch {
@@ -99,8 +99,7 @@ extension GoogleNotification {
     }
     let kinds = Self.kinds.filter { json[$0].isObject }
     guard kinds.count == 1, let kind = kinds.first else {
-      throw JSONError(
-        code: .wrongType, path: json.path, message: "must hold exactly one notification")
+      throw json.failure("must hold exactly one notification")
     }
     let notification = json[kind]
     type = try Self.type(kind, notification)

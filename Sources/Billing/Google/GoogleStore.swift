@@ -168,9 +168,7 @@ package struct GoogleStore: Store {
 
   /// A token proves nothing except that it is worth a read.
   package func claimed(_ json: JSON, at now: Instant) throws -> ClaimedPurchase {
-    guard let token = PurchaseToken(try json.requireString()) else {
-      throw JSONError(code: .wrongType, path: json.path, message: "must be a purchase token")
-    }
+    let token = try json.requireToken()
     return ClaimedPurchase(
       subscription: token.objectKey, delivery: DecodedDelivery(claimed: token, at: now),
       isProven: false)

@@ -4,10 +4,6 @@ import Stores
 import Tiers
 
 extension JSON {
-  private func failure(_ message: String) -> JSONError {
-    JSONError(code: .wrongType, path: path, message: message)
-  }
-
   /// In proto3 an empty text means the same as an absent one.
   func optionalID() throws(JSONError) -> String? {
     isAbsent || string == "" ? nil : try requireID()
@@ -60,5 +56,4 @@ extension JSON {
 
   /// Proto3 omits false.
   func optionalBool() throws(JSONError) -> Bool { isAbsent ? false : try requireBool() }
-
 }

@@ -5,7 +5,6 @@ package import Subscriptions
 import Tiers
 
 extension GoogleObject {
-  /// The content as compact JSON, for a mirror's row; equal contents give equal bytes.
   package func stored() -> JSONValue {
     switch self {
     case .purchase(let content): content.stored()
@@ -21,7 +20,6 @@ extension GoogleObject {
     }
   }
 
-  /// Reads what `stored` wrote.
   package init(stored json: JSON, kind: ObjectKey.Kind) throws(JSONError) {
     switch kind {
     case .purchase: self = .purchase(try GooglePurchase(stored: json))
@@ -36,9 +34,7 @@ extension GoogleObject {
             ? try json["refunds"].requireArray().map { refund throws(JSONError) in
               try GoogleOrder.Refund(stored: refund)
             } : []))
-    default:
-      throw JSONError(
-        code: .wrongType, path: json.path, message: "must be a mirrored Google object")
+    default: throw json.failure("must be a mirrored Google object")
     }
   }
 }

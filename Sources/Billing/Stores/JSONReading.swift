@@ -12,10 +12,13 @@ extension JSON {
 
   package func requireID() throws(JSONError) -> String {
     let text = try requireString()
-    guard isID(text) else {
-      throw JSONError(code: .wrongType, path: path, message: "must be an id")
-    }
+    guard isID(text) else { throw failure("must be an id") }
     return text
+  }
+
+  /// The error for a value that is there and cannot be used.
+  package func failure(_ message: String) -> JSONError {
+    JSONError(code: .wrongType, path: path, message: message)
   }
 }
 

@@ -152,7 +152,7 @@ extension Store {
   package var certificates: [StoreCertificate] { [] }
 
   package func claimed(_ json: JSON, at now: Instant) throws -> ClaimedPurchase {
-    throw JSONError(code: .wrongType, path: json.path, message: "cannot be claimed")
+    throw json.failure("cannot be claimed")
   }
 
   package func acknowledge(
