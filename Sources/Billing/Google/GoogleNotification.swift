@@ -14,12 +14,12 @@ package struct GoogleNotification: Hashable, Sendable {
   /// Whether it is about another app than ours.
   package let isForeign: Bool
   /// The purchase to read; nil if it concerns none of ours.
-  package let token: PurchaseToken?
+  package private(set) var token: PurchaseToken?
   /// The order that a voided purchase names.
-  package let orderID: String?
+  package private(set) var orderID: String?
   /// Google's question before it decides on a refund: the order, and the token that the answer must carry.
-  package let refundReview: RefundReview?
-  package let notes: Set<GoogleNote>
+  package private(set) var refundReview: RefundReview?
+  package private(set) var notes: Set<GoogleNote> = []
 
   package struct RefundReview: Hashable, Sendable {
     package let order: ObjectKey
@@ -103,33 +103,22 @@ extension GoogleNotification {
     }
     let notification = json[kind]
     type = try Self.type(kind, notification)
-    var notes: Set<GoogleNote> = []
     switch kind {
     case "subscriptionNotification":
       let number = try notification["notificationType"].requireInteger()
       if Self.names[number] == nil { notes.insert(.unknownType) }
       token = try purchase(notification)
-      orderID = nil
-      refundReview = nil
     case "voidedPurchaseNotification":
       // Only a product that is certainly a one-time product is ignored, because an unnecessary read
       // does no harm.
       let product = notification["productType"].integer
-      let isSubscription = product != 2
-      if isSubscription && product != 1 { notes.insert(.unknownType) }
-      token = isSubscription ? try purchase(notification) : nil
-      orderID = isSubscription ? try notification["orderId"].optionalID() : nil
-      refundReview = nil
-    case "pendingRefundReviewNotification":
-      token = nil
-      orderID = nil
-      refundReview = RefundReview(notification)
-    default:
-      token = nil
-      orderID = nil
-      refundReview = nil
+      guard product != 2 else { break }
+      if product != 1 { notes.insert(.unknownType) }
+      token = try purchase(notification)
+      orderID = try notification["orderId"].optionalID()
+    case "pendingRefundReviewNotification": refundReview = RefundReview(notification)
+    default: break
     }
-    self.notes = notes
   }
 
   private static func moment(_ json: JSON) throws(JSONError) -> Instant {
