@@ -10,7 +10,7 @@ extension AppleStore {
     let json = try JSON.parseForeign(kept.body)
     guard json["signedPayload"].exists else {
       let signed = try SignedPayload(unchecked: json["transaction"])
-      let verified = VerifiedTransaction(
+      let verified = VerifiedPart(
         environment: kept.environment ?? signed.environment, signed: signed)
       return DecodedDelivery(
         try AppleTransactionReading(verified), environment: verified.environment,

@@ -121,14 +121,12 @@ extension AppleNotification {
 /// A single decoded transaction, posted by a client to claim its subscription.
 package struct AppleTransactionReading: Hashable, Sendable {
   package let subscription: ObjectKey
-  /// The account that our client named at the purchase.
-  package let account: Identifier?
   /// Nil if it is not an auto-renewable subscription.
   package let fact: Fact?
   package let terms: [SearchTerm]
   package let notes: Set<AppleNote>
 
-  package init(_ verified: VerifiedTransaction) throws(UndecodableDelivery) {
+  package init(_ verified: VerifiedPart) throws(UndecodableDelivery) {
     var decoder = AppleDecoder(environment: verified.environment)
     do { subscription = try decoder.readTransaction(verified.signed) } catch {
       throw UndecodableDelivery(
@@ -137,10 +135,5 @@ package struct AppleTransactionReading: Hashable, Sendable {
     fact = decoder.facts.first
     terms = decoder.terms
     notes = decoder.notes
-    if case .transaction(let content)? = fact?.object.base as? AppleObject {
-      account = content.account
-    } else {
-      account = nil
-    }
   }
 }

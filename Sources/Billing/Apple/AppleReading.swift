@@ -43,7 +43,7 @@ struct AppleReading {
       }
       for text in texts {
         var decoder = AppleDecoder(environment: api.environment)
-        _ = try readTransaction(text, &decoder)
+        _ = try read(.transaction, text, &decoder)
         answer.add(decoder)
       }
       guard json["hasMore"].bool == true else { return }
@@ -58,7 +58,7 @@ struct AppleReading {
   /// The subscription that a signed transaction belongs to.
   func subscription(of text: String) throws(APIFailure) -> ObjectKey {
     var decoder = AppleDecoder(environment: api.environment)
-    return try readTransaction(text, &decoder).0
+    return try read(.transaction, text, &decoder).0
   }
 
   // MARK: parts
@@ -69,13 +69,12 @@ struct AppleReading {
     var decoder = AppleDecoder(environment: api.environment)
     var subscriptions: Set<ObjectKey> = []
     var dates: [Instant] = []
-    if let text = item["signedTransactionInfo"].string {
-      let (subscription, date) = try readTransaction(text, &decoder)
-      subscriptions.insert(subscription)
-      dates.append(date)
-    }
-    if let text = item["signedRenewalInfo"].string {
-      let (subscription, date) = try readRenewal(text, &decoder)
+    let parts: [(AppleRefusal.Part, name: String)] = [
+      (.transaction, "signedTransactionInfo"), (.renewal, "signedRenewalInfo"),
+    ]
+    for (part, name) in parts {
+      guard let text = item[name].string else { continue }
+      let (subscription, date) = try read(part, text, &decoder)
       subscriptions.insert(subscription)
       dates.append(date)
     }
@@ -87,29 +86,20 @@ struct AppleReading {
     answer.add(decoder)
   }
 
-  private func readTransaction(
-    _ text: String, _ decoder: inout AppleDecoder
+  private func read(
+    _ part: AppleRefusal.Part, _ text: String, _ decoder: inout AppleDecoder
   ) throws(APIFailure) -> (ObjectKey, Instant) {
-    let verified: VerifiedTransaction
+    let verified: VerifiedPart
     do {
-      verified = try api.verifier.verify(transaction: text, now: api.clock.now())
+      verified = try api.verifier.verify(part, text, now: api.clock.now())
     } catch { throw failure(error) }
     try checkEnvironment(verified.environment)
-    let key = try malformed { () throws(JSONError) in
-      try decoder.readTransaction(verified.signed)
+    let key = try malformed { () throws(JSONError) -> ObjectKey in
+      switch part {
+      case .transaction: return try decoder.readTransaction(verified.signed)
+      case .renewal: return try decoder.readRenewal(verified.signed)
+      }
     }
-    return (key, verified.signedDate)
-  }
-
-  private func readRenewal(
-    _ text: String, _ decoder: inout AppleDecoder
-  ) throws(APIFailure) -> (ObjectKey, Instant) {
-    let verified: VerifiedRenewal
-    do {
-      verified = try api.verifier.verify(renewal: text, now: api.clock.now())
-    } catch { throw failure(error) }
-    try checkEnvironment(verified.environment)
-    let key = try malformed { () throws(JSONError) in try decoder.readRenewal(verified.signed) }
     return (key, verified.signedDate)
   }
 

@@ -165,7 +165,7 @@ package struct AppleStore: Store {
   package func claimed(_ json: JSON, at now: Instant) throws -> ClaimedPurchase {
     guard let verifier else { throw json.failure("cannot be claimed") }
     let text = try json.requireString()
-    let verified: VerifiedTransaction
+    let verified: VerifiedPart
     do throws(AppleRefusal) { verified = try verifier.verify(transaction: text, now: now) } catch {
       throw WebhookRefusal(error)
     }

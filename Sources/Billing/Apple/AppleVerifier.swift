@@ -65,31 +65,23 @@ package final class AppleVerifier: Sendable {
   /// Verifies one transaction, posted by a client or answered by the API.
   package func verify(
     transaction text: String, now: Instant
-  ) throws(AppleRefusal) -> VerifiedTransaction {
-    let signed = try authenticate(Array(text.utf8), now: now)
-    try checkBundle(signed.payload)
-    return VerifiedTransaction(
-      environment: try Self.environment(signed.payload["environment"].string), signed: signed)
+  ) throws(AppleRefusal) -> VerifiedPart {
+    try verify(.transaction, text, now: now)
   }
 
-  /// Verifies a renewal info of the API. It names no app, but the subscription that it belongs to does.
-  package func verify(
-    renewal text: String, now: Instant
-  ) throws(AppleRefusal) -> VerifiedRenewal {
-    let signed = try authenticate(Array(text.utf8), now: now)
-    return VerifiedRenewal(
+  /// Verifies a part on its own. A renewal info names no app, but the subscription that it belongs to does.
+  func verify(
+    _ part: AppleRefusal.Part, _ text: String, now: Instant
+  ) throws(AppleRefusal) -> VerifiedPart {
+    guard case .success(let signed) = try prove(Array(text.utf8), now: now).signed else {
+      throw .malformed
+    }
+    if part == .transaction { try checkBundle(signed.payload) }
+    return VerifiedPart(
       environment: try Self.environment(signed.payload["environment"].string), signed: signed)
   }
 
   // MARK: signature
-
-  /// Verifies a JWS whose payload must be readable.
-  private func authenticate(
-    _ text: [UInt8], now: Instant
-  ) throws(AppleRefusal) -> SignedPayload {
-    guard case .success(let signed) = try prove(text, now: now).signed else { throw .malformed }
-    return signed
-  }
 
   /// What the App Store signed: its content, or why that cannot be read.
   private struct Proven {

@@ -44,16 +44,8 @@ package struct VerifiedNotification: Sendable {
   }
 }
 
-/// A transaction of our app that the App Store signed.
-package struct VerifiedTransaction: Sendable {
-  package let environment: StoreEnvironment
-  let signed: SignedPayload
-
-  package var signedDate: Instant { signed.signedDate }
-}
-
-/// A renewal info that the App Store signed.
-package struct VerifiedRenewal: Sendable {
+/// A transaction of our app, or a renewal info, that the App Store signed.
+package struct VerifiedPart: Sendable {
   package let environment: StoreEnvironment
   let signed: SignedPayload
 
