@@ -52,9 +52,7 @@ extension AppleAPI {
     let place = request.place.map { "?paginationToken=\(PercentEncoding.encode($0))" } ?? ""
     let reply = try send(
       "POST", "/inApps/v1/notifications/history" + place, .object(fields))
-    let json = try malformed { () throws(JSONError) in
-      try JSON.parseForeign(reply.body, limits: Self.limits).requireObject()
-    }
+    let json = try reply.object(limits: Self.limits)
     let items = try malformed { () throws(JSONError) in
       try json["notificationHistory"].requireArray().map {
         (item) throws(JSONError) -> StorePage.Item in

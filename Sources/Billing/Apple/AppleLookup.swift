@@ -1,6 +1,7 @@
 import Base
 import JSON
 package import ProviderAPI
+import Stores
 package import Subscriptions
 import Tiers
 
@@ -31,9 +32,8 @@ extension AppleStore {
 
 extension AppleAPI {
   fileprivate func subscriptions(boughtBy order: String) throws(APIFailure) -> [ObjectKey] {
-    let reply = try send("GET", "/inApps/v1/lookup/\(PercentEncoding.encode(order))")
+    let json = try send("GET", "/inApps/v1/lookup/\(PercentEncoding.encode(order))").object()
     let texts = try malformed { () throws(JSONError) -> [String] in
-      let json = try JSON.parseForeign(reply.body).requireObject()
       guard try json["status"].requireInteger() == 0 else { return [] }
       return try json["signedTransactions"].requireArray().map { (text) throws(JSONError) in
         try text.requireString()

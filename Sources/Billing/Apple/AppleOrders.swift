@@ -35,10 +35,7 @@ extension AppleAPI {
     ]
     let target = "/inApps/v1/subscriptions/extend/\(PercentEncoding.encode(subscription))"
     let reply = try send("PUT", target, body)
-    let json = try malformed { () throws(JSONError) in
-      try JSON.parseForeign(reply.body).requireObject()
-    }
-    guard json["success"].bool == true else {
+    guard try reply.object()["success"].bool == true else {
       throw .refused(status: reply.status, "the App Store did not extend it")
     }
   }

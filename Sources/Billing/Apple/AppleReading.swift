@@ -119,9 +119,7 @@ struct AppleReading {
 
   private mutating func get(_ target: String) throws(APIFailure) -> JSON {
     let reply = try api.send("GET", target)
-    let json = try malformed { () throws(JSONError) in
-      try JSON.parseForeign(reply.body, limits: Self.limits).requireObject()
-    }
+    let json = try reply.object(limits: Self.limits)
     let environment: StoreEnvironment
     do {
       try api.verifier.checkBundle(json)

@@ -234,9 +234,7 @@ package struct GoogleAPI: Sendable {
     _ reply: APIReply, told: String, _ answer: inout StoreAnswer
   ) throws(APIFailure) -> JSON {
     let reply = try accepted(reply)
-    let json = try malformed { () throws(JSONError) in
-      try JSON.parseForeign(reply.body, limits: Self.limits).requireObject()
-    }
+    let json = try reply.object(limits: Self.limits)
     let package = qualifier.map { [JSONValue.Member("package", .string($0))] } ?? []
     answer.keep(
       PersonalMembers.removed(from: reply.body, parsed: json),

@@ -38,9 +38,7 @@ extension GoogleAPI {
         "GET",
         root + "/purchases/voidedpurchases?type=1&maxResults=1000\(since)"
           + "&endTime=\(request.until.milliseconds)" + place, body: nil))
-    let json = try malformed { () throws(JSONError) in
-      try JSON.parseForeign(reply.body, limits: Self.listLimits).requireObject()
-    }
+    let json = try reply.object(limits: Self.listLimits)
     let items = (json["voidedPurchases"].array ?? []).map { item -> StorePage.Item in
       guard var voided = try? GoogleVoidedPurchase(item) else { return .unreadable }
       voided.token.package = qualifier

@@ -79,3 +79,12 @@ package struct StoreAnswer: Sendable {
     transcript += Array(",\"answer\":".utf8) + answer + Array("}]".utf8)
   }
 }
+
+extension APIReply {
+  /// The body, which is a JSON object if the store answered.
+  package func object(limits: JSONLimits = .standard) throws(APIFailure) -> JSON {
+    try malformed { () throws(JSONError) in
+      try JSON.parseForeign(body, limits: limits).requireObject()
+    }
+  }
+}
