@@ -1,3 +1,5 @@
+package import Base
+
 /// One request to a provider's API. It may hold a key or a token, so it never describes itself.
 package struct APIRequest: Sendable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
@@ -14,6 +16,16 @@ package struct APIRequest: Sendable, CustomStringConvertible, CustomDebugStringC
     self.url = url
     self.headers = headers
     self.body = body
+  }
+
+  /// A request that a key or a token authorizes, with JSON as body and answer.
+  package init(
+    _ method: String, _ url: String, by token: Secret, scheme: String = "Bearer", json: [UInt8]?
+  ) {
+    let text = String(decoding: token.exposed, as: UTF8.self)
+    var headers = [("Authorization", "\(scheme) \(text)"), ("Accept", "application/json")]
+    if json != nil { headers.append(("Content-Type", "application/json")) }
+    self.init(method, url, headers: headers, body: json)
   }
 
   package var description: String { "<request>" }

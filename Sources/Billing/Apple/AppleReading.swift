@@ -138,21 +138,14 @@ extension AppleAPI {
   func send(
     _ method: String, _ target: String, _ body: JSONValue? = nil
   ) throws(APIFailure) -> APIReply {
+    func reply(to token: Secret) throws(APIFailure) -> APIReply {
+      try transport.send(APIRequest(method, base + target, by: token, json: body?.encoded()))
+    }
     let token = key.token(at: clock.now())
-    let reply = try transport.send(request(method, target, body, token))
-    guard reply.status == 401 else { return try reply.appleSuccess() }
+    let first = try reply(to: token)
+    guard first.status == 401 else { return try first.appleSuccess() }
     key.forget(token)
-    return try transport.send(request(method, target, body, key.token(at: clock.now())))
-      .appleSuccess()
-  }
-
-  private func request(
-    _ method: String, _ target: String, _ body: JSONValue?, _ token: Secret
-  ) -> APIRequest {
-    let text = String(decoding: token.exposed, as: UTF8.self)
-    var headers = [("Authorization", "Bearer " + text), ("Accept", "application/json")]
-    if body != nil { headers.append(("Content-Type", "application/json")) }
-    return APIRequest(method, base + target, headers: headers, body: body?.encoded())
+    return try reply(to: key.token(at: clock.now())).appleSuccess()
   }
 }
 

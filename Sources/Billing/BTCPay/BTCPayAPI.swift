@@ -57,10 +57,8 @@ package struct BTCPayAPI: Sendable {
   }
 
   func get(_ path: String) throws(APIFailure) -> (json: JSON, date: Instant) {
-    let token = "token " + String(decoding: key.exposed, as: UTF8.self)
     let reply = try transport.send(
-      APIRequest(
-        "GET", root + path, headers: [("Authorization", token), ("Accept", "application/json")]))
+      APIRequest("GET", root + path, by: key, scheme: "token", json: nil))
     let body = try accepted(reply).body
     // This clock gives the time at which invoices settled if their deliveries are lost.
     guard let date = reply.date else { throw .malformed("the answer has no date") }

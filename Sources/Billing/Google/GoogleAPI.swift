@@ -264,24 +264,15 @@ package struct GoogleAPI: Sendable {
     _ method: String, _ url: String, body: [UInt8]?
   ) throws(APIFailure) -> APIReply {
     let token = try account.token(at: clock.now(), through: transport)
-    var reply = try transport.send(request(method, url, token, body))
+    var reply = try transport.send(APIRequest(method, url, by: token, json: body))
     if reply.status == 401 {
       account.forget(token)
       let token = try account.token(at: clock.now(), through: transport)
-      reply = try transport.send(request(method, url, token, body))
+      reply = try transport.send(APIRequest(method, url, by: token, json: body))
     }
     guard reply.status != 409 else {
       throw .transient("Google answers 409", retryAfter: reply.retryAfter)
     }
     return reply
-  }
-
-  private func request(
-    _ method: String, _ url: String, _ token: Secret, _ body: [UInt8]?
-  ) -> APIRequest {
-    let bearer = "Bearer " + String(decoding: token.exposed, as: UTF8.self)
-    var headers = [("Authorization", bearer), ("Accept", "application/json")]
-    if body != nil { headers.append(("Content-Type", "application/json")) }
-    return APIRequest(method, url, headers: headers, body: body)
   }
 }
