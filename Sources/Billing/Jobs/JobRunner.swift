@@ -164,8 +164,7 @@ package final class JobRunner: Sendable {
     } catch let failure as JobFailure {
       throw failure
     } catch let error as DatabaseError {
-      throw error.isOfDatabase
-        ? .transient("\(error)", retryAfter: nil) : .refused("\(error)")
+      throw error.isOfDatabase ? .transient("\(error)", retryAfter: nil) : .refused("\(error)")
     } catch {
       throw .refused("an unexpected error: \(type(of: error))")
     }
@@ -173,12 +172,10 @@ package final class JobRunner: Sendable {
 
   private func fail(_ lease: Lease, _ handler: JobHandler, _ failure: JobFailure) {
     let now = clock.now()
-    let count =
-      switch failure {
-      case .transient: metrics[lease.kind]?.retried
-      case .refused: metrics[lease.kind]?.refused
-      }
-    count?.add()
+    switch failure {
+    case .transient: metrics[lease.kind]?.retried.add()
+    case .refused: metrics[lease.kind]?.refused.add()
+    }
     do {
       let isDead = try database.write(for: nil) { transaction in
         try handler.fail(lease, failure, now: now, in: transaction)
@@ -197,22 +194,11 @@ package final class JobRunner: Sendable {
   }
 
   private func log(_ lease: Lease, _ failure: JobFailure, isDead: Bool) {
-    let attempt = String(lease.attempts + 1)
-    if isDead {
-      Log.error(
-        "job.dead",
-        [
-          "kind": lease.kind, "object": lease.object, "attempt": attempt,
-          "reason": failure.reason, "trace": Self.trace,
-        ])
-    } else {
-      Log.warning(
-        "job.failed",
-        [
-          "kind": lease.kind, "object": lease.object, "attempt": attempt,
-          "reason": failure.reason, "trace": Self.trace,
-        ])
-    }
+    let fields: KeyValuePairs<StaticString, String> = [
+      "kind": lease.kind, "object": lease.object, "attempt": String(lease.attempts + 1),
+      "reason": failure.reason, "trace": Self.trace,
+    ]
+    if isDead { Log.error("job.dead", fields) } else { Log.warning("job.failed", fields) }
   }
 
   /// When to count again. Counting reads every open job, so it is done less often if there are

@@ -30,9 +30,7 @@ package struct JobSummary: Sendable, Equatable {
     kind = row.kind
     object = row.object
     state =
-      if job.isDead { .dead } else if job.due == nil { .settled } else if job.leaseUntil != nil {
-        .running
-      } else { .waiting }
+      job.isDead ? .dead : job.due == nil ? .settled : job.leaseUntil != nil ? .running : .waiting
     (due, leaseUntil) = (job.due, job.leaseUntil)
     (unsettledSince, failingSince) = (job.unsettledSince, job.failingSince)
     (attempts, refusals) = (Int(job.attempts), Int(job.refusals))
@@ -188,9 +186,7 @@ extension Jobs {
       "SELECT object FROM billing.jobs WHERE dead = 1 AND kind = $1 ORDER BY object LIMIT $2",
       .text(kind), .integer(limit)
     ) { try $0.text(0) }
-    for object in objects {
-      _ = try revive(kind, object, now: now, in: transaction)
-    }
+    for object in objects { _ = try revive(kind, object, now: now, in: transaction) }
     return objects.count
   }
 }

@@ -21,40 +21,37 @@ package enum Jobs {
     settleAfter: Instant? = nil, confirmations: Int = 0, lane: Int = 0,
     trace: TraceContext? = nil, isShallow: Bool = false, in transaction: Transaction
   ) throws {
-    func requested(_ row: JobRow) -> JobRow {
-      var row = row
-      row.state.request(
+    try step(kind, object, in: transaction) { state in
+      state.request(
         payload: payload, due: due, settleAfter: settleAfter,
         confirmations: Int64(confirmations), lane: Int64(lane), trace: trace,
         isShallow: isShallow)
-      return row
     }
-    if let row = try JobRow.locked(kind, object, in: transaction) {
-      return try requested(row).store(in: transaction)
-    }
-    let new = requested(JobRow(kind: kind, object: object, state: JobState()))
-    if try new.insert(in: transaction) { return }
-    // On PostgreSQL another transaction may have made it between the two statements.
-    guard let row = try JobRow.locked(kind, object, in: transaction) else { return }
-    try requested(row).store(in: transaction)
   }
 
   /// Skips the read numbers up to `number`, because another Coffer has issued them.
   package static func pass(
     _ kind: String, _ object: String, through number: Int64, in transaction: Transaction
   ) throws {
-    func passed(_ row: JobRow) -> JobRow {
-      var row = row
-      row.state.pass(through: number)
-      return row
+    try step(kind, object, in: transaction) { $0.pass(through: number) }
+  }
+
+  /// Takes a step of a job, which is made if there is none.
+  private static func step(
+    _ kind: String, _ object: String, in transaction: Transaction,
+    _ change: (inout JobState) -> Void
+  ) throws {
+    var known = try JobRow.locked(kind, object, in: transaction)
+    if known == nil {
+      var new = JobRow(kind: kind, object: object, state: JobState())
+      change(&new.state)
+      if try new.insert(in: transaction) { return }
+      // On PostgreSQL another transaction may have made it between the two statements.
+      known = try JobRow.locked(kind, object, in: transaction)
     }
-    if let row = try JobRow.locked(kind, object, in: transaction) {
-      return try passed(row).store(in: transaction)
-    }
-    let new = passed(JobRow(kind: kind, object: object, state: JobState()))
-    if try new.insert(in: transaction) { return }
-    guard let row = try JobRow.locked(kind, object, in: transaction) else { return }
-    try passed(row).store(in: transaction)
+    guard var row = known else { return }
+    change(&row.state)
+    try row.store(in: transaction)
   }
 
   /// Begins reads of jobs of one kind: the lower lanes first, then those that have been due
