@@ -87,17 +87,15 @@ package struct BillingService: Sendable {
 
   /// A provider that is off keeps its route, which answers that it is off. It is logged once.
   package func routes() -> [Route] {
-    let clientRoutes = gate.map { gate in
+    let clientRoutes = gate.map { gate -> [Route] in
       [
         ClaimRoute(
           ledger: ledger, stores: stores, gate: gate, sealing: sealing, search: search,
           restoring: restoring, forgeries: forgeries, logsDeliveries: logsDeliveries
         ).route(on: database),
-        GetSubscription(ledger: ledger, gate: gate).route(on: database),
-        GetPayments(ledger: ledger, gate: gate).route(on: database),
-        GetRefundConsent(gate: gate).route(on: database),
         PutRefundConsent(gate: gate).route(on: database),
-      ] + flows.routes(on: database, through: gate, sealing: sealing)
+      ] + AccountDocument.all(ledger: ledger, gate: gate).map { $0.route(on: database) }
+        + flows.routes(on: database, through: gate, sealing: sealing)
     }
     let documents = [
       GetPlans(ledger: ledger).route(on: database),

@@ -8,7 +8,6 @@ package struct Lease: Sendable {
   /// The payload as the caller of `Jobs.request` sealed it.
   package let payload: [UInt8]?
   package let readNumber: Int64
-  package let settleAfter: Instant?
   /// Failed runs in a row before this one.
   package let attempts: Int
   /// 0 unless only clients reported the object.
@@ -25,7 +24,6 @@ package struct Lease: Sendable {
     object = row.object
     payload = row.state.payload
     readNumber = row.state.issued
-    settleAfter = row.state.settleAfter
     attempts = Int(row.state.attempts)
     lane = Int(row.state.lane)
     trace = row.state.trace

@@ -1,25 +1,7 @@
 import Answers
 import Base
-import Endpoints
 package import JSON
-import Ledger
-import Requests
-import Storage
 import Subscriptions
-
-/// `GET /v1/payments`: what the account paid or was asked to pay, and what went back, in all stores.
-struct GetPayments: AccountRead {
-  let ledger: Ledger
-  let gate: RequestGate
-  let pattern = "/v1/payments"
-
-  func answer(
-    _ request: AccountRequest, _ reader: Reader, now: Instant
-  ) throws -> JSONValue {
-    let caller = try Caller(reader, request.credentials, now: now)
-    return try ledger.paymentHistory(of: caller.account, at: now, reading: reader).json
-  }
-}
 
 extension PaymentHistory {
   /// The payments as clients read them; OpenAPI/billing.json has the schema.

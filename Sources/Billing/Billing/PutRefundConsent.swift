@@ -7,20 +7,6 @@ import Requests
 import Storage
 import Subscriptions
 
-/// `GET /v1/refund-consent`: whether a store that asks before a refund may learn the account's
-/// usage, and what was answered to it.
-struct GetRefundConsent: AccountRead {
-  let gate: RequestGate
-  let pattern = "/v1/refund-consent"
-
-  func answer(
-    _ request: AccountRequest, _ reader: Reader, now: Instant
-  ) throws -> JSONValue {
-    let account = try Caller(reader, request.credentials, now: now).account
-    return try RefundConsent.json(of: account, reading: reader)
-  }
-}
-
 /// `PUT /v1/refund-consent`: gives or withdraws the consent.
 struct PutRefundConsent: AccountWrite {
   let gate: RequestGate
@@ -53,7 +39,7 @@ extension RefundConsent {
   /// The most answers shown, the newest ones.
   private static let answerCountMax = 20
 
-  fileprivate static func json(
+  static func json(
     of account: Identifier, reading database: some Queryable
   ) throws -> JSONValue {
     let since = try since(of: account, reading: database)
