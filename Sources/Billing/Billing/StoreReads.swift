@@ -100,33 +100,20 @@ struct StoreReads: Sendable {
   private func result(
     of failure: APIFailure, _ key: ObjectKey, _ traits: StoreTraits, _ lease: Lease
   ) throws(JobFailure) -> JobResult {
-    switch failure {
-    case .notFound, .gone, .refused:
-      // A client made it up, or it ended before we heard of it: one answer is enough.
-      if lease.lane > 0 { return forgetting(key, lease, failure) }
-      if failure == .gone, traits.forgets {
-        // The last read still applies.
-        let now = clock.now()
-        return JobResult(
-          writes: { transaction in
-            try PendingClaims.settleUnknown(key, at: now, in: transaction)
-          })
-      }
-    case .transient, .misconfigured, .malformed: break
-    }
-    throw JobFailure(failure, reading: key)
-  }
-
-  private func forgetting(_ key: ObjectKey, _ lease: Lease, _ failure: APIFailure) -> JobResult {
+    // A client made it up, or it ended before we heard of it: one answer is enough.
+    let isClaimed = lease.lane > 0 && failure.isAboutObject
+    // The last read still applies.
+    let isForgotten = failure == .gone && traits.forgets
+    guard isClaimed || isForgotten else { throw JobFailure(failure, reading: key) }
     let now = clock.now()
-    return JobResult(
-      writes: { transaction in
-        try PendingClaims.settleUnknown(key, at: now, in: transaction)
-        // Something may be known of it after all. An object that is gone stays as it was last read.
-        guard try lease.forget(in: transaction) || failure == .gone else {
-          throw JobFailure.refused(failure.description)
-        }
-      })
+    return JobResult { transaction in
+      try PendingClaims.settleUnknown(key, at: now, in: transaction)
+      guard isClaimed else { return }
+      // Something may be known of it after all. An object that is gone stays as it was last read.
+      guard try lease.forget(in: transaction) || failure == .gone else {
+        throw JobFailure.refused(failure.description)
+      }
+    }
   }
 }
 
