@@ -36,10 +36,7 @@ struct Acknowledgements: Sendable {
     Log.info("billing.acknowledged", ["object": key.description])
     // A replica that does not know of it yet must not make it acknowledged again and again.
     let due = reads.clock.now() + JobRules.confirmationDelay
-    return JobResult(
-      writes: { transaction in
-        try Jobs.request(Ledger.readJob, key.description, due: due, in: transaction)
-      })
+    return JobResult { try Jobs.request(Ledger.readJob, key.description, due: due, in: $0) }
   }
 
   private func checkDeadline(_ lease: Lease) throws(JobFailure) -> JobResult {

@@ -74,11 +74,7 @@ struct LeavingAccounts: Sendable {
       guard unheard.count == Self.findingCountMax else { break }
       last = unheard.last
     }
-    return JobResult(
-      writes: { transaction in
-        try Jobs.request(
-          LeavingAccount.job, LeavingAccount.finder, due: now + Self.findingSpan, in: transaction)
-      })
+    return again(LeavingAccount.finder, at: now + Self.findingSpan) { _ in }
   }
 
   private func run(_ account: Identifier, _ lease: Lease) throws(JobFailure) -> JobResult {
@@ -89,13 +85,9 @@ struct LeavingAccounts: Sendable {
           return (leaving, try leaving.erasure(reading: reader))
         }
       }
-    guard let (leaving, erasure) = found else {
-      return .nothing
-    }
+    guard let (leaving, erasure) = found else { return .nothing }
     if let erased = leaving.erased { return lookAgain(leaving, since: erased) }
-    guard let erasure else {
-      return JobResult(writes: { try leaving.remove(in: $0) })
-    }
+    guard let erasure else { return JobResult { try leaving.remove(in: $0) } }
     let now = reads.clock.now()
     switch leaving.state {
     case .stopping:
@@ -105,7 +97,7 @@ struct LeavingAccounts: Sendable {
       // Done here, so that what cannot be read of one account does not keep others from leaving. Nor does it keep
       // this account's stores from stopping.
       let isBuying = Result { () throws(JobFailure) in try stopFlows(of: account, at: now) }
-      if let result = try stop(leaving, lease) { return result }
+      if let result = try stop(leaving) { return result }
       // What a flow has open at its store can still be paid, and only the flow, which is erased later, undoes it.
       return try isBuying.get()
         ? become(.stopping, leaving, again: now + Self.findingSpan)
@@ -116,7 +108,7 @@ struct LeavingAccounts: Sendable {
       do throws(JobFailure) {
         // Subscriptions that the account came to own since, or that renew again.
         let isLate = erasure.moment.map { $0 + Self.endPatience <= now } ?? false
-        if !isLate, let result = try stop(leaving, lease) { return result }
+        if !isLate, let result = try stop(leaving) { return result }
       } catch {
         Log.warning(
           "billing.leaving", ["account": account.description, "reason": error.reason])
@@ -132,14 +124,13 @@ struct LeavingAccounts: Sendable {
       try end(leaving, until: (erasure.moment ?? now) + Self.endPatience)
       return become(.erasing, leaving, again: now)
     case .erasing, .erased:
-      return JobResult(
-        writes: { transaction in
-          let isDone = try !ledger.erase(account, at: now, in: transaction)
-          if isDone { try leaving.become(.erased, at: now, in: transaction) }
-          try Jobs.request(
-            LeavingAccount.job, lease.object, due: isDone ? now + Self.lookSpan : now,
-            in: transaction)
-        })
+      return JobResult { transaction in
+        let isDone = try !ledger.erase(account, at: now, in: transaction)
+        if isDone { try leaving.become(.erased, at: now, in: transaction) }
+        try Jobs.request(
+          LeavingAccount.job, account.description, due: isDone ? now + Self.lookSpan : now,
+          in: transaction)
+      }
     }
   }
 
@@ -147,27 +138,33 @@ struct LeavingAccounts: Sendable {
   /// a read, or repeats what is known, is found here. Stores send less and less of it.
   private func lookAgain(_ leaving: LeavingAccount, since erased: Instant) -> JobResult {
     let now = reads.clock.now()
-    return JobResult(
-      writes: { transaction in
-        let hasFound = try ledger.erase(leaving.account, at: now, in: transaction)
-        guard hasFound || now < erased + Self.lookedForSpan else { return }
-        let age = Instant.Span.milliseconds((now - erased).milliseconds / 8)
-        try Jobs.request(
-          LeavingAccount.job, leaving.account.description,
-          due: hasFound ? now : now + max(Self.lookSpan, age), in: transaction)
-      })
+    return JobResult { transaction in
+      let hasFound = try ledger.erase(leaving.account, at: now, in: transaction)
+      guard hasFound || now < erased + Self.lookedForSpan else { return }
+      let age = Instant.Span.milliseconds((now - erased).milliseconds / 8)
+      try Jobs.request(
+        LeavingAccount.job, leaving.account.description,
+        due: hasFound ? now : now + max(Self.lookSpan, age), in: transaction)
+    }
   }
 
   private func become(
     _ state: LeavingAccount.State, _ leaving: LeavingAccount, again due: Instant
   ) -> JobResult {
     let now = reads.clock.now()
-    return JobResult(
-      writes: { transaction in
-        try leaving.become(state, at: now, in: transaction)
-        try Jobs.request(
-          LeavingAccount.job, leaving.account.description, due: due, in: transaction)
-      })
+    return again(leaving.account.description, at: due) {
+      try leaving.become(state, at: now, in: $0)
+    }
+  }
+
+  /// Writes, and runs the job again at `due`.
+  private func again(
+    _ object: String, at due: Instant, _ write: @escaping @Sendable (Transaction) throws -> Void
+  ) -> JobResult {
+    JobResult { transaction in
+      try write(transaction)
+      try Jobs.request(LeavingAccount.job, object, due: due, in: transaction)
+    }
   }
 
   // MARK: stores
@@ -186,9 +183,7 @@ struct LeavingAccounts: Sendable {
 
   /// Stops the renewal of a subscription at its store. Returns nil once none is left that can be
   /// stopped. A store that fails does not keep the others from it.
-  private func stop(
-    _ leaving: LeavingAccount, _ lease: Lease
-  ) throws(JobFailure) -> JobResult? {
+  private func stop(_ leaving: LeavingAccount) throws(JobFailure) -> JobResult? {
     var failure: JobFailure?
     var stopped: ObjectKey?
     for key in try subscriptions(of: leaving.account, told: .stopRenewal) where stopped == nil {
@@ -204,12 +199,9 @@ struct LeavingAccounts: Sendable {
       return nil
     }
     let now = reads.clock.now()
-    return JobResult(
-      writes: { transaction in
-        _ = try ledger.read(key, at: now, in: transaction)
-        try Jobs.request(
-          LeavingAccount.job, lease.object, due: now + Self.readingSpan, in: transaction)
-      })
+    return again(leaving.account.description, at: now + Self.readingSpan) {
+      _ = try ledger.read(key, at: now, in: $0)
+    }
   }
 
   /// Ends what is paid for as well, if the policy says so. Stores that give money back with that

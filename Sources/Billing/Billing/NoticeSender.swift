@@ -118,11 +118,10 @@ struct NoticeSender: Sendable {
     again moment: Instant?, of account: Identifier,
     _ writes: @escaping @Sendable (Transaction) throws -> Void
   ) -> JobResult {
-    JobResult(
-      writes: { transaction in
-        try writes(transaction)
-        if let moment { try Notices.request(account, at: moment, in: transaction) }
-      })
+    JobResult { transaction in
+      try writes(transaction)
+      if let moment { try Notices.request(account, at: moment, in: transaction) }
+    }
   }
 }
 

@@ -39,9 +39,7 @@ struct Reconciler: Sendable {
   private func run(_ lease: Lease) throws(JobFailure) -> JobResult {
     guard let provider = ObjectKey.Provider(rawValue: lease.object),
       let store = reads.stores[provider], store.isReadable
-    else {
-      return .nothing
-    }
+    else { return .nothing }
     let (open, ended, waiting) = try JobFailure.wrapping {
       try database.read { reader in
         let run = try Reconciliation.open(of: provider, reading: reader)
@@ -64,14 +62,13 @@ struct Reconciler: Sendable {
   ) -> JobResult {
     let now = reads.clock.now()
     let due = interval.map { interval in ended.map { $0.began + interval } ?? now }
-    return JobResult(
-      writes: { transaction in
-        guard let due else { return }
-        if due <= now {
-          try Reconciliation.begin(of: provider, isWhole: false, at: now, in: transaction)
-        }
-        try Reconciliation.request(of: provider, at: max(due, now), in: transaction)
-      })
+    return JobResult { transaction in
+      guard let due else { return }
+      if due <= now {
+        try Reconciliation.begin(of: provider, isWhole: false, at: now, in: transaction)
+      }
+      try Reconciliation.request(of: provider, at: max(due, now), in: transaction)
+    }
   }
 
   private func step(
