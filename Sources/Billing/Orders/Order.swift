@@ -13,8 +13,6 @@ package struct Order: Sendable {
   package let request: StoreOrder
   /// For a refund: the number of refunds of the payment that were known.
   let knownRefundCount: Int64
-  /// The end of the subscription, as far as it was known.
-  let knownEnd: Instant?
   package let state: State
   package let asked: Instant
   /// When the store was last asked; nil before the first time.
@@ -53,7 +51,7 @@ package struct Order: Sendable {
   func isShown(by record: any StoreRecord) -> Bool {
     switch request {
     case .stopRenewal, .end: return !record.willRenew
-    case .extend: return record.end != knownEnd
+    case .extend(_, _, let knownEnd): return record.end != knownEnd
     case .refund(let id, _, _):
       guard let payment = record.bill.payments.first(where: { $0.object.id == id }) else {
         return false

@@ -15,7 +15,6 @@ package enum OrderRows {
   private static func order(_ row: borrowing Row) throws -> Order {
     let number = try row.integer(0)
     let asked = try row.instant(11)
-    let knownEnd = try row.optionalInstant(9)
     guard let subscription = ObjectKey(try row.text(1)),
       let state = Order.State(rawValue: try row.text(10)),
       let kind = StoreOrder.Kind(rawValue: try row.text(2)),
@@ -23,14 +22,14 @@ package enum OrderRows {
         kind, payment: row.optionalText(3), amount: row.optionalText(4),
         currency: row.optionalText(5), days: row.optionalInteger(6), cause: row.optionalText(7),
         // A restored database may assign a number again.
-        name: "\(number)-\(asked.milliseconds)", knownEnd: knownEnd)
+        name: "\(number)-\(asked.milliseconds)", knownEnd: row.optionalInstant(9))
     else {
       throw DatabaseError.statement("the order \(number) is of another version of the program")
     }
     return Order(
       number: number, subscription: subscription, request: request,
-      knownRefundCount: try row.optionalInteger(8) ?? 0, knownEnd: knownEnd, state: state,
-      asked: asked, tried: try row.optionalInstant(12), readNumber: try row.optionalInteger(13),
+      knownRefundCount: try row.optionalInteger(8) ?? 0, state: state, asked: asked,
+      tried: try row.optionalInstant(12), readNumber: try row.optionalInteger(13),
       answer: try row.optionalText(14),
       closing: try row.optionalInteger(15).map { AuditEntry.Name(.billing, $0) })
   }
