@@ -59,12 +59,3 @@ package struct ImportFile {
     return String(inner.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
   }
 }
-
-/// The rows that failed, and why. Once the problems are fixed, it is a file to import.
-struct ImportReport {
-  private(set) var text = CSV.line(["line", "account", "store", "id", "problem"])
-
-  mutating func add(_ row: ImportFile.Row, _ problem: String) {
-    text += CSV.line([String(row.line), row.account, row.store, row.id, problem])
-  }
-}

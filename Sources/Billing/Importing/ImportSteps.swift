@@ -59,13 +59,11 @@ package struct ImportSteps: Sendable {
       let account = try act.account(row.account, reader)
       let claim = ImportClaim(row: row, account: account, purchase: purchase)
       guard let key = try key(of: claim, reader) else {
-        throw ImportProblem(
-          "there is no record of it: name its subscription")
+        throw ImportProblem("there is no record of it: name its subscription")
       }
       let state = try ledger.claimState(of: key, for: account, at: now, reading: reader)
       if state == .unread, !ledger.isReadable(key) {
-        throw ImportProblem(
-          "\(row.store) cannot be queried: no key of its API is configured")
+        throw ImportProblem("\(row.store) cannot be queried: no key of its API is configured")
       }
       return .success((claim, state))
     } catch let failure as ImportProblem {

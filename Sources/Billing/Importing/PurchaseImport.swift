@@ -46,9 +46,11 @@ package struct PurchaseImport {
 
   /// The rows that failed and those that still wait: a file to import once it is fixed.
   package var report: String {
-    var report = ImportReport()
-    for (row, problem) in problems { report.add(row, problem) }
-    return report.text
+    let header = CSV.line(["line", "account", "store", "id", "problem"])
+    return problems.reduce(into: header) { text, failed in
+      let row = failed.row
+      text += CSV.line([String(row.line), row.account, row.store, row.id, failed.problem])
+    }
   }
 
   /// Checks every row and changes nothing.
@@ -123,13 +125,9 @@ package struct PurchaseImport {
         usleep(Self.pause)
       }
     }
-    for claim in awaited {
+    for claim in awaited + rest {
       counts.toRead += 1
       problems.append((claim.row, "not read yet" + (claim.lastError.map { ": \($0)" } ?? "")))
-    }
-    for claim in rest {
-      counts.toRead += 1
-      problems.append((claim.row, "not read yet"))
     }
     problems.sort { $0.row.line < $1.row.line }
   }
