@@ -22,8 +22,8 @@ struct Acknowledgements: Sendable {
 
   private func acknowledge(_ lease: Lease) throws(JobFailure) -> JobResult {
     let key = try lease.key
-    let found: (subscription: Subscription, owner: Identifier)? = try JobFailure.wrapping {
-      try database.read { try ledger.unacknowledged(key, reading: $0) }
+    let found: (subscription: Subscription, owner: Identifier)? = try JobFailure.reading(database) {
+      try ledger.unacknowledged(key, reading: $0)
     }
     guard let found else { return .nothing }
     let store = try reads.stores.reader(of: key)
@@ -41,11 +41,9 @@ struct Acknowledgements: Sendable {
 
   private func checkDeadline(_ lease: Lease) throws(JobFailure) -> JobResult {
     let key = try lease.key
-    let (start, isDone): (Instant?, Bool) = try JobFailure.wrapping {
-      try database.read { reader in
-        let purchase = try ledger.reading(reader).subscription(key)
-        return (purchase.unacknowledgedSince, try Ledger.isAcknowledged(key, reading: reader))
-      }
+    let (start, isDone): (Instant?, Bool) = try JobFailure.reading(database) { reader in
+      let purchase = try ledger.reading(reader).subscription(key)
+      return (purchase.unacknowledgedSince, try Ledger.isAcknowledged(key, reading: reader))
     }
     guard let start, !isDone else { return .nothing }
     let age = reads.clock.now() - start

@@ -51,10 +51,8 @@ struct LeavingAccounts: Sendable {
     var room = Self.findingCountMax
     var last: (account: Identifier, asked: Instant)?
     while room > 0 {
-      let unheard = try JobFailure.wrapping {
-        try database.read {
-          try LeavingAccount.unheard(after: last, limit: Self.findingCountMax, reading: $0)
-        }
+      let unheard = try JobFailure.reading(database) {
+        try LeavingAccount.unheard(after: last, limit: Self.findingCountMax, reading: $0)
       }
       for (account, asked) in unheard {
         do {
@@ -79,11 +77,9 @@ struct LeavingAccounts: Sendable {
 
   private func run(_ account: Identifier, _ lease: Lease) throws(JobFailure) -> JobResult {
     let found: (leaving: LeavingAccount, erasure: (moment: Instant?, hasBegun: Bool)?)? =
-      try JobFailure.wrapping {
-        try database.read { reader in
-          guard let leaving = try LeavingAccount.find(account, reading: reader) else { return nil }
-          return (leaving, try leaving.erasure(reading: reader))
-        }
+      try JobFailure.reading(database) { reader in
+        guard let leaving = try LeavingAccount.find(account, reading: reader) else { return nil }
+        return (leaving, try leaving.erasure(reading: reader))
       }
     guard let (leaving, erasure) = found else { return .nothing }
     if let erased = leaving.erased { return lookAgain(leaving, since: erased) }
@@ -220,12 +216,10 @@ struct LeavingAccounts: Sendable {
   private func subscriptions(
     of account: Identifier, told kind: StoreOrder.Kind, onlyCollecting: Bool = true
   ) throws(JobFailure) -> [ObjectKey] {
-    let keys = try JobFailure.wrapping {
-      try database.read { reader in
-        try onlyCollecting
-          ? ledger.collecting(of: account, reading: reader)
-          : ledger.living(of: account, reading: reader)
-      }
+    let keys = try JobFailure.reading(database) { reader in
+      try onlyCollecting
+        ? ledger.collecting(of: account, reading: reader)
+        : ledger.living(of: account, reading: reader)
     }
     return keys.filter { key in
       guard let store = reads.stores[key.provider] else { return false }

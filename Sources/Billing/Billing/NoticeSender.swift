@@ -44,9 +44,7 @@ struct NoticeSender: Sendable {
   private func run(_ lease: Lease) throws(JobFailure) -> JobResult {
     guard let account = Identifier(lease.object) else { throw .refused("is no account's id") }
     let now = clock.now()
-    let step = try JobFailure.wrapping {
-      try database.read { reader in try next(of: account, at: now, reading: reader) }
-    }
+    let step = try JobFailure.reading(database) { try next(of: account, at: now, reading: $0) }
     switch step {
     case .send(let notice): return try send(notice)
     case .add(let body, let last):

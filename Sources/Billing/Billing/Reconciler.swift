@@ -40,14 +40,12 @@ struct Reconciler: Sendable {
     guard let provider = ObjectKey.Provider(rawValue: lease.object),
       let store = reads.stores[provider], store.isReadable
     else { return .nothing }
-    let (open, ended, waiting) = try JobFailure.wrapping {
-      try database.read { reader in
-        let run = try Reconciliation.open(of: provider, reading: reader)
-        return (
-          run, try Reconciliation.ended(of: provider, reading: reader),
-          try run?.waitingCount(reading: reader) ?? 0
-        )
-      }
+    let (open, ended, waiting) = try JobFailure.reading(database) { reader in
+      let run = try Reconciliation.open(of: provider, reading: reader)
+      return (
+        run, try Reconciliation.ended(of: provider, reading: reader),
+        try run?.waitingCount(reading: reader) ?? 0
+      )
     }
     guard let run = open else { return begin(provider, after: ended) }
     guard waiting < Reconciliation.readCountMax else {
@@ -208,11 +206,8 @@ struct Reconciler: Sendable {
   /// these show already need not be read for each.
   private func sweep(_ run: Reconciliation, _ store: any Store) throws(JobFailure) -> JobResult {
     let now = reads.clock.now()
-    let slice = try JobFailure.wrapping {
-      try database.read { reader in
-        try run.slice(
-          ledger, store, within: interval ?? .days(1), at: now, reading: reader)
-      }
+    let slice = try JobFailure.reading(database) { reader in
+      try run.slice(ledger, store, within: interval ?? .days(1), at: now, reading: reader)
     }
     let shown = try parts(slice.parts, store)
     return advance(run) { run, _, transaction in

@@ -33,13 +33,12 @@ struct RefundQuestions: Sendable {
   private func run(_ lease: Lease) throws(JobFailure) -> JobResult {
     let payment = try lease.key
     let now = reads.clock.now()
-    let found: (row: RefundQuestionRow, decided: Decided)? = try JobFailure.wrapping {
-      try reads.database.read { reader in
+    let found: (row: RefundQuestionRow, decided: Decided)? =
+      try JobFailure.reading(reads.database) { reader in
         guard let row = try RefundQuestionRow.find(payment, reading: reader), row.answered == nil
         else { return nil }
         return (row, try decide(row, at: now, reading: reader))
       }
-    }
     guard let (row, decided) = found else { return .nothing }
     switch decided {
     case .silent(let why): return settle(row, "nothing: \(why)", of: nil)

@@ -92,13 +92,11 @@ package struct OrderRunner: Sendable {
   private func decided(_ order: Order) throws(JobFailure) -> JobResult {
     let key = order.subscription
     guard let number = order.readNumber else { return reading(order) }
-    let (job, record) = try JobFailure.wrapping {
-      try access.database.read { reader in
-        (
-          try Jobs.find(Ledger.readJob, key.description, reading: reader),
-          try access.ledger.reading(reader).subscription(key).record
-        )
-      }
+    let (job, record) = try JobFailure.reading(access.database) { reader in
+      (
+        try Jobs.find(Ledger.readJob, key.description, reading: reader),
+        try access.ledger.reading(reader).subscription(key).record
+      )
     }
     let isUnread = job.map { $0.committed < number } ?? false
     // Only an operator drops a read, which then counts as settled.
