@@ -147,7 +147,7 @@ enum FuzzTarget {
 
   private static func gate(_ keySet: [UInt8], patience: Instant.Span) -> GoogleVerifier {
     GoogleVerifier(
-      GoogleTrust(package: "app.coffer", audience: "a", email: "e"),
+      GoogleTrust(packages: ["app.coffer"], audience: "a", email: "e"),
       keys: PushKeys(
         url: "https://keys", transport: Answer(body: keySet), clock: .fixed(now),
         patience: patience))

@@ -19,16 +19,11 @@ package struct GoogleStore: Store {
   /// One for each app, the oldest first. Empty if none is ever asked.
   let apis: [GoogleAPI]
 
-  package init() { self.init(verifier: nil) }
+  package init() { self.init(verifier: nil, apis: []) }
 
   package init(verifier: GoogleVerifier?, apis: [GoogleAPI]) {
     self.verifier = verifier
     self.apis = apis
-  }
-
-  /// The same for one app.
-  package init(verifier: GoogleVerifier?, api: GoogleAPI? = nil) {
-    self.init(verifier: verifier, apis: [api].compactMap { $0 })
   }
 
   /// The store as configured.

@@ -15,11 +15,6 @@ package struct GoogleTrust: Sendable {
     self.audience = audience
     self.email = email
   }
-
-  /// The same for one app.
-  package init(package: String, audience: String, email: String) {
-    self.init(packages: [package], audience: audience, email: email)
-  }
 }
 
 /// Our own Pub/Sub subscription, proven by a request's headers; only `GoogleVerifier` makes one.

@@ -80,10 +80,11 @@ package enum GoogleTales {
       GoogleStore(
         verifier: GoogleVerifier(
           GoogleTrust(
-            package: settings.packageName, audience: settings.audience, email: settings.pushEmail),
+            packages: [settings.packageName], audience: settings.audience,
+            email: settings.pushEmail),
           keys: PushKeys(
             url: "https://www.googleapis.com/oauth2/v3/certs", transport: play, clock: clock)),
-        api: api(store, clock)))
+        apis: [api(store, clock)]))
   }
 
   package static func api(_ store: FakePlayStore, _ clock: Clock) -> GoogleAPI {

@@ -119,11 +119,14 @@ struct LivePlay: ProviderTransport {
     return GoogleStore(
       verifier: GoogleVerifier(
         GoogleTrust(
-          package: settings.packageName, audience: settings.audience, email: settings.pushEmail),
+          packages: [settings.packageName], audience: settings.audience,
+          email: settings.pushEmail),
         keys: PushKeys(
           url: "https://www.googleapis.com/oauth2/v3/certs", transport: play, clock: clock)),
-      api: GoogleAPI(
-        package: settings.packageName, account: account, transport: play, clock: clock))
+      apis: [
+        GoogleAPI(
+          package: settings.packageName, account: account, transport: play, clock: clock)
+      ])
   }
 
   func send(_ request: APIRequest) throws(APIFailure) -> APIReply {

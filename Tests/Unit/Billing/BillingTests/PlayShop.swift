@@ -59,10 +59,11 @@ final class PlayShop {
       stores: StoreList.known(
         with: GoogleStore(
           verifier: GoogleVerifier(
-            GoogleTrust(package: "app.coffer", audience: Self.audience, email: Self.email),
+            GoogleTrust(packages: ["app.coffer"], audience: Self.audience, email: Self.email),
             keys: PushKeys(url: "https://keys.example/certs", transport: play, clock: clock)),
-          api: GoogleAPI(
-            package: "app.coffer", account: account, transport: play, clock: clock))),
+          apis: [
+            GoogleAPI(package: "app.coffer", account: account, transport: play, clock: clock)
+          ])),
       clients: ClaimingDevice.policy)
     routes = service.routes()
   }

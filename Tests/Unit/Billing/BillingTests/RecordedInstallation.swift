@@ -68,13 +68,13 @@ final class RecordedInstallation {
         ServiceAccount(keyFile: Secret(StoryKeys.googleServiceAccount)))
       let verifier = GoogleVerifier(
         GoogleTrust(
-          package: setting("GOOGLE_PACKAGE"), audience: setting("GOOGLE_PUSH_AUDIENCE"),
+          packages: [setting("GOOGLE_PACKAGE")], audience: setting("GOOGLE_PUSH_AUDIENCE"),
           email: setting("GOOGLE_PUSH_EMAIL")),
         keys: PushKeys(
           url: "https://www.googleapis.com/oauth2/v3/certs", transport: api, clock: clock))
       let reads = GoogleAPI(
         package: setting("GOOGLE_PACKAGE"), account: account, transport: api, clock: clock)
-      return .known(with: stripe, GoogleStore(verifier: verifier, api: reads))
+      return .known(with: stripe, GoogleStore(verifier: verifier, apis: [reads]))
     case "btcpay":
       let btcpay = BTCPayAPI(
         base: setting("BTCPAY_URL"), store: setting("BTCPAY_STORE_ID"),

@@ -221,14 +221,14 @@ struct APITests {
     let keys = ids.map {
       ObjectKey(provider: .google, environment: .live, kind: .order, id: $0)
     }
-    let facts = try GoogleStore(verifier: nil, api: api(script)).parts(named: keys)
+    let facts = try GoogleStore(verifier: nil, apis: [api(script)]).parts(named: keys)
     #expect(facts.map(\.key) == Array(keys.prefix(200)))
     #expect(script.requests.withLock { $0.filter { $0.url.contains(":batchGet") }.count } == 3)
   }
 
   @Test func `orders that cannot be asked for now are no answer`() throws {
     let script = Script { _, _ throws(APIFailure) in (503, "") }
-    let store = GoogleStore(verifier: nil, api: try api(script))
+    let store = GoogleStore(verifier: nil, apis: [try api(script)])
     let key = ObjectKey(provider: .google, environment: .live, kind: .order, id: "GPA.1")
     #expect(throws: APIFailure.self) { try store.parts(named: [key]) }
     #expect(try store.parts(named: []) == [])
@@ -249,7 +249,7 @@ struct APITests {
     let request = StoreRead(
       Self.token.objectKey, readNumber: 1, secret: Self.token.secret, isShallow: isShallow
     ) { .init(reasons: ["order:GPA.9"], parts: known) }
-    _ = try GoogleStore(verifier: nil, api: api(script)).read(request)
+    _ = try GoogleStore(verifier: nil, apis: [api(script)]).read(request)
     let orders = script.requests.withLock { requests in
       requests.compactMap { $0.url.split(separator: "/orders/").dropFirst().last }.map(String.init)
     }

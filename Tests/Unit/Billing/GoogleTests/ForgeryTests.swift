@@ -49,7 +49,7 @@ struct ForgeryTests {
 
   /// U+212A, the Kelvin sign, is canonically equivalent to the letter: equal to it as a `String`.
   @Test func `an audience or address that only Unicode takes for ours`() {
-    let trust = GoogleTrust(package: "app.coffer", audience: "https://K", email: "K@coffer")
+    let trust = GoogleTrust(packages: ["app.coffer"], audience: "https://K", email: "K@coffer")
     let gate = Gate(trust: trust)
     let changes: Sample.Changes = ["aud": "https://K", "email": "K@coffer"]
     func refusal(_ name: String, _ value: JSONValue) -> GoogleRefusal? {

@@ -114,7 +114,7 @@ final class Gate: Sendable {
   init(
     _ endpoint: Endpoint = Endpoint(),
     trust: GoogleTrust = GoogleTrust(
-      package: Sample.package, audience: Sample.audience, email: Sample.email),
+      packages: [Sample.package], audience: Sample.audience, email: Sample.email),
     patience: Instant.Span = .seconds(10)
   ) {
     let moment = Locked(Sample.now)
