@@ -22,8 +22,9 @@ extension AppleStore {
     return DecodedDelivery(
       try AppleNotification(
         VerifiedNotification(
-          body: kept.body, outer: outer, receivedAt: kept.received,
-          environment: kept.environment ?? transaction?.environment ?? .live,
+          body: kept.body, signedDate: outer.signedDate,
+          environment: kept.environment ?? transaction?.environment ?? .live, certificate: "",
+          payload: .success(outer.payload),
           transaction: transaction.map { .success($0) },
           renewal: try SignedPayload(uncheckedOptional: data["signedRenewalInfo"])
             .map { .success($0) })))
@@ -74,8 +75,7 @@ extension SignedPayload {
     let jws = try JWSSegments(Array(json.requireString().utf8))
     let payload = try JSON.parseForeign(jws.payload, limits: AppleVerifier.payloadLimits)
       .requireObject()
-    self.init(
-      payload: payload, signedDate: try payload["signedDate"].requireInstant(), certificate: "")
+    self.init(payload: payload, signedDate: try payload["signedDate"].requireInstant())
   }
 
   fileprivate init?(uncheckedOptional json: JSON) throws {

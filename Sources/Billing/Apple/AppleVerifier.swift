@@ -120,9 +120,8 @@ package final class AppleVerifier: Sendable {
     }
     if known == nil { chains.remember(header: jws.header, chain, now: now) }
     return Proven(
-      signed: payload.map { json in
-        SignedPayload(payload: json, signedDate: signedDate, certificate: chain.certificate)
-      }, certificate: chain.certificate)
+      signed: payload.map { SignedPayload(payload: $0, signedDate: signedDate) },
+      certificate: chain.certificate)
   }
 
   /// The certificates in an unknown header, if it has the algorithm that we accept and names a root
@@ -154,8 +153,10 @@ package final class AppleVerifier: Sendable {
     switch proven.signed {
     case .success(let signed): outer = signed
     case .failure(let error):
+      // Nothing follows from this environment, because nothing else can be read.
       return VerifiedNotification(
-        body: body, unreadable: error, certificate: proven.certificate, receivedAt: now)
+        body: body, signedDate: now, environment: .live, certificate: proven.certificate,
+        payload: .failure(error), transaction: nil, renewal: nil)
     }
     let environment = try identify(outer.payload)
     let data = outer.payload["data"]
@@ -173,7 +174,8 @@ package final class AppleVerifier: Sendable {
       throw .contradiction
     }
     return VerifiedNotification(
-      body: body, outer: outer, receivedAt: now, environment: environment, transaction: transaction,
+      body: body, signedDate: outer.signedDate, environment: environment,
+      certificate: proven.certificate, payload: .success(outer.payload), transaction: transaction,
       renewal: renewal)
   }
 
