@@ -7,7 +7,7 @@ extension BTCPayStore {
   package func delivered(again kept: KeptMessage) throws -> DecodedDelivery {
     // The delivery's disposition shows whether the shop was ours on arrival.
     let own = try kept.isForeign ? "" : JSON.parseForeign(kept.body)["storeId"].string ?? ""
-    let delivery = BTCPayDelivery(uncheckedBody: kept.body, receivedAt: kept.received)
+    let delivery = BTCPayDelivery(uncheckedBody: kept.body)
     return DecodedDelivery(try BTCPayEvent(delivery, store: own))
   }
 

@@ -8,13 +8,11 @@ package struct BTCPayDelivery: Sendable {
   package let signature: [UInt8]
   /// The digest of the secret that it was signed with.
   package let secret: String
-  package let receivedAt: Instant
 
-  fileprivate init(body: [UInt8], signature: [UInt8], secret: String, receivedAt: Instant) {
+  fileprivate init(body: [UInt8], signature: [UInt8], secret: String) {
     self.body = body
     self.signature = signature
     self.secret = secret
-    self.receivedAt = receivedAt
   }
 }
 
@@ -22,9 +20,7 @@ extension BTCPayDelivery {
   /// A delivery that was verified on arrival and stored since.
   ///
   /// Warning: proves nothing about any other bytes.
-  init(uncheckedBody body: [UInt8], receivedAt: Instant) {
-    self.init(body: body, signature: [], secret: "", receivedAt: receivedAt)
-  }
+  init(uncheckedBody body: [UInt8]) { self.init(body: body, signature: [], secret: "") }
 }
 
 /// The secrets of a webhook: the current one, and the previous one during a rotation, because
@@ -47,7 +43,7 @@ package struct BTCPaySecrets: Sendable {
   /// may come again at any time. That is safe: it joins the same fact and asks for a read.
   /// https://docs.btcpayserver.org/Development/webhooks
   package func verify(
-    headers: [[UInt8]], body: [UInt8], now: Instant
+    headers: [[UInt8]], body: [UInt8]
   ) throws(BTCPayRefusal) -> BTCPayDelivery {
     guard let header = headers.first else { throw .missingHeader }
     guard headers.count == 1, let code = Self.code(in: header) else { throw .malformed }
@@ -59,7 +55,7 @@ package struct BTCPaySecrets: Sendable {
       }
     }
     guard let match else { throw .mismatch }
-    return BTCPayDelivery(body: body, signature: header, secret: match, receivedAt: now)
+    return BTCPayDelivery(body: body, signature: header, secret: match)
   }
 
   /// `sha256=` and 64 hexadecimal digits.

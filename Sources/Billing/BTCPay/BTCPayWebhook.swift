@@ -16,10 +16,9 @@ extension Webhook {
       admit: { head, _ in
         let signatures = head.headers.all("btcpay-sig")
         if signatures.isEmpty { throw WebhookRefusal(.missingHeader) }
-        return .ready { body, now in
+        return .ready { body, _ in
           do throws(BTCPayRefusal) {
-            return Delivery(
-              try secrets.verify(headers: signatures, body: body, now: now), store: store)
+            return Delivery(try secrets.verify(headers: signatures, body: body), store: store)
           } catch {
             throw WebhookRefusal(error)
           }

@@ -20,8 +20,7 @@ import Testing
     let request = shop.store.request(for: delivery, at: Shop.start)
     let secrets = try #require(BTCPaySecrets([shop.store.settings.secret]))
     let signature = try #require(request.header("btcpay-sig"))
-    let verified = try secrets.verify(
-      headers: [Array(signature.utf8)], body: request.body, now: Shop.start)
+    let verified = try secrets.verify(headers: [Array(signature.utf8)], body: request.body)
     let event = try BTCPayEvent(verified, store: shop.store.settings.storeID)
     #expect(event.id == "\(shop.store.settings.webhookID):\(delivery.id)")
     #expect(event.settlement == BTCPaySettlement(Shop.account, at: Shop.start))
@@ -106,7 +105,7 @@ import Testing
       let request = shop.store.request(for: delivery, at: Shop.start)
       let signature = Array(try #require(request.header("btcpay-sig")).utf8)
       let secrets = try #require(BTCPaySecrets([secret]))
-      return (try? secrets.verify(headers: [signature], body: request.body, now: Shop.start)) != nil
+      return (try? secrets.verify(headers: [signature], body: request.body)) != nil
     }
     #expect(try isSigned(with: shop.store.settings.secret))
     #expect(try isSigned(with: Secret("new")))

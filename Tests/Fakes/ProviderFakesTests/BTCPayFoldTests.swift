@@ -30,8 +30,7 @@ import Testing
     mutating func take(_ request: FakeRequest) throws -> Int {
       let secrets = try #require(BTCPaySecrets([shop.store.settings.secret]))
       let signature = Array(try #require(request.header("btcpay-sig")).utf8)
-      let delivery = try secrets.verify(
-        headers: [signature], body: request.body, now: shop.clock.now)
+      let delivery = try secrets.verify(headers: [signature], body: request.body)
       let event = try BTCPayEvent(delivery, store: shop.store.settings.storeID)
       if let invoice = event.invoice, let settlement = event.settlement {
         settled(invoice, settlement)

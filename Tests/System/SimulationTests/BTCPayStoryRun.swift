@@ -31,8 +31,7 @@ extension StoryRun {
     for delivery in store.deliveries {
       let request = store.request(for: delivery, at: delivery.emitted)
       let verified = try secrets.verify(
-        headers: [Array((request.header("btcpay-sig") ?? "").utf8)], body: request.body,
-        now: delivery.emitted)
+        headers: [Array((request.header("btcpay-sig") ?? "").utf8)], body: request.body)
       let delivered = DecodedDelivery(try BTCPayEvent(verified, store: store.settings.storeID))
       let name = store.type(of: delivery)
       if !delivered.facts.isEmpty {

@@ -111,15 +111,15 @@ private final class RecordedDecoder {
     case "apple":
       let verified = try #require(apple).verify(body: request.body, now: step.at)
       return try AppleNotification(verified).facts
-    case "btcpay": return read + (try btcpayFacts(request, at: step.at))
+    case "btcpay": return read + (try btcpayFacts(request))
     default: return read
     }
   }
 
-  private func btcpayFacts(_ request: RecordedRequest, at now: Instant) throws -> [Fact] {
+  private func btcpayFacts(_ request: RecordedRequest) throws -> [Fact] {
     let secret = Secret(story.settings["COFFER_BTCPAY_WEBHOOK_SECRETS"] ?? "")
     let delivery = try #require(BTCPaySecrets([secret])).verify(
-      headers: [Array((request.header("btcpay-sig") ?? "").utf8)], body: request.body, now: now)
+      headers: [Array((request.header("btcpay-sig") ?? "").utf8)], body: request.body)
     let store = story.settings["COFFER_BTCPAY_STORE_ID"] ?? ""
     return DecodedDelivery(try BTCPayEvent(delivery, store: store)).facts
   }

@@ -10,7 +10,7 @@ struct EventTests {
   ) throws -> Result<BTCPayEvent, UndecodableDelivery> {
     let secrets = try #require(BTCPaySecrets([Samples.secret]))
     let delivery = try secrets.verify(
-      headers: [Array(Signing.header(body, Samples.secret).utf8)], body: body, now: Samples.start)
+      headers: [Array(Signing.header(body, Samples.secret).utf8)], body: body)
     return Result { () throws(UndecodableDelivery) in try BTCPayEvent(delivery, store: store) }
   }
 
