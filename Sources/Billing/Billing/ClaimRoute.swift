@@ -43,7 +43,7 @@ struct ClaimRoute: AccountWrite {
     /// The store was asked and does not know it.
     case unknown
     /// Another account owns it, or may own it.
-    case refused(Refusal)
+    case refused(Problem)
   }
 
   /// A signed transaction has about four thousand bytes.
@@ -71,7 +71,7 @@ struct ClaimRoute: AccountWrite {
       throw Problem(
         404, "purchase_unknown", "Unknown purchase",
         "The store does not know this purchase. You can claim it again.")
-    case .refused(let refusal): throw refusal.problem
+    case .refused(let problem): throw problem
     }
   }
 
@@ -119,7 +119,7 @@ struct ClaimRoute: AccountWrite {
     try LedgerSequence.lock(in: transaction)
     let key = purchase.key
     let ownership = try ledger.ownership(of: key, with: purchase.delivery, reading: transaction)
-    if let refusal = Refusal(ownership, for: account) {
+    if let problem = Self.refusal(ownership, for: account) {
       let restore = Restore(of: key, from: ownership, to: account, at: now)
       if let restore, try restore.isAllowed(by: restoring, in: transaction) {
         var recorded = try ledger.record(purchase.delivery, in: transaction)
@@ -128,7 +128,7 @@ struct ClaimRoute: AccountWrite {
         return .owned(recorded)
       }
       try RefusedClaims.note(key, of: account, at: now, in: transaction)
-      return .refused(refusal)
+      return .refused(problem)
     }
     guard try purchase.isProven || ledger.knows(key, reading: transaction) else {
       return try pend(purchase, for: account, trace: request.head.trace, at: now, in: transaction)
@@ -170,34 +170,18 @@ struct ClaimRoute: AccountWrite {
     return .pending
   }
 
-  /// Why an account cannot have a purchase.
-  enum Refusal: Sendable {
-    case owned, contested
-
-    /// Nil if the account can have the purchase, or has it.
-    init?(_ ownership: Ownership, for account: Identifier) {
-      if ownership.account == account { return nil }
-      if ownership.account != nil {
-        self = .owned
-      } else if ownership.evidence == .contested {
-        self = .contested
-      } else {
-        return nil
-      }
+  /// Why an account cannot have a purchase; nil if it can, or has it.
+  private static func refusal(_ ownership: Ownership, for account: Identifier) -> Problem? {
+    if ownership.account == account { return nil }
+    if ownership.account != nil {
+      return Problem(
+        409, "purchase_owned", "Owned by another account",
+        "Another account owns this purchase. Only the operator can transfer it.")
     }
-
-    var problem: Problem {
-      switch self {
-      case .owned:
-        Problem(
-          409, "purchase_owned", "Owned by another account",
-          "Another account owns this purchase. Only the operator can transfer it.")
-      case .contested:
-        Problem(
-          409, "purchase_contested", "Ownership disputed",
-          "The store names two accounts as the buyer. The operator must decide.")
-      }
-    }
+    guard ownership.evidence == .contested else { return nil }
+    return Problem(
+      409, "purchase_contested", "Ownership disputed",
+      "The store names two accounts as the buyer. The operator must decide.")
   }
 
   /// Whether the account owns it already. Throws if another account owns it, or may own it.
@@ -205,7 +189,7 @@ struct ClaimRoute: AccountWrite {
     _ account: Identifier, of key: ObjectKey, reading transaction: Transaction
   ) throws -> Bool {
     let ownership = try ledger.reading(transaction).subscription(key).ownership
-    if let refusal = Refusal(ownership, for: account) { throw refusal.problem }
+    if let problem = Self.refusal(ownership, for: account) { throw problem }
     return ownership.account == account
   }
 
