@@ -35,8 +35,7 @@ package final class AppleAPIKey: Sendable {
   func token(at now: Instant) -> Secret {
     current.withLock { current in
       if let token = current, token.from <= now, now < token.until { return token.text }
-      let token = Token(
-        text: sign(at: now), from: now, until: now + Self.lifetime - Self.reserve)
+      let token = Token(text: sign(at: now), from: now, until: now + Self.lifetime - Self.reserve)
       current = token
       return token.text
     }

@@ -23,9 +23,8 @@ package struct AppleConfiguration: StoreConfiguration {
   /// A read of a purchase may ask for each app in turn.
   private static let appCountMax = 16
   package static let settings: [any AnySetting] = [
-    Keys.bundleIDs, Keys.appIDs, Keys.issuerID, Keys.keyID,
-    Keys.keyFile, Keys.apiURL, Keys.sandboxAPIURL,
-    Keys.rootFile,
+    Keys.bundleIDs, Keys.appIDs, Keys.issuerID, Keys.keyID, Keys.keyFile, Keys.apiURL,
+    Keys.sandboxAPIURL, Keys.rootFile,
   ]
 
   package init?(reading reader: inout SettingsReader) {
@@ -33,9 +32,7 @@ package struct AppleConfiguration: StoreConfiguration {
     root = Self.root(reading: &reader)
     api = API(reading: &reader)
     guard reader.has(Keys.bundleIDs) else {
-      let others: [any AnySetting] = [
-        Keys.appIDs, Keys.rootFile, Keys.issuerID,
-      ]
+      let others: [any AnySetting] = [Keys.appIDs, Keys.rootFile, Keys.issuerID]
       for setting in others where reader.has(setting) {
         reader.refuse(setting, "is set, but \(Keys.bundleIDs.name) is not")
       }
@@ -58,8 +55,7 @@ package struct AppleConfiguration: StoreConfiguration {
   private static func root(reading reader: inout SettingsReader) -> [UInt8]? {
     guard reader.has(Keys.rootFile) else { return nil }
     guard reader.isTest else {
-      reader.refuse(
-        Keys.rootFile, "is refused unless \(SharedSettings.mode.name)=test")
+      reader.refuse(Keys.rootFile, "is refused unless \(SharedSettings.mode.name)=test")
       return nil
     }
     return reader.value(Keys.rootFile)

@@ -20,8 +20,9 @@ extension AppleStore {
   }
 
   /// The first app's lists keep the names that they had while it was the only one.
-  private static func name(_ environment: StoreEnvironment, _ list: String, _ index: Int) -> String
-  {
+  private static func name(
+    _ environment: StoreEnvironment, _ list: String, _ index: Int
+  ) -> String {
     "\(environment.rawValue)_\(list)" + (index == 0 ? "" : "_\(index + 1)")
   }
 
@@ -50,8 +51,7 @@ extension AppleAPI {
     }
     if onlyFailures { fields.append(.init("onlyFailures", .bool(true))) }
     let place = request.place.map { "?paginationToken=\(PercentEncoding.encode($0))" } ?? ""
-    let reply = try send(
-      "POST", "/inApps/v1/notifications/history" + place, .object(fields))
+    let reply = try send("POST", "/inApps/v1/notifications/history" + place, .object(fields))
     let json = try reply.object(limits: Self.limits)
     let items = try malformed { () throws(JSONError) in
       try json["notificationHistory"].requireArray().map {

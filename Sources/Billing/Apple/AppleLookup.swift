@@ -11,9 +11,7 @@ extension AppleStore {
   package func subscriptions(boughtBy order: String) throws(APIFailure) -> [ObjectKey]? {
     guard Self.isOrder(order) else { return nil }
     // The sandbox sends no receipts.
-    guard let all = apis[.live] else {
-      throw Self.withoutKey
-    }
+    guard let all = apis[.live] else { throw Self.withoutKey }
     for api in all {
       let keys = try api.subscriptions(boughtBy: order)
       if !keys.isEmpty { return keys }

@@ -33,32 +33,27 @@ extension AppleConfiguration {
     package static let issuerID = Setting<String>(
       "COFFER_APPLE_ISSUER_ID", for: [.billing, .command],
       .meaning("the App Store is not queried"),
-      text:
-        "Issuer id of the keys of the App Store Server API (App Store Connect, Integrations).",
+      text: "Issuer id of the keys of the App Store Server API (App Store Connect, Integrations).",
       example: "57246542-96fe-1a63-e053-0824d011072a", parser: .text)
 
     package static let keyID = Setting<String>(
       "COFFER_APPLE_KEY_ID", for: [.billing, .command], .meaning("the App Store is not queried"),
-      text:
-        "Id of the In-App Purchase key.", example: "2X9R4HXF34", parser: .text)
+      text: "Id of the In-App Purchase key.", example: "2X9R4HXF34", parser: .text)
 
     package static let keyFile = Setting<[UInt8]>(
       "COFFER_APPLE_KEY_FILE", for: [.billing, .command], .meaning("the App Store is not queried"),
-      text:
-        "Path of that key: the .p8 file as downloaded.",
+      text: "Path of that key: the .p8 file as downloaded.",
       example: "/etc/coffer/SubscriptionKey_2X9R4HXF34.p8", parser: .file, namesSecret: true)
 
     package static let apiURL = Setting<String>(
       "COFFER_APPLE_API_URL", for: [.billing, .command], .value("https://api.storekit.apple.com"),
-      text:
-        "URL of the App Store Server API. Plain http is allowed only to this machine.",
+      text: "URL of the App Store Server API. Plain http is allowed only to this machine.",
       example: "https://api.storekit.apple.com", parser: .url)
 
     package static let sandboxAPIURL = Setting<String>(
       "COFFER_APPLE_SANDBOX_API_URL", for: [.billing, .command],
       .value("https://api.storekit-sandbox.apple.com"),
-      text:
-        "URL of its sandbox.",
+      text: "URL of its sandbox.",
       example: "https://api.storekit-sandbox.apple.com", parser: .url)
 
     package static let rootFile = Setting<[UInt8]>(

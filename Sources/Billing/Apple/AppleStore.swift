@@ -99,9 +99,7 @@ package struct AppleStore: Store {
   package func purchase(
     named number: String, in environment: StoreEnvironment
   ) -> NamedPurchase? {
-    guard number.utf8.count >= Self.numberByteCountMin, isSubscriptionID(number) else {
-      return nil
-    }
+    guard number.utf8.count >= Self.numberByteCountMin, isSubscriptionID(number) else { return nil }
     func key(_ kind: ObjectKey.Kind) -> ObjectKey {
       ObjectKey(provider: provider, environment: environment, kind: kind, id: number)
     }
@@ -122,9 +120,7 @@ package struct AppleStore: Store {
     _ order: StoreOrder, _ request: StoreRead, _ record: any StoreRecord
   ) throws(APIFailure) {
     guard case .extend(let days, let cause, let end) = order, let record = record as? AppleRecord
-    else {
-      throw .refused(status: 0, traits.orderAdvice)
-    }
+    else { throw .refused(status: 0, traits.orderAdvice) }
     try asked(request.key.environment) { api throws(APIFailure) in
       try api.extend(record.id, days: days, because: cause, knownEnd: end)
     }
@@ -144,9 +140,7 @@ package struct AppleStore: Store {
   func asked<Answer>(
     _ environment: StoreEnvironment, _ ask: (AppleAPI) throws(APIFailure) -> Answer
   ) throws(APIFailure) -> Answer {
-    guard let all = apis[environment], let last = all.last else {
-      throw Self.withoutKey
-    }
+    guard let all = apis[environment], let last = all.last else { throw Self.withoutKey }
     for api in all.dropLast() {
       do throws(APIFailure) { return try ask(api) } catch .notFound {}
     }

@@ -87,9 +87,7 @@ final class ChainCache: Sendable {
     guard !leaf.isAuthority else { throw .leafIsAuthority }
     guard intermediate.isAuthority else { throw .intermediateIsNotAuthority }
     guard leaf.hasExtension(leafMarker) else { throw .missingMarker(.leaf) }
-    guard intermediate.hasExtension(intermediateMarker) else {
-      throw .missingMarker(.intermediate)
-    }
+    guard intermediate.hasExtension(intermediateMarker) else { throw .missingMarker(.intermediate) }
     let all = [leaf, intermediate] + root.roots
     let from = all.map { $0.notBefore }.max() ?? .distantFuture
     let to = all.map { $0.notAfter }.min() ?? .distantPast

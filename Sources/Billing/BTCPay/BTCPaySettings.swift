@@ -6,8 +6,7 @@ extension BTCPayConfiguration {
   package enum Keys {
     package static let url = Setting<String>(
       "COFFER_BTCPAY_URL", for: [.billing, .command], .meaning("BTCPay Server is off"),
-      text:
-        "URL of your BTCPay server. Plain http is allowed only to this machine.",
+      text: "URL of your BTCPay server. Plain http is allowed only to this machine.",
       example: "https://pay.example.com", parser: .url)
 
     package static let storeID = Setting<String>(
@@ -33,8 +32,7 @@ extension BTCPayConfiguration {
     package static let apiKey = Setting<Secret>(
       "COFFER_BTCPAY_API_KEY", for: [.billing, .command],
       .meaning("required with COFFER_BTCPAY_URL"),
-      text:
-        "A key of its Greenfield API that may only view the store's invoices.",
+      text: "A key of its Greenfield API that may only view the store's invoices.",
       example: "<the key>",
       parser: Parser { (text) throws(ParseFailure) in
         guard isPrintable(text), text.utf8.count >= 20 else {

@@ -114,9 +114,7 @@ struct LeavingAccounts: Sendable {
         // Nothing is asked of a store once the account is erased.
         if lease.attempts < Self.lastAttemptCount { throw error }
       }
-      guard erasure.hasBegun else {
-        return become(.waiting, leaving, again: max(due, soon))
-      }
+      guard erasure.hasBegun else { return become(.waiting, leaving, again: max(due, soon)) }
       try end(leaving, until: (erasure.moment ?? now) + Self.endPatience)
       return become(.erasing, leaving, again: now)
     case .erasing, .erased:

@@ -38,7 +38,6 @@ extension GoogleStore {
         try decoder.readPurchase(part["answer"], of: token)
       }
     }
-    return StoreAnswer(
-      facts: decoder.facts, notes: Set(decoder.notes.map(\.rawValue)))
+    return StoreAnswer(facts: decoder.facts, notes: Set(decoder.notes.map(\.rawValue)))
   }
 }

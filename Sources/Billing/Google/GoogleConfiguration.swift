@@ -16,8 +16,8 @@ package struct GoogleConfiguration: StoreConfiguration {
   /// A read of a purchase may ask for each app in turn.
   private static let packageCountMax = 16
   package static let settings: [any AnySetting] = [
-    Keys.packages, Keys.pushAudience, Keys.pushEmail,
-    Keys.serviceAccountFile, Keys.apiURL, Keys.keysURL,
+    Keys.packages, Keys.pushAudience, Keys.pushEmail, Keys.serviceAccountFile, Keys.apiURL,
+    Keys.keysURL,
   ]
 
   package init?(reading reader: inout SettingsReader) {
@@ -25,10 +25,7 @@ package struct GoogleConfiguration: StoreConfiguration {
     let keysURL = reader.value(Keys.keysURL)
     guard
       reader.together(
-        Keys.packages,
-        [
-          Keys.pushAudience, Keys.pushEmail, Keys.serviceAccountFile,
-        ]),
+        Keys.packages, [Keys.pushAudience, Keys.pushEmail, Keys.serviceAccountFile]),
       let packages = reader.value(Keys.packages),
       let audience = reader.value(Keys.pushAudience),
       let email = reader.value(Keys.pushEmail),

@@ -19,15 +19,13 @@ extension GoogleConfiguration {
     package static let pushAudience = Setting<String>(
       "COFFER_GOOGLE_PUSH_AUDIENCE", for: [.billing, .command],
       .meaning("required with COFFER_GOOGLE_PACKAGE"),
-      text:
-        "Audience of the push subscription's tokens, exactly as configured in Pub/Sub.",
+      text: "Audience of the push subscription's tokens, exactly as configured in Pub/Sub.",
       example: "https://billing.example.com/webhooks/google", parser: .text)
 
     package static let pushEmail = Setting<String>(
       "COFFER_GOOGLE_PUSH_EMAIL", for: [.billing, .command],
       .meaning("required with COFFER_GOOGLE_PACKAGE"),
-      text:
-        "E-mail address of the service account that signs the pushes.",
+      text: "E-mail address of the service account that signs the pushes.",
       example: "push@example.iam.gserviceaccount.com", parser: .text)
 
     package static let serviceAccountFile = Setting<[UInt8]>(
@@ -41,8 +39,7 @@ extension GoogleConfiguration {
     package static let apiURL = Setting<String>(
       "COFFER_GOOGLE_API_URL", for: [.billing, .command],
       .value("https://androidpublisher.googleapis.com"),
-      text:
-        "URL of the Google Play Developer API. Plain http is allowed only to this machine.",
+      text: "URL of the Google Play Developer API. Plain http is allowed only to this machine.",
       example: "https://androidpublisher.googleapis.com", parser: .url)
 
     package static let keysURL = Setting<String>(

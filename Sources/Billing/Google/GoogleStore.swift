@@ -240,9 +240,7 @@ package struct GoogleStore: Store {
 
   private func token(of request: StoreRead) throws(APIFailure) -> PurchaseToken {
     guard !apis.isEmpty else { throw Self.withoutAccount }
-    guard
-      let token = request.secret.flatMap({ PurchaseToken(secret: $0) })
-    else {
+    guard let token = request.secret.flatMap({ PurchaseToken(secret: $0) }) else {
       throw .refused(status: 0, "the purchase's token was never delivered")
     }
     return token

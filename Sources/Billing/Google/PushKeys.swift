@@ -165,14 +165,10 @@ private final class Reading: Sendable {
   /// When the thread must act without a request.
   private func wake(_ state: State) -> MonotonicTime {
     let real = MonotonicTime.now()
-    var moments = [real + Self.sleepMax]
-    moments += state.waiters.map(\.deadline)
-    if state.isAsked {
-      moments.append(state.retryAt)
-    } else {
-      moments.append(max(real + (state.refreshAt - clock.now()), state.retryAt))
-    }
-    return moments.min() ?? real
+    let read =
+      state.isAsked
+      ? state.retryAt : max(real + (state.refreshAt - clock.now()), state.retryAt)
+    return state.waiters.map(\.deadline).reduce(min(real + Self.sleepMax, read), min)
   }
 
   private func mustRead() -> Bool {
@@ -189,8 +185,7 @@ private final class Reading: Sendable {
     let result = Result { () throws(APIFailure) in
       let reply = try transport.send(
         APIRequest("GET", url, headers: [("Accept", "application/json")])
-      )
-      .successful()
+      ).successful()
       let keys = Self.keys(reply.body)
       guard !keys.isEmpty else { throw APIFailure.malformed("the key set holds no RSA key") }
       return (keys, Self.age(reply))

@@ -98,9 +98,7 @@ package enum CSV {
       var content: [UInt8] = []
       if place < bytes.count, bytes[place] == Self.quote {
         content = try quoted()
-        guard isAtEnd() else {
-          throw failure(line, "something follows a closing quote")
-        }
+        guard isAtEnd() else { throw failure(line, "something follows a closing quote") }
       } else {
         while !isAtEnd() {
           guard bytes[place] != Self.quote else {

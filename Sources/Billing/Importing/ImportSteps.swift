@@ -81,9 +81,7 @@ package struct ImportSteps: Sendable {
     guard
       let purchase = ledger.stores.purchase(
         named: row.id, of: store, in: ledger.rules.grantingEnvironment)
-    else {
-      throw ImportProblem("its id is no number that \(store.traits.title) gives")
-    }
+    else { throw ImportProblem("its id is no number that \(store.traits.title) gives") }
     if purchase.secret != nil, !isSealed {
       throw ImportProblem("tokens are stored encrypted, and COFFER_SEALING_KEYS is not set")
     }

@@ -13,8 +13,7 @@ final class JobMetrics: Sendable {
 
   init(kind: String, _ metrics: Metrics) {
     let label = ("kind", kind)
-    open = metrics.gauge(
-      "coffer_jobs_open", "Open jobs.", label: label)
+    open = metrics.gauge("coffer_jobs_open", "Open jobs.", label: label)
     dead = metrics.gauge(
       "coffer_jobs_dead", "Dead jobs; coffer jobs list --dead shows why.", label: label)
     oldestDue = metrics.gauge(
