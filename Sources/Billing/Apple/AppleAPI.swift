@@ -5,8 +5,7 @@ package import Stores
 import Subscriptions
 package import Tiers
 
-/// Reads from the App Store Server API what notifications did not report, or reported in contradictory ways,
-/// and sends extensions and consumption reports.
+/// Reads from the App Store Server API, and sends extensions and consumption reports.
 ///
 /// Every call blocks. The transport bounds each request in time and size, and each answer here is bounded in
 /// requests. Any thread may call it. https://developer.apple.com/documentation/appstoreserverapi
@@ -31,10 +30,8 @@ package struct AppleAPI: Sendable {
     self.clock = clock
   }
 
-  /// Reads all subscriptions of the customer who has this one: their statuses and their transactions.
-  ///
-  /// `id` is the id of any transaction of the subscription. It is `.notFound` in the other environment's API,
-  /// too.
+  /// Reads all subscriptions of the customer who has this one. `id` is that of any transaction of it, and
+  /// `.notFound` also in the other environment's API.
   package func record(of id: String) throws(APIFailure) -> StoreAnswer {
     var reading = AppleReading(self)
     try reading.readStatuses(id)

@@ -31,7 +31,6 @@ package final class AppleAPIKey: Sendable {
     self.key = key
   }
 
-  /// The bearer token of a request made now.
   func token(at now: Instant) -> Secret {
     current.withLock { current in
       if let token = current, token.from <= now, now < token.until { return token.text }

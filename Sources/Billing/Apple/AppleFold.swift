@@ -4,8 +4,7 @@ import Tiers
 
 /// Coverage of one App Store subscription from one value of each of its objects.
 ///
-/// It does not depend on the current time. Grace is the store's, to the millisecond; our own days
-/// of grace are never added.
+/// Grace is the store's, to the millisecond; our own days of grace are never added.
 struct AppleFold {
   let transactions: [Transaction]
   let renewal: Mirror<AppleRenewal>.Observation?
@@ -61,9 +60,7 @@ struct AppleFold {
   // MARK: paid periods
 
   /// The period of each transaction: from its purchase to its expiry, the next purchase or its revocation,
-  /// whichever is first.
-  ///
-  /// The next purchase ends it even if it was refunded, because a refund does not revive what was replaced.
+  /// whichever is first. The next purchase ends it even if refunded: a refund revives nothing.
   private func truncated(_ alarms: inout Set<Coverage.Alarm>) -> [Period] {
     let sorted = transactions.filter { $0.content.ownership.isKnown }.sorted {
       ($0.content.purchaseDate, $0.id.utf8.count, $0.id)

@@ -6,8 +6,7 @@ package import Tiers
 
 /// A decoded notification: what it says about which objects, as of when.
 ///
-/// Its type is only logged. The facts show what happened to a subscription; each has the time at
-/// which its own JWS was signed.
+/// Its type is only logged. The facts show what happened; each has the time at which its own JWS was signed.
 package struct AppleNotification: Hashable, Sendable {
   /// `notificationUUID`: the same in every attempt at delivery.
   package let id: String
@@ -28,7 +27,7 @@ package struct AppleNotification: Hashable, Sendable {
 
 /// Something that a decoder noticed and an operator may want to know.
 package enum AppleNote: String, Hashable, Sendable, CaseIterable {
-  /// A type that the store did not have when this decoder was written. Its facts count.
+  /// A type that this decoder does not know. Its facts count.
   case unknownType = "unknown_type"
   case unknownSubtype = "unknown_subtype"
   /// An enumeration has an unknown value, which is read as the nearest known one.

@@ -78,7 +78,6 @@ package struct AppleTransaction: Mirrored {
     /// A value that this decoder does not know: grants nothing, takes nothing, raises an alarm.
     case other(String)
 
-    /// The store's name for it.
     package var text: String {
       switch self {
       case .purchased: "PURCHASED"

@@ -66,7 +66,7 @@ extension AppleAPI {
 }
 
 extension [AppleTransaction] {
-  /// The end of the newest transaction's period; nil if there is none.
+  /// The end of the newest transaction's period.
   var end: Instant? {
     self.max { ($0.purchaseDate, $0.expiresDate) < ($1.purchaseDate, $1.expiresDate) }?.expiresDate
   }

@@ -63,8 +63,7 @@ struct AppleReading {
 
   // MARK: parts
 
-  /// Reads a status. It is not signed itself, so it is as old as the older of the transaction and
-  /// the renewal info next to it.
+  /// Reads a status. It is not signed, so it is as old as the older of the two payloads next to it.
   private mutating func readStatus(_ item: JSON) throws(APIFailure) {
     var decoder = AppleDecoder(environment: api.environment)
     var subscriptions: Set<ObjectKey> = []
@@ -133,8 +132,7 @@ struct AppleReading {
 }
 
 extension AppleAPI {
-  /// The reply to a success. A token that the store refuses is replaced once, because our clock may
-  /// have been set.
+  /// The reply to a success. A token that the store refuses is replaced once: our clock may have been set.
   func send(
     _ method: String, _ target: String, _ body: JSONValue? = nil
   ) throws(APIFailure) -> APIReply {
@@ -150,8 +148,8 @@ extension AppleAPI {
 }
 
 extension APIReply {
-  /// The reply to a success. Otherwise throws what Apple's error code means. A reply without a code
-  /// is not from the App Store and says nothing about a purchase.
+  /// This reply, if it is of a success. A reply without a code is not from the App Store and says nothing about
+  /// a purchase.
   ///
   /// https://developer.apple.com/documentation/appstoreserverapi/error-codes
   func appleSuccess() throws(APIFailure) -> APIReply {

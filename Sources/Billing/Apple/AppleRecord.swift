@@ -3,8 +3,6 @@ package import Subscriptions
 package import Tiers
 
 /// Everything that the App Store reported about one subscription: its transactions, renewal info and status.
-///
-/// It is the product of its mirrors' semilattices, so it joins as they do.
 package struct AppleRecord: StoreRecord {
   /// The original transaction's id.
   package let id: String
@@ -28,12 +26,10 @@ package struct AppleRecord: StoreRecord {
     renewal.isDirty || status.isDirty || transactions.values.contains { $0.isDirty }
   }
 
-  /// The coverage; if siblings disagree, the union of what each of them gives.
   package func coverage(policy: Policy, catalogue: Catalogue) -> Coverage {
     .union(folds(policy: policy, catalogue: catalogue).map { $0.coverage() })
   }
 
-  /// The state of the subscription while it gives no access.
   package func labelWithoutAccess(hadAccess: Bool) -> Label {
     guard hadAccess else { return transactions.isEmpty || willRenew ? .pending : .expired }
     let states = status.contents.map { $0.state }
@@ -108,8 +104,7 @@ package struct AppleRecord: StoreRecord {
 }
 
 extension AppleRenewal {
-  /// Whether auto-renewal is on and nothing but a payment that is being retried prevents it. From
-  /// the first failure on, the store gives billing as the reason of an expiry.
+  /// Whether auto-renewal is on, and nothing but a payment that is being retried prevents it.
   fileprivate var isExpectedToRenew: Bool {
     guard willRenew else { return false }
     guard let expirationIntent else { return true }

@@ -3,27 +3,24 @@ import JWS
 /// Why something is not accepted as coming from the App Store, or as being about our app.
 package enum AppleRefusal: Error, Hashable, Sendable {
   case tooLong
-  /// There is no `signedPayload` or compact JWS. Or the payload of a transaction or a renewal that was asked
-  /// for is no JSON object.
+  /// There is no compact JWS, or the payload of one that was asked for is no JSON object.
   case malformed
   /// The header demands extensions. We know none.
   case critHeader
   case algorithm(Algorithm)
   /// `x5c` does not have exactly three certificates.
   case certificateCount
-  /// An element of `x5c` is not a certificate.
   case certificateEncoding
   /// The delivered root is not one of ours.
   case wrongRoot
   /// The signer may issue certificates, so it is not a signer.
   case leafIsAuthority
-  /// The intermediate certificate may not issue any: it is a leaf.
+  /// The intermediate certificate may not issue any.
   case intermediateIsNotAuthority
   /// Apple's extension is missing. No other certificate of the same authority has it.
   case missingMarker(Level)
   case notYetValid
   case expired
-  /// The signer's key is not a P-256 key.
   case wrongKey
   /// The certificates do not lead to the root delivered with them.
   case brokenChain

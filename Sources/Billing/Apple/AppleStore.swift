@@ -25,7 +25,6 @@ package struct AppleStore: Store {
     self.apis = apis
   }
 
-  /// The store as configured.
   package init(
     _ configuration: AppleConfiguration, transport: any ProviderTransport, clock: Clock
   ) throws(StoreSetupError) {

@@ -20,9 +20,8 @@ package struct AppleTrust: Sendable {
   /// Each root on its own, by its text in a header's `x5c`.
   let roots: [String: X509Trust]
 
-  /// Nil if there is no root or no app, a root is not a certificate, or a bundle id is not an id.
-  ///
-  /// Roots of our own are for tests and demonstrations: anyone who holds one can forge purchases.
+  /// Nil if there is no root or no app, or if one cannot be used. Anyone who holds a root of our own can forge
+  /// purchases, so those are for tests and demonstrations.
   package init?(roots: [[UInt8]] = [AppleRootCA.der], apps: [AppleApp]) {
     guard !roots.isEmpty, !apps.isEmpty, apps.allSatisfy({ isID($0.bundleID) }) else { return nil }
     var trusts: [String: X509Trust] = [:]

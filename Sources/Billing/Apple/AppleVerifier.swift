@@ -6,8 +6,8 @@ import Tiers
 
 /// Verifies that a delivery comes from the App Store and is about our app.
 ///
-/// Any thread may call it. It makes no requests. Certificates are judged at the time of signing, by the
-/// pinned roots alone, and revocation is not checked (Apple's libraries call that offline verification).
+/// Any thread may call it. Certificates are judged at the time of signing, by the pinned roots alone, and
+/// revocation is not checked (Apple's libraries call that offline verification).
 package final class AppleVerifier: Sendable {
   /// How far the store's clock may be ahead of ours.
   package static let tolerance = Instant.Span.minutes(5)
@@ -124,8 +124,7 @@ package final class AppleVerifier: Sendable {
       certificate: chain.certificate)
   }
 
-  /// The certificates in an unknown header, if it has the algorithm that we accept and names a root
-  /// of ours. Most forgeries end here.
+  /// The certificates in an unknown header. Most forgeries end here.
   private func certificates(_ jws: JWSSegments) throws(AppleRefusal) -> [String] {
     let (header, algorithm): (JSON, String)
     do { (header, algorithm) = try jws.readHeader() } catch { throw AppleRefusal(error) }
@@ -219,8 +218,7 @@ package final class AppleVerifier: Sendable {
     }
   }
 
-  /// Verifies a JWS inside a notification on its own: what surrounds it proves nothing about it. Nil if it is
-  /// absent.
+  /// Verifies a JWS inside a notification on its own: what surrounds it proves nothing about it.
   private func inner(
     _ part: AppleRefusal.Part, _ json: JSON, _ environment: StoreEnvironment, _ now: Instant
   ) throws(AppleRefusal) -> Result<SignedPayload, JSONError>? {

@@ -3,9 +3,8 @@ import Crypto
 
 /// The certificate chains that recently led to a root, so that verifying the same one again costs nothing.
 ///
-/// A chain enters once it is verified, and a header once a signature under it is. So a flood of forgeries
-/// displaces nothing. Each is remembered for a quarter of an hour, as in Apple's own libraries, and never
-/// used beyond its validity.
+/// A chain enters once it is verified, and a header once a signature under it is, so forgeries displace nothing.
+/// Each is remembered for a quarter of an hour, as in Apple's own libraries.
 final class ChainCache: Sendable {
   static let countMax = 32
   static let lifetime = Instant.Span.minutes(15)
@@ -54,9 +53,8 @@ final class ChainCache: Sendable {
     }
   }
 
-  /// The chain, after verifying that its certificates lead to one of our roots at `moment`.
-  ///
-  /// `x5c` is as in the header: standard base64, in which every certificate has exactly one form.
+  /// The chain, after verifying that its certificates lead to one of our roots at `moment`. `x5c` is as in the
+  /// header: standard base64, in which every certificate has exactly one form.
   func chain(_ x5c: [String], at moment: Instant, now: Instant) throws(AppleRefusal) -> Chain {
     guard x5c.count == 3 else { throw .certificateCount }
     guard let root = trust.roots[x5c[2]] else { throw .wrongRoot }

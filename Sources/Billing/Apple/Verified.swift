@@ -4,8 +4,8 @@ package import Tiers
 
 /// A notification about our app that the App Store signed; only `AppleVerifier` makes one.
 ///
-/// It is not proven to be new: each notification may come again for days. Each of its parts is genuine,
-/// but may be unreadable. If that is the payload, nothing shows which app it is about.
+/// It may come again for days. Each of its parts is genuine, but may be unreadable. If that is the payload,
+/// nothing shows which app it is about.
 package struct VerifiedNotification: Sendable {
   /// The webhook's body as it arrived.
   package let body: [UInt8]

@@ -5,8 +5,8 @@ import Stores
 
 /// Reads invoices from the Greenfield API of one BTCPay server.
 ///
-/// It only reads. Every call blocks. The transport bounds each request in time and size, and each answer here
-/// is bounded in requests. Any thread may call it. https://docs.btcpayserver.org/API/Greenfield/v1
+/// Every call blocks. The transport bounds each request in time and size, and each answer here is bounded in
+/// requests. Any thread may call it. https://docs.btcpayserver.org/API/Greenfield/v1
 package struct BTCPayAPI: Sendable {
   let root: String
   /// The id of the store that sells.
@@ -20,7 +20,7 @@ package struct BTCPayAPI: Sendable {
   private static let limits = JSONLimits(
     byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 17)
 
-  /// `base` has no slash at its end; `store` is the id of the store that sells.
+  /// `base` has no slash at its end.
   package init(base: String, store: String, key: Secret, transport: any ProviderTransport) {
     root = "\(base)/api/v1/stores/\(PercentEncoding.encode(store))/invoices"
     self.store = store

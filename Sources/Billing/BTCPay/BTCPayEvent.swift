@@ -5,8 +5,7 @@ import Subscriptions
 
 /// A decoded webhook delivery: something happened to an invoice of an account.
 ///
-/// It has neither amount nor status, so it is only a reason to read the account's invoices. The
-/// only fact in it is when an invoice settled.
+/// It is only a reason to read the account's invoices. The only fact in it is when an invoice settled.
 package struct BTCPayEvent: Hashable, Sendable {
   /// The ids of the webhook and of the first delivery: the same at every redelivery.
   package let id: String
@@ -31,10 +30,9 @@ package struct BTCPayEvent: Hashable, Sendable {
 
 /// Something that a decoder noticed and an operator may want to know.
 package enum BTCPayNote: String, Hashable, Sendable, CaseIterable {
-  /// An event that the server did not have when this decoder was written. It causes a read all the same.
+  /// An event that this decoder does not know. It causes a read all the same.
   case unknownType = "unknown_type"
-  /// An operator created a claim link for a refund. Nothing has been paid back yet, and nothing
-  /// ends because of it.
+  /// An operator created a claim link for a refund. Nothing has been paid back yet.
   case refundOffered = "refund_offered"
   /// The order's name is not an account of ours, so no one gets the purchase.
   case malformedAccount = "malformed_account"

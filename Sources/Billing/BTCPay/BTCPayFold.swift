@@ -4,8 +4,8 @@ import Tiers
 
 /// Coverage of one account's invoices, each a prepaid period.
 ///
-/// It does not depend on the current time. An invoice counts in its latest known state: one that an
-/// operator marks invalid was never paid, and the periods after it move up.
+/// An invoice counts in its latest known state: one that an operator marks invalid was never paid, and the
+/// periods after it move up.
 struct BTCPayFold {
   let invoices: [Invoice]
   let catalogue: Catalogue

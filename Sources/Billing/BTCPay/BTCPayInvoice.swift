@@ -107,8 +107,8 @@ package struct BTCPayInvoice: Mirrored {
 
 /// The settlement of an invoice of an account, and when it was first reported.
 ///
-/// An invoice does not say when it settled. A signed delivery does. If it was lost, the first read that shows
-/// the invoice settled is later, never earlier. So the earliest known moment is the best.
+/// Only a signed delivery says when. If it was lost, the first read that shows the invoice settled is later, so
+/// the earliest known moment is the best.
 package struct BTCPaySettlement: Mirrored {
   package let account: Identifier
   /// In whole seconds.

@@ -5,7 +5,7 @@ package import Tiers
 /// Everything that one account has bought at a BTCPay server: its invoices, and when they settled.
 ///
 /// The server has no subscriptions: every period is a separate invoice, paid by hand. The account ties them
-/// together, because the shop names orders by it. It is a product of mirrors, so it joins as they do.
+/// together, because the shop names orders by it.
 package struct BTCPayRecord: StoreRecord {
   /// The account's id.
   package let id: String
@@ -46,7 +46,6 @@ package struct BTCPayRecord: StoreRecord {
     invoices.values.contains { $0.contents.contains { $0.isOpen } } ? .pending : .expired
   }
 
-  /// No one is billed automatically.
   package var willRenew: Bool { false }
 
   /// The account that the orders name. An operator may have changed it since.

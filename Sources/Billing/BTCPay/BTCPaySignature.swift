@@ -23,8 +23,7 @@ extension BTCPayDelivery {
   init(uncheckedBody body: [UInt8]) { self.init(body: body, signature: [], secret: "") }
 }
 
-/// The secrets of a webhook: the current one, and the previous one during a rotation, because
-/// deliveries in the server's queue keep their old signature.
+/// The secrets of a webhook: the current one and, for deliveries that still wait, the one before.
 package struct BTCPaySecrets: Sendable {
   private let secrets: [Secret]
 
@@ -37,11 +36,10 @@ package struct BTCPaySecrets: Sendable {
   /// The digests that identify the secrets, in the same order.
   var digests: [String] { secrets.map(\.digest) }
 
-  /// Verifies that the server signed exactly these bytes.
+  /// Verifies that the server signed exactly these bytes. `headers` are the values of every `BTCPay-Sig` field.
   ///
-  /// `headers` are the values of every `BTCPay-Sig` field. The signature has no time, so a delivery
-  /// may come again at any time. That is safe: it joins the same fact and asks for a read.
-  /// https://docs.btcpayserver.org/Development/webhooks
+  /// The signature has no time. That a delivery may come again is safe: it joins the same fact and asks for a
+  /// read. https://docs.btcpayserver.org/Development/webhooks
   package func verify(
     headers: [[UInt8]], body: [UInt8]
   ) throws(BTCPayRefusal) -> BTCPayDelivery {

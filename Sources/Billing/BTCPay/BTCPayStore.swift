@@ -7,8 +7,8 @@ package import Tiers
 
 /// A BTCPay server, as the ledger sees it.
 ///
-/// No one has a subscription there: the payer of an invoice has prepaid a period. Everything that one account
-/// prepaid is one subscription of ours. Any report about it causes a read of all its invoices.
+/// Everything that one account prepaid there is one subscription of ours. Any report about it causes a read of
+/// all its invoices.
 package struct BTCPayStore: Store {
   package typealias Record = BTCPayRecord
 
@@ -23,7 +23,6 @@ package struct BTCPayStore: Store {
     self.api = api
   }
 
-  /// The store as configured.
   package init(
     _ configuration: BTCPayConfiguration, transport: any ProviderTransport, clock: Clock
   ) {

@@ -66,8 +66,7 @@ extension DecodedDelivery {
 }
 
 extension WebhookRefusal {
-  /// The answer is the same for every reason, so a forger learns nothing from it. The counter shows
-  /// the reason to an operator.
+  /// The answer is the same for every reason, so a forger learns nothing from it.
   fileprivate init(_ refusal: BTCPayRefusal) {
     self.init(
       reason: refusal.rawValue, isForgery: true,

@@ -23,8 +23,7 @@ extension BTCPayInvoice {
       created: try json["createdTime"].requireInstant())
   }
 
-  /// The members of an answer that may ever be read, as received. The rest is left out, because it
-  /// may be about the payer, and deliveries are kept for ever.
+  /// The members that may ever be read, as received. The rest may be about the payer.
   static func kept(of json: JSON) -> JSONValue {
     func members(_ names: [String], of json: JSON) -> [JSONValue.Member] {
       names.compactMap { name in JSONValue(json[name]).map { .init(name, $0) } }

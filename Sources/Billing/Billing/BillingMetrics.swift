@@ -174,8 +174,7 @@ struct BillingMetrics: Sendable {
     for alarm in raised { alarms[alarm.name]?.add() }
   }
 
-  /// Logs products that left the catalogue while customers still depend on them. Either they are
-  /// listed again, or the operator means the customers to keep what they have.
+  /// Logs products that left the catalogue while customers still depend on them.
   func tell(_ unmapped: [UnmappedProducts]) {
     for product in unmapped {
       Log.warning(
@@ -219,10 +218,8 @@ private final class Refusals: Sendable {
 }
 
 extension Recorded {
-  /// Logs the one line that every delivery has: what came, what became of it, and its accounts.
-  ///
-  /// `request` is the id of the request that brought it, nil for the answer to a read. `trace` is
-  /// the request's, or the job's.
+  /// Logs the one line that every delivery has. `request` is the id of the request that brought it, nil for the
+  /// answer to a read; `trace` is the request's, or the job's.
   func log(request: String?, trace: TraceContext?) {
     Log.info(
       "billing.delivery",

@@ -152,10 +152,8 @@ package struct BillingService: Sendable {
   /// The most failed reads that one transaction forgets.
   private static let sliceCountMax = 200
 
-  /// Puts the configured rules into force, and derives everything anew that was derived under other rules.
-  ///
-  /// Call at start, before serving; blocks until done. Returns how many subscriptions it derived. Logs the
-  /// products of accounts that the catalogue does not list.
+  /// Puts the configured rules into force, and derives everything anew that was derived under other rules. Call
+  /// at start, before serving; blocks until done. Returns how many subscriptions it derived.
   @discardableResult
   package func applyRules() throws -> Int {
     let ledger = ledger
@@ -172,15 +170,13 @@ package struct BillingService: Sendable {
     return total
   }
 
-  /// Finishes a change of rules that others left unfinished. Call once a minute; without work it
-  /// costs one read.
+  /// Finishes a change of rules that others left unfinished. Without work it costs one read.
   @discardableResult
   package func followRules() throws -> Int {
     try ledger.followRules(on: database, clock: clock) { BillingMetrics.shared.count($0) }
   }
 
-  /// Requests the reconciliation of every readable store when it is due, and the search for
-  /// accounts that are being deleted. Call at start.
+  /// Requests the reconciliations, and the search for accounts that are being deleted. Call at start.
   package func beginRounds() throws {
     let now = clock.now()
     let providers = stores.filter { $0.isReadable }.map { $0.provider }

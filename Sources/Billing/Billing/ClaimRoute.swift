@@ -14,10 +14,9 @@ import Subscriptions
 
 /// `POST /v1/claims`: a device states that a purchase it made belongs to its account.
 ///
-/// The request is signed like those to the sync API. Its content is checked like a delivery and
-/// stored as one. The claim itself is the weakest evidence of ownership, and is refused while
-/// another account owns the purchase. What the store did not sign proves nothing before it is read:
-/// until then the claim is pending, and only that is stored.
+/// Its content is checked like a delivery and stored as one. The claim itself is the weakest evidence of
+/// ownership, and is refused while another account owns the purchase. What the store did not sign proves nothing
+/// before it is read: until then only the pending claim is stored.
 struct ClaimRoute: AccountWrite {
   let ledger: Ledger
   let stores: StoreList

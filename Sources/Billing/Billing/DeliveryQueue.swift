@@ -2,10 +2,8 @@ import Base
 package import Ledger
 package import Storage
 
-/// Verified deliveries that wait for the ledger. Those that come during a write are recorded
-/// together in the next transaction, so that what they share is read, derived and written once.
-///
-/// If one of a group cannot be recorded, each is recorded again, alone. Any thread may call it.
+/// Verified deliveries that wait for the ledger. Those that come during a write are recorded together in the next
+/// transaction; if one of them cannot be, each alone. Any thread may call it.
 package final class DeliveryQueue: Sendable {
   package typealias Completion = @Sendable (Result<Recorded, any Error>) -> Void
 

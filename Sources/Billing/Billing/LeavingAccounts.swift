@@ -8,11 +8,11 @@ import Storage
 import Stores
 import Subscriptions
 
-/// Removes accounts that are being deleted from billing. It stops billing at their stores. When
-/// `coffer-sync` begins to erase them, it erases their personal data here.
+/// Stops billing at the stores of accounts that are being deleted. When `coffer-sync` begins to erase them, it
+/// erases their personal data here.
 ///
-/// Each step is a job's run, which is repeated after a crash. A store that does not answer is asked
-/// again for days, and delays the erasure for no longer.
+/// Each step is a job's run. A store that does not answer is asked again for days, and delays the erasure for no
+/// longer.
 struct LeavingAccounts: Sendable {
   let reads: StoreReads
   let policy: DeletionPolicy
@@ -128,8 +128,8 @@ struct LeavingAccounts: Sendable {
     }
   }
 
-  /// Erases what came since. Facts lose their bodies at once (`Ledger.record`). What only requests
-  /// a read, or repeats what is known, is found here. Stores send less and less of it.
+  /// Erases what came since and has no facts, which lose their bodies at once (`Ledger.record`). Stores send less
+  /// and less of it.
   private func lookAgain(_ leaving: LeavingAccount, since erased: Instant) -> JobResult {
     let now = reads.clock.now()
     return JobResult { transaction in
@@ -198,8 +198,7 @@ struct LeavingAccounts: Sendable {
     }
   }
 
-  /// Ends what is paid for as well, if the policy says so. Stores that give money back with that
-  /// only stop billing.
+  /// Ends what is paid for as well, if the policy says so and the store does not give money back with that.
   private func end(_ leaving: LeavingAccount, until late: Instant) throws(JobFailure) {
     guard policy == .now else { return }
     for key in try subscriptions(of: leaving.account, told: .end, onlyCollecting: false)

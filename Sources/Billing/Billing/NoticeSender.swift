@@ -12,8 +12,7 @@ import Tiers
 /// Notifies an app's server whenever the answer of `GET /v1/subscription` has changed.
 ///
 /// By Standard Webhooks 1.0.0 (https://www.standardwebhooks.com): a notice keeps its id and its body, is
-/// signed for each attempt, and is retried by a ladder. Notices of one account come in order. What changed
-/// and changed back meanwhile is not reported. What time alone changes is reported as well.
+/// signed for each attempt, and is retried by a ladder. Notices of one account come in order.
 struct NoticeSender: Sendable {
   let receiver: WebhookReceiver
   let ledger: Ledger

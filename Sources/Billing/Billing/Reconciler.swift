@@ -6,11 +6,10 @@ import Storage
 import Stores
 import Subscriptions
 
-/// Keeps what is known equal to what the stores report, even if deliveries were lost. Each store
-/// has a job that goes through its lists page by page, and requests reads of what no list shows.
+/// Keeps what is known equal to what the stores report, even if deliveries were lost. Each store has a job that
+/// goes through its lists page by page, and requests reads of what no list shows.
 ///
-/// The results enter as deliveries and reads; nothing else changes anything. A page and the run's
-/// progress are one transaction, so that a crash repeats a page and loses none.
+/// A page and the run's progress are one transaction, so that a crash repeats a page and loses none.
 struct Reconciler: Sendable {
   let reads: StoreReads
   /// The time from one run to the next; nil: only when an operator begins one.
@@ -20,8 +19,7 @@ struct Reconciler: Sendable {
   private static let pause = Instant.Span.milliseconds(500)
   /// The pause while requested reads run.
   private static let readingPause = Instant.Span.seconds(2)
-  /// The pause before a list is begun again. A list that never gets past a page must not cause
-  /// endless requests.
+  /// The pause before a list is begun again, which may fail at the same page.
   private static let restartPause = Instant.Span.minutes(5)
   /// The steps after the lists.
   private static let sweep = "subscriptions one by one"
@@ -94,8 +92,7 @@ struct Reconciler: Sendable {
 
   // MARK: a list
 
-  /// Reads a page. One that failed before is read with care: what cannot be recorded is stored as
-  /// unreadable, so that the run continues and an operator is alerted.
+  /// Reads a page. One that failed before is read with care: what cannot be recorded is stored as unreadable.
   private func read(
     _ listing: StoreListing, _ run: Reconciliation, _ store: any Store, isCareful: Bool
   ) throws(JobFailure) -> JobResult {
@@ -202,8 +199,7 @@ struct Reconciler: Sendable {
 
   // MARK: what no list shows
 
-  /// Requests reads of subscriptions one by one. If the store shows parts of many at once, what
-  /// these show already need not be read for each.
+  /// Requests reads of subscriptions one by one, without the parts that the store shows at once.
   private func sweep(_ run: Reconciliation, _ store: any Store) throws(JobFailure) -> JobResult {
     let now = reads.clock.now()
     let slice = try JobFailure.reading(database) { reader in

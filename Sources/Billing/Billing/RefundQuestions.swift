@@ -10,8 +10,6 @@ import Subscriptions
 import Tiers
 
 /// Answers stores' questions before a refund: for customers who agreed, how much they use, and nothing else.
-///
-/// The answer changes nothing that is owed: the store's decision comes as a refund, or does not come.
 struct RefundQuestions: Sendable {
   let reads: StoreReads
   let policy: RefundAnswers

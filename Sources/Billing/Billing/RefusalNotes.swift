@@ -3,10 +3,8 @@ import Ledger
 import Storage
 import Subscriptions
 
-/// Refused deliveries that are not in the database yet. However much a stranger sends, it costs the
-/// database one short write a second.
-///
-/// Any thread may call it.
+/// Refused deliveries that are not in the database yet. However much a stranger sends, it costs the database one
+/// short write a second. Any thread may call it.
 package final class RefusalNotes: Sendable {
   private struct State {
     var latest: [RefusedDelivery] = []

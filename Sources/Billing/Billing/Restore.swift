@@ -72,8 +72,7 @@ struct Restore {
     return Instant(rfc3339: "\(next / 100)-\(month < 10 ? "0" : "")\(month)-01T00:00:00Z")
   }
 
-  /// Transfers the purchase. Both the losing and the gaining account can read that, and the audit
-  /// log names both.
+  /// Transfers the purchase. The audit log names both accounts.
   func perform(
     by policy: RestorePolicy, _ ledger: Ledger, in transaction: Transaction
   ) throws {

@@ -20,10 +20,8 @@ struct StoreReads: Sendable {
   var stores: StoreList { access.stores }
   var clock: Clock { access.clock }
 
-  /// One reader for all stores, so that a subscription is one job at any store.
-  ///
-  /// Objects that only clients report are read by one thread at a time, so that invented ones leave
-  /// the other threads free for what stores and operators report.
+  /// Objects that only clients report are read by one thread at a time, so that invented ones leave the other
+  /// threads free for what stores and operators report.
   var handlers: [JobHandler] {
     let readers: [(lanes: ClosedRange<Int64>, concurrencyMax: Int)] = [
       (0...0, 4), (1...Int64.max, 1),

@@ -12,8 +12,7 @@ import Subscriptions
 /// durable.
 ///
 /// 4xx means that it is proven not to come from the provider, or not to be about us. Storage trouble is 503,
-/// after which providers try again for days. Everything else that is genuine gets 200, including unknown
-/// kinds and unreadable bodies: the provider would repeat those for ever to no use.
+/// after which providers try again for days. Everything else that is genuine gets 200, readable or not.
 struct WebhookRoute: Sendable {
   let store: any Store
   let webhook: Webhook

@@ -38,11 +38,10 @@ package struct GoogleAPI: Sendable {
     self.clock = clock
   }
 
-  /// Reads the purchase as it is now, with its known orders, as facts of that read.
+  /// Reads the purchase as it is now, with its known orders, but not those in `without`.
   ///
-  /// An order that Google does not return is noted and does not fail the read. Current orders come
-  /// first. Linked purchases are only named, because each has its own reads. Orders in `without`
-  /// are not read: they are known as they are now.
+  /// An order that Google does not return is noted and does not fail the read. Linked purchases are only named,
+  /// because each has its own reads.
   package func read(
     token: PurchaseToken, readNumber: Int64, orders: [String] = [], without: Set<String> = []
   ) throws(APIFailure) -> StoreAnswer {
@@ -88,8 +87,8 @@ package struct GoogleAPI: Sendable {
   /// Keeps the URL short enough for anything between us and Google.
   private static let batchCount = 100
 
-  /// Orders as they are now, a hundred with each request. A batch that contains an order unknown to
-  /// Google is left out, and so is anything that cannot be read.
+  /// Orders as they are now. A batch that contains an order unknown to Google is left out, and so is anything
+  /// that cannot be read.
   ///
   /// https://developers.google.com/android-publisher/api-ref/rest/v3/orders/batchget
   func orders(_ ids: [String]) throws(APIFailure) -> [Fact] {
@@ -204,8 +203,7 @@ package struct GoogleAPI: Sendable {
 
   private static let wordsByteCountMax = 200
 
-  /// Throws if Google refused an order. The reason is in Google's own words, for the operator; they
-  /// are left out if they repeat the token.
+  /// Throws Google's refusal in its own words, unless they repeat the token.
   private func obeyed(_ reply: APIReply, about token: PurchaseToken? = nil) throws(APIFailure) {
     do { try done(reply) } catch {
       guard case .refused(let status, let reason) = error else { throw error }
@@ -219,8 +217,7 @@ package struct GoogleAPI: Sendable {
     }
   }
 
-  /// Throws unless Google confirmed what was requested, with an empty body or JSON. A page from
-  /// something between us and Google does not say what was done.
+  /// Throws unless Google itself confirmed what was requested, with an empty body or JSON.
   private func done(_ reply: APIReply) throws(APIFailure) {
     let body = try accepted(reply).body
     guard body.isEmpty || (try? JSON.parseForeign(body, limits: Self.limits)) != nil else {
@@ -242,8 +239,8 @@ package struct GoogleAPI: Sendable {
     return json
   }
 
-  /// A reply with a 2xx status. Only Google can say whether it knows a purchase. If it does not
-  /// know our app, or if something other than its API answers, nothing is said about the purchase.
+  /// A reply with a 2xx status. If Google does not know our app, or if something other than its API answers,
+  /// nothing is said about the purchase.
   func accepted(_ reply: APIReply) throws(APIFailure) -> APIReply {
     do { return try reply.successful() } catch {
       guard error.isAboutObject else { throw error }

@@ -4,9 +4,8 @@ import Tiers
 
 /// Coverage of one Google Play purchase from the newest read of it.
 ///
-/// It does not depend on the current time. Google's grace is already part of the expiry; our own
-/// days of grace are never added. The coverage includes what a purchase granted before it ended. So
-/// the past is the same whether the last read came before its end, after it, or was answered 410.
+/// Google's grace is already part of the expiry; our own days of grace are never added. The coverage includes
+/// what a purchase granted before it ended. So the past is the same whenever the last read came.
 struct GoogleFold {
   let id: String
   let purchase: GooglePurchase
@@ -128,8 +127,7 @@ struct GoogleFold {
 }
 
 extension GooglePurchase.Item {
-  /// Whether it has time that no order paid for. After a hold that another item of the purchase
-  /// caused, the other items come back. As at Google, this lasts until a read shows something else.
+  /// Whether it has time that no order paid for, as after a hold that another item of the purchase caused.
   fileprivate var isUnpaid: Bool { expiryTime != nil && latestOrderID == nil }
 }
 

@@ -50,7 +50,7 @@ extension GoogleNotification.RefundReview: CustomStringConvertible, CustomReflec
 
 /// Something that a decoder noticed and an operator may want to know.
 package enum GoogleNote: String, Hashable, Sendable, CaseIterable {
-  /// A notification that Google did not have when this decoder was written. It causes a read all the same.
+  /// A notification that this decoder does not know. It causes a read all the same.
   case unknownType = "unknown_type"
   /// The obfuscated account id is not an account of ours. It is ignored.
   case malformedAccount = "malformed_account"

@@ -74,7 +74,6 @@ package struct GooglePurchase: Mirrored {
     /// Unspecified, or a value that this decoder does not know: gives no access, raises an alarm.
     case other(String)
 
-    /// Google's name for it, without the prefix.
     package var text: String {
       switch self {
       case .pending: "PENDING"

@@ -3,8 +3,6 @@ package import Subscriptions
 package import Tiers
 
 /// Everything that Google Play reported about one purchase: itself, its replacements, and its orders.
-///
-/// It is the product of its mirrors' semilattices, so it joins as they do.
 package struct GoogleRecord: StoreRecord {
   /// The digest of the purchase's token.
   package let id: String
@@ -47,7 +45,6 @@ package struct GoogleRecord: StoreRecord {
       .compactMap { $0.startTime }.min()
   }
 
-  /// The state of the purchase while it gives no access.
   package func labelWithoutAccess(hadAccess: Bool) -> Label {
     if supersededAt != nil { return .superseded }
     let labels = purchase.contents.map { content -> Label in
@@ -85,13 +82,10 @@ package struct GoogleRecord: StoreRecord {
     }
   }
 
-  /// Since when it waits for acknowledgement. The store refunds it three days later unless it is
-  /// acknowledged.
   package var unacknowledgedSince: Instant? {
     purchase.contents.filter { $0.needsAcknowledgement }.compactMap { $0.startTime }.min()
   }
 
-  /// Whether a licence tester made it.
   package var isTest: Bool { purchase.contents.contains { $0.isTest } }
 }
 

@@ -26,7 +26,6 @@ package struct GoogleStore: Store {
     self.apis = apis
   }
 
-  /// The store as configured.
   package init(
     _ configuration: GoogleConfiguration, transport: any ProviderTransport, clock: Clock
   ) throws(StoreSetupError) {
@@ -196,8 +195,7 @@ package struct GoogleStore: Store {
     }
   }
 
-  /// No read looks at an older order by itself, and a refund that does not end the purchase is
-  /// reported nowhere else.
+  /// No read looks at an older order by itself.
   package func readReason(after order: StoreOrder) -> String? {
     if case .refund(let id, _, _) = order { ReadRequest.orderPrefix + id } else { nil }
   }
@@ -216,9 +214,8 @@ package struct GoogleStore: Store {
 
   /// The answer of the app that knows the object; the app of `package` is asked first, if that is known.
   ///
-  /// Google does not document how it refuses objects of another app. So after any refusal the next app is
-  /// asked, and the first refusal is reported. An app that we may not read does not hide the others. While
-  /// there is one, nothing counts as unknown, because the object may belong to that app.
+  /// Google does not document how it refuses objects of another app, so any refusal leads to the next app. The
+  /// object may belong to an app that we may not read, so while there is one, nothing counts as unknown.
   private func asked<Answer>(
     _ package: String?, _ ask: (GoogleAPI) throws(APIFailure) -> Answer
   ) throws(APIFailure) -> Answer {

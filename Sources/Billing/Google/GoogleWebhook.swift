@@ -7,11 +7,7 @@ import Subscriptions
 import Tiers
 
 extension Webhook {
-  /// Real-time developer notifications, pushed by Pub/Sub.
-  ///
-  /// A notification only reports that something happened to a purchase, so it causes a read. A
-  /// token that no notification ever reported can only come from a redelivery, the dead-letter
-  /// topic or the client, because no API lists tokens.
+  /// Real-time developer notifications, pushed by Pub/Sub. Each causes a read of the purchase that it names.
   init(googlePlay verifier: GoogleVerifier) {
     self.init(
       bodyByteCountMax: GoogleVerifier.bodyByteCountMax, isDear: true,

@@ -1,7 +1,6 @@
 import JSON
 
-/// The buyer's personal data in answers. It is removed, because nothing here reads it and
-/// deliveries are kept for ever.
+/// The buyer's personal data in answers, which is not kept.
 enum PersonalMembers {
   /// In a purchase: profile, names and e-mail address. In an order: where the buyer lives.
   private static let names: Set = ["subscribeWithGoogleInfo", "buyerAddress"]

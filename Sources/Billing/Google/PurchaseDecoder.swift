@@ -34,10 +34,8 @@ struct PurchaseDecoder {
 
   mutating func note(_ note: GoogleNote) { notes.insert(note) }
 
-  /// Reads `SubscriptionPurchaseV2`. Its members with the buyer's personal data are never read.
-  ///
-  /// Every purchase has a state and items. An answer without them is not a purchase and must not
-  /// end what is known.
+  /// Reads `SubscriptionPurchaseV2`. An answer without state or items is no purchase and must not end what is
+  /// known.
   mutating func readPurchase(_ json: JSON, of token: PurchaseToken) throws(JSONError) {
     let text = try json["subscriptionState"].requireID()
     let items = try self.items(json["lineItems"])
@@ -71,10 +69,8 @@ struct PurchaseDecoder {
     facts.append(Fact(key: token.objectKey, object: GoogleObject.purchase(content), asOf: asOf))
   }
 
-  /// When a purchase without access ended, by the times of its items.
-  ///
-  /// A hold begins with the first item that was not paid for, and affects the others, too. An end
-  /// in the future does not count.
+  /// When a purchase without access ended, by the times of its items. A hold begins with the first item that
+  /// was not paid for. An end in the future does not count.
   private func ended(
     _ state: GooglePurchase.State, _ items: [GooglePurchase.Item]
   ) -> Instant? {

@@ -7,17 +7,15 @@ import Stores
 
 /// Google's keys for signing push tokens, read from its key set and kept for a while.
 ///
-/// A thread of its own reads the set: first when a token needs it, then before the set expires, and when a
-/// token names a missing key. The last happens at most once a minute, so a forged key id costs nothing. A
-/// failed read is repeated at growing intervals, and the last set stays in use for a day beyond its expiry. A
-/// token whose key is missing waits without a thread, for `patience` at most. Any thread may use it.
+/// A thread of its own reads the set: when a token first needs it, before the set expires, and at most once a
+/// minute when a token names a missing key, so a forged key id costs nothing. A failed read is repeated at
+/// growing intervals. A token whose key is missing waits without a thread. Any thread may use it.
 package final class PushKeys: Sendable {
   package static let refreshFloor = Instant.Span.seconds(60)
   package static let ageLimits = (min: Instant.Span.minutes(5), max: Instant.Span.hours(24))
   /// How long a set stays in use beyond its expiry if its address does not answer.
   package static let staleMax = Instant.Span.hours(24)
-  /// How long a token waits for its key. Together with a read that begins just before the end of
-  /// the wait, it is below the ten seconds that Pub/Sub waits for an answer.
+  /// How long a token waits for its key. With one more read it is below Pub/Sub's ten seconds.
   package static let patience = Instant.Span.seconds(5)
   /// The deadline that `transport` must keep.
   package static let readDeadline = Instant.Span.seconds(3)
@@ -25,7 +23,6 @@ package final class PushKeys: Sendable {
 
   private let reading: Reading
 
-  /// `transport` bounds each read in time by `readDeadline`.
   package init(
     url: String, transport: any ProviderTransport, clock: Clock,
     patience: Instant.Span = PushKeys.patience
@@ -86,8 +83,7 @@ private final class Reading: Sendable {
       now < usableUntil ? keys[id] : nil
     }
 
-    /// A read in progress serves requests that arrive during it. Otherwise forged ids could cause
-    /// one read after another.
+    /// A read in progress serves requests that arrive during it, so forged ids cause no further one.
     mutating func ask() { if !isReading { isAsked = true } }
   }
 

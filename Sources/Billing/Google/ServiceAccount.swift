@@ -39,7 +39,7 @@ package final class ServiceAccount: Sendable {
     self.tokenURL = tokenURL
   }
 
-  /// The bearer token of a request made now. Blocks while one is requested.
+  /// Blocks while a token is requested.
   func token(
     at now: Instant, through transport: any ProviderTransport
   ) throws(APIFailure) -> Secret {

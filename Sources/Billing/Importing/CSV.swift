@@ -27,8 +27,8 @@ package enum CSV {
     return records
   }
 
-  /// One line of a file, with its end. A spreadsheet runs a cell that begins like a formula. Such a
-  /// cell gets a leading apostrophe, which marks text in spreadsheets; `records` removes it.
+  /// One line of a file, with its end. A cell that a spreadsheet would run as a formula gets a leading
+  /// apostrophe, which `records` removes.
   package static func line(_ fields: [String]) -> String {
     fields.map { field in
       let field = isFormula(field) ? "'" + field : field
@@ -42,8 +42,8 @@ package enum CSV {
   private static let special = Set(",\"\r\n".utf8)
   private static let apostrophe = UInt8(ascii: "'")
 
-  /// Whether a cell begins like a formula, ignoring apostrophes before it. So a text that has one
-  /// of its own stays different from a marked text.
+  /// Whether a cell begins like a formula, ignoring apostrophes before it, so that a text with one of its own
+  /// stays different from a marked text.
   private static func isFormula(_ field: some StringProtocol) -> Bool {
     guard let first = field.utf8.first(where: { $0 != apostrophe }) else { return false }
     return "=+-@\t\r".utf8.contains(first)

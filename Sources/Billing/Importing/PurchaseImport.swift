@@ -101,8 +101,7 @@ package struct PurchaseImport {
 
   // MARK: doing it
 
-  /// Carries out what `check` found. Returns once every row is settled, or once none was for the
-  /// time of `patience`.
+  /// Carries out what `check` found, until every row is settled, or none was for the time of `patience`.
   package mutating func perform(
     waiting patience: Instant.Span, tellingOf tell: (_ rowCount: Int) -> Void
   ) throws {
@@ -132,8 +131,7 @@ package struct PurchaseImport {
     problems.sort { $0.row.line < $1.row.line }
   }
 
-  /// Looks at each row once, in one transaction. Returns the rows that still wait, and the number
-  /// that do not.
+  /// Looks at each row once. Returns the rows that still wait, and the number that do not.
   private mutating func advance(
     _ claims: [ImportClaim], isNew newCount: Int
   ) throws -> (awaited: [ImportClaim], settledCount: Int) {

@@ -8,8 +8,8 @@ package struct JobHandler: Sendable {
   package let lanes: ClosedRange<Int64>
   /// The most jobs that it runs at once.
   package let concurrencyMax: Int
-  /// Reads from the provider, outside any transaction and with its own deadlines, and returns what
-  /// to write. Runs on a thread of the runner.
+  /// Reads from the provider, outside any transaction and with its own deadlines, on a thread of the runner. Returns
+  /// what to write.
   package let run: @Sendable (Lease) throws(JobFailure) -> JobResult
   private let failed: @Sendable (Lease, Instant, Transaction) throws -> Void
   /// Runs after a job has died; a crash may skip it.
@@ -43,8 +43,7 @@ package struct JobHandler: Sendable {
   var name: String { "\(kind) \(lanes)" }
 }
 
-/// The result of a read. The runner writes it in the transaction that also commits the lease, so
-/// neither can be without the other.
+/// The result of a read, which is written in the transaction that also commits the lease.
 package struct JobResult: Sendable {
   /// When the read began, by the provider's clock; nil if it has none.
   package let readBegan: Instant?
@@ -85,9 +84,8 @@ package struct JobResult: Sendable {
     self.write = write
   }
 
-  /// Writes the result and commits the lease, in one transaction.
-  ///
-  /// Returns whether the job is settled, and what must run once that is durable.
+  /// Writes the result and commits the lease. Returns whether the job is settled, and what must run once that is
+  /// durable.
   package func commit(
     _ lease: Lease, now: Instant, in transaction: Transaction
   ) throws -> (isSettled: Bool, committed: @Sendable () -> Void) {

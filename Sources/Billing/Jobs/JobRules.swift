@@ -7,8 +7,8 @@ package enum JobRules {
   package static let leaseTime = Instant.Span.minutes(2)
   /// The time from a settling read to the one that confirms it, after replicas have caught up.
   package static let confirmationDelay = Instant.Span.minutes(1)
-  /// What is requested of a job while it runs, by itself or by others, waits this long after its
-  /// end. So does a failed job. So no job can keep a thread busy, whatever it requests.
+  /// What is requested of a job while it runs, and a failed job, wait at least this long: no job can keep a
+  /// thread busy.
   package static let pauseMin = Instant.Span.milliseconds(500)
   /// The longest wait after the first failure; it doubles with each further one.
   package static let backoffBase = Instant.Span.seconds(1)

@@ -1,11 +1,8 @@
 package import Base
 package import Storage
 
-/// The threads that run due jobs. Each leases a job, lets its handler read, and commits facts and
-/// lease together.
-///
-/// It looks for due jobs a few times a second by the given clock, which may jump, and at once after
-/// a run has ended. A run that crashes or hangs costs only its lease.
+/// The threads that run due jobs. They look for them a few times a second by the given clock, which may jump, and
+/// at once after a run has ended. A run that crashes or hangs costs only its lease.
 package final class JobRunner: Sendable {
   /// How long an idle thread waits before it looks again, in real time.
   private static let pollSpan = Instant.Span.milliseconds(150)
@@ -50,8 +47,8 @@ package final class JobRunner: Sendable {
     }
   }
 
-  /// Leases nothing more, lets running jobs finish, and joins the threads. The handlers' own
-  /// deadlines bound how long that takes. May be called again.
+  /// Leases nothing more, lets running jobs finish, which takes as long as the handlers' own deadlines, and joins the
+  /// threads. May be called again.
   package func stop() {
     state.signal { $0.isStopped = true }
     let ended = threads.withLock { threads in
@@ -201,8 +198,7 @@ package final class JobRunner: Sendable {
     if isDead { Log.error("job.dead", fields) } else { Log.warning("job.failed", fields) }
   }
 
-  /// When to count again. Counting reads every open job, so it is done less often if there are
-  /// more. It takes at most a fiftieth of one processor.
+  /// When to count again. Counting reads every open job: it takes at most a fiftieth of one processor.
   private static func nextMeasure(_ began: MonotonicTime) -> MonotonicTime {
     let took = MonotonicTime.now().nanoseconds - began.nanoseconds
     return .now() + max(gaugeSpan, .milliseconds(Int64(took / 1_000_000) * 50))

@@ -76,8 +76,7 @@ struct JobState: Equatable {
     leaseUntil = now + JobRules.leaseTime
   }
 
-  /// Ends a read whose facts are stored. If its lease has run out, it still settles what was
-  /// requested before it began, but leaves its successor's lease alone.
+  /// Ends a read whose facts are stored. If its lease has run out, it leaves its successor's lease alone.
   mutating func commit(readNumber: Int64, readBegan: Instant?, at now: Instant) {
     let isHolder = holds(readNumber)
     if isHolder {
@@ -161,8 +160,7 @@ struct JobState: Equatable {
     wait(until: now)
   }
 
-  /// Drops, for an operator, what the job died of or waits for. It counts as settled until it is
-  /// requested again.
+  /// Drops, for an operator, what the job died of or waits for: it counts as settled.
   mutating func drop() {
     (due, nextDue) = (nil, nil)
     (isDead, attempts, refusals, confirmations, requested) = (false, 0, 0, 0, committed)

@@ -45,8 +45,7 @@ package struct JobCounts: Sendable, Equatable {
   /// Waiting or running.
   package let open: Int
   package let dead: Int
-  /// When the open job that has waited longest was or is first due. It shows how late the kind is,
-  /// even if its jobs have failed since.
+  /// When the open job that has waited longest was or is first due; failures do not move it.
   package let unsettledSince: Instant?
   /// When the first of its open jobs was or is due.
   package let earliestDue: Instant?
@@ -154,8 +153,7 @@ extension Jobs {
       ) { try $0.integer(0) } ?? 0)
   }
 
-  /// Makes a job due now, for an operator. A dead job is revived, a waiting one waits no longer,
-  /// and a settled one is read again. Returns false if there is no such job.
+  /// Makes a job due now for an operator, in whatever state it is. Returns false if there is no such job.
   package static func revive(
     _ kind: String, _ object: String, now: Instant, in transaction: Transaction
   ) throws -> Bool {

@@ -3,9 +3,9 @@ package import Storage
 
 /// The durable queue of objects to read from their providers, one job for each kind and object.
 ///
-/// A read takes its number before it begins. So a request that arrives meanwhile asks for a later
-/// read and is not lost. No request is ever lost: it ends with a committed read, or waits in a dead
-/// job for the operator. All steps are re-runnable: they act only through the transaction.
+/// A read takes its number before it begins, so a request that arrives meanwhile asks for a later read. No
+/// request is ever lost: it ends with a committed read, or waits in a dead job for the operator. All steps are
+/// re-runnable: they act only through the transaction.
 package enum Jobs {
   /// Requests a read that begins from now on.
   ///
@@ -13,9 +13,9 @@ package enum Jobs {
   /// event's as-of, by the provider's clock. An earlier read does not settle it, nor does one that cannot say
   /// when it began. After the settling read, `confirmations` more follow, a minute apart. A dead job revives.
   ///
-  /// `lane` is 0 unless only a client says that there is something to read. Of such jobs, the lower lanes are
-  /// leased first. `trace` is that of the request, if someone waits for the read. `isShallow`: what belongs
-  /// to the object was compared just now. It is left out unless someone requests a whole read meanwhile.
+  /// `lane` is 0 unless only a client says that there is something to read. `trace` is that of the request, if
+  /// someone waits for the read. `isShallow`: what belongs to the object was compared just now. It is left out
+  /// unless someone requests a whole read meanwhile.
   package static func request(
     _ kind: String, _ object: String, payload: [UInt8]? = nil, due: Instant,
     settleAfter: Instant? = nil, confirmations: Int = 0, lane: Int = 0,

@@ -31,11 +31,9 @@ package struct Lease: Sendable {
     self.isRepeated = isRepeated
   }
 
-  /// Ends the read. Call it in the transaction that stores its facts. Returns true if the job is
-  /// settled: nothing more must be read.
+  /// Ends the read, in the transaction that stores its facts. Returns true if nothing more must be read.
   ///
-  /// `readBegan` is by the provider's clock, nil if it has none. A lease that ran out can also be
-  /// committed, without harm.
+  /// `readBegan` is by the provider's clock, nil if it has none. A lease that ran out can be committed, too.
   @discardableResult
   package func commit(
     readBegan: Instant?, now: Instant, in transaction: Transaction
@@ -47,7 +45,7 @@ package struct Lease: Sendable {
   }
 
   /// Deletes the job, because there is nothing to read. Returns false and deletes nothing if anything was
-  /// ever stored of the object, or if anyone other than a client reported it, before or meanwhile.
+  /// ever stored of the object, or if anyone other than a client reported it.
   package func forget(in transaction: Transaction) throws -> Bool {
     guard let row = try JobRow.locked(kind, object, in: transaction),
       row.state.canBeForgotten(after: readNumber)

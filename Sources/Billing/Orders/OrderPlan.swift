@@ -46,8 +46,7 @@ package struct OrderRefusal: Error {
   }
 }
 
-/// An order that may be placed. It is made, shown and placed in one transaction that holds the
-/// ledger's lock, so that its grounds still hold when it is placed.
+/// An order that may be placed. It is made, shown and placed in one transaction that holds the ledger's lock.
 package struct OrderPlan: Sendable {
   package let subscription: ObjectKey
   /// The account that owns the subscription.
@@ -124,16 +123,14 @@ extension OrderPlan {
     }
   }
 
-  /// Places the order, which is carried out after the end of the transaction. `entry` is its entry
-  /// in the audit log.
+  /// Places the order. `entry` is its entry in the audit log.
   package func place(as entry: AuditEntry, in transaction: Transaction) throws {
     try OrderRows.insert(self, number: entry.name.number, at: entry.at, in: transaction)
     try Jobs.request(
       Order.job, String(entry.name.number), due: entry.at, in: transaction)
   }
 
-  /// Refuses an order while the result of the last one is not known from the store yet. It would be
-  /// carried out twice.
+  /// Refuses an order while the result of the last one is not known yet: it would be carried out twice.
   private static func checkShown(
     _ kind: StoreOrder.Kind, _ key: ObjectKey, payment: String? = nil, _ record: any StoreRecord,
     at now: Instant, in transaction: Transaction

@@ -8,8 +8,7 @@ import Storage
 import Stores
 import Subscriptions
 
-/// Carries out operators' orders at stores. Each order ends by the store's answer or, if that was
-/// lost, by what a later read shows.
+/// Carries out operators' orders. Each ends by the store's answer or, if that was lost, by what a read shows.
 package struct OrderRunner: Sendable {
   private let access: StoreAccess
 

@@ -46,8 +46,7 @@ struct PaymentRefund: Sendable {
     return "no more than \(money(left)) of \(payment) is left\(before)"
   }
 
-  /// The state before and after a refund of `part`, or of all that is left. `store` is the store's
-  /// name for people.
+  /// The state before and after a refund of `part`, or of all that is left, at `store`.
   func change(by part: Money?, at store: String) -> (before: JSONValue, after: JSONValue) {
     let sum = part.flatMap { MoneySum($0) } ?? leftSum
     let total = sum.flatMap { sum in goneBackSum.map { $0 + sum } }

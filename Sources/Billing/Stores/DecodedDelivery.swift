@@ -34,8 +34,7 @@ package struct DecodedDelivery: Sendable {
   package enum Disposition: String, Sendable, CaseIterable {
     /// Merged into the mirrors.
     case joined
-    /// Stored only: it is of a kind or connection that billing does not mirror, or only a reason to
-    /// read again.
+    /// Stored only: billing does not mirror it, or it is only a reason to read again.
     case recorded
     /// Belongs to a connected account or another app, not to us.
     case foreign
@@ -69,7 +68,7 @@ package struct DecodedDelivery: Sendable {
     self.meaning = meaning
   }
 
-  /// Keeps the last value of each object, because one answer may show an object twice, read a moment apart.
+  /// Keeps the last value of each object: one answer may show an object twice, read a moment apart.
   private static func newest(_ facts: [Fact]) -> [Fact] {
     var places: [ObjectKey: Int] = [:]
     var newest: [Fact] = []
@@ -95,21 +94,17 @@ package struct DecodedDelivery: Sendable {
     asOf.from > received + clockDifferenceMax
   }
 
-  /// The moment, by the store's clock, before which a read must not have begun.
-  ///
-  /// A timestamp from the future does not delay the read until then.
+  /// The moment, by the store's clock, before which a read must not have begun, however far in the future the
+  /// facts are dated.
   package func settledBy(received: Instant) -> Instant? {
     facts.map { $0.asOf.to }.max().map { min($0, received + Self.clockDifferenceMax) }
   }
 
-  /// The reads that are needed because of how the facts were merged.
+  /// The reads that are needed because of how the facts were merged. There are none after an answer: another
+  /// read would leave the same questions open.
   ///
-  /// There are none after an answer: another read would leave the same questions open. A read that
-  /// began too early is repeated by its own job.
-  ///
-  /// `unexplained` are subscriptions about which the facts say something unknown. The first
-  /// delivery that says it causes one read, and that read's answer stands. `dangling` are facts
-  /// that would change a subscription, but no known one.
+  /// `unexplained` are subscriptions about which the facts say something unknown. `dangling` are facts that
+  /// would change a subscription, but no known one.
   package func unsettled(
     _ dirty: [ObjectKey], unexplained: [ObjectKey],
     unknown: [(subscription: ObjectKey, object: ObjectKey)],

@@ -40,9 +40,7 @@ package struct KeptMessage: Sendable {
 }
 
 extension Store {
-  /// The delivery as today's decoder reads it.
-  ///
-  /// - Throws: The decoder's error, if it cannot read the delivery either.
+  /// The delivery as today's decoder reads it; throws if it cannot.
   package func decoded(again kept: KeptMessage) throws -> DecodedDelivery {
     guard let (key, readNumber) = kept.read else { return try delivered(again: kept) }
     return DecodedDelivery(

@@ -33,7 +33,7 @@ package struct ReadRequest: Sendable {
   /// Other deliveries of the same change may be on their way.
   private static let settlingTime = Instant.Span.minutes(2)
 
-  /// A subscription names an object that no delivery has reported: one read, unless one reports it soon.
+  /// For an object that the subscription names, unless a delivery reports it soon.
   static func unknown(_ object: ObjectKey, of subscription: ObjectKey) -> ReadRequest {
     ReadRequest(
       subscription, reason: "unknown_\(object.kind.rawValue):\(object.id)", isOnce: true,

@@ -6,10 +6,10 @@ package import ProviderAPI
 package import Subscriptions
 package import Tiers
 
-/// A store's integration: everything that is specific to one store.
+/// Everything that is specific to one store.
 ///
-/// There is one value for each store, whether or not this deployment uses it, because stored
-/// purchases are read and derived in any case. Parts that need settings are absent without them.
+/// There is a value for each store, used or not, because stored purchases are derived in any case. Parts that
+/// need settings are absent without them.
 package protocol Store: Sendable {
   associatedtype Record: StoreRecord where Record.Object: StoredObject
   associatedtype Configuration: StoreConfiguration
@@ -24,7 +24,6 @@ package protocol Store: Sendable {
 
   var provider: ObjectKey.Provider { get }
 
-  /// The values in which it differs from other stores.
   var traits: StoreTraits { get }
 
   /// Compresses what is stored of its deliveries, and decompresses everything it ever compressed.
@@ -33,20 +32,19 @@ package protocol Store: Sendable {
   /// The subscriptions that a fact of this store can change. The fact's links are already written.
   func subscriptions(changedBy fact: Fact, _ links: any LinkReader) throws -> [ObjectKey]
 
-  /// Whether this text can be a subscription's id in a key: it has the letters and the length of
-  /// the store's own ids.
+  /// Whether this text has the letters and the length of a subscription's id in a key.
   func isSubscriptionID(_ text: String) -> Bool
 
-  /// The purchase identified by a number that people have from the store; nil if the text is no such number.
-  /// The form of the text alone decides. `environment` is the one that the number is assumed to be from.
+  /// The purchase identified by a number that people have from the store, assumed to be from `environment`; nil
+  /// if the text does not have the form of such a number.
   func purchase(named number: String, in environment: StoreEnvironment) -> NamedPurchase?
 
   /// The objects that a text names, known or not, as copied from the store's own pages or an app.
   /// The text is an id, or a secret that stands for one.
   func keys(named text: String) -> [ObjectKey]
 
-  /// Asks the store for the subscriptions that a customer bought with an order, by the number on the receipt.
-  /// Nil if the text is no such number, or if the store has no order numbers that only its API can resolve.
+  /// Asks the store for the subscriptions that were bought with an order, by the number on the receipt. Nil if
+  /// the text is no number that only its API can resolve.
   ///
   /// - Throws: `.misconfigured` if the API is not configured.
   func subscriptions(boughtBy order: String) throws(APIFailure) -> [ObjectKey]?
@@ -60,13 +58,11 @@ package protocol Store: Sendable {
   /// A stored delivery of a webhook or a claim, as today's decoder reads it.
   func delivered(again kept: KeptMessage) throws -> DecodedDelivery
 
-  /// The same for an answer to a read: the objects that it shows, without the further reads that it
-  /// would cause.
+  /// The same for an answer to a read, without the further reads that it would cause.
   func answered(
     again kept: KeptMessage, to key: ObjectKey, readNumber: Int64
   ) throws -> StoreAnswer
 
-  /// Whether objects can be read again.
   var isReadable: Bool { get }
 
   /// Reads an object again from the store.
@@ -74,8 +70,8 @@ package protocol Store: Sendable {
   /// - Throws: `.misconfigured` if the API is not configured.
   func read(_ request: StoreRead) throws(APIFailure) -> StoreAnswer
 
-  /// Parts of subscriptions as they are now, in few requests. Parts that the store does not return
-  /// are left out. For stores with `traits.partsRead`.
+  /// Parts of subscriptions as they are now, as far as the store returns them, in few requests. For stores with
+  /// `traits.partsRead`.
   func parts(named keys: [ObjectKey]) throws(APIFailure) -> [Fact]
 
   /// The lists in which the store repeats what it reported; empty if it cannot be asked.
@@ -87,8 +83,7 @@ package protocol Store: Sendable {
   /// The certificates that verify its signatures, if it uses any.
   var certificates: [StoreCertificate] { get }
 
-  /// The member of a claim in which a device sends its purchase; nil if purchases of the store
-  /// cannot be claimed.
+  /// The member of a claim in which a device sends its purchase; nil if there are no claims.
   var claimMember: String? { get }
 
   /// The purchase that a device claims.
@@ -107,13 +102,11 @@ package protocol Store: Sendable {
     _ order: StoreOrder, _ request: StoreRead, _ record: any StoreRecord
   ) throws(APIFailure)
 
-  /// The reason to give to a read so that it learns the result of such an order; nil if every read
-  /// shows the result.
+  /// The reason to give to a read so that it shows the result of such an order; nil if every read does.
   func readReason(after order: StoreOrder) -> String?
 
-  /// Whether the last read shows what a notification announced at `moment`. `reason` is the
-  /// notification's reason to read the object. Nil if the reason announces nothing. Called only if
-  /// `traits.announcesFirst` is set.
+  /// Whether the last read shows what a notification announced at `moment` with this reason to read the object;
+  /// nil if it announces nothing. For stores with `traits.announcesFirst`.
   func shows(_ reason: String, announced moment: Instant, _ record: any StoreRecord) -> Bool?
 
   /// Answers the store's question before a refund. Answering again changes nothing.
@@ -229,8 +222,7 @@ package struct StoreTraits: Sendable {
   package var subscriptionIDPrefix: String?
   /// A description of a subscription's id, as used in the middle of a sentence.
   package var subscriptionIDForm = "an id"
-  /// An id of the right form that the store never issued. The answer to it shows whether the store
-  /// accepts our requests.
+  /// An id that the store never issued. The answer to it shows whether the store accepts our requests.
   package var unknownID = ""
   /// The kinds of the objects that have the subscription's id and show the subscription itself.
   package var shownBy: [ObjectKey.Kind]
@@ -238,8 +230,7 @@ package struct StoreTraits: Sendable {
   package var hasSuccessors = false
   /// Whether its answers carry a time. Otherwise the number of the read orders them.
   package var hasClock = true
-  /// Whether it reports each period. Otherwise it shows only how a purchase is now, for the whole
-  /// of its time.
+  /// Whether it reports each period. Otherwise it shows only how a purchase is now.
   package var tellsPeriods = true
   /// How many further reads must confirm a read, because replicas may not know of a change yet.
   package var confirmationCount = 0
@@ -253,8 +244,8 @@ package struct StoreTraits: Sendable {
   package var forgets = false
   /// Whether no list shows the state of its subscriptions, so that each must be read.
   package var isReadOneByOne = false
-  /// How many of the newest parts a read fetches one by one, and `parts(named:)` many at once; 0: a
-  /// read returns everything in one answer.
+  /// How many of the newest parts a read fetches one by one, and `parts(named:)` many at once; 0: a read returns
+  /// everything in one answer.
   package var partsRead = 0
   /// The orders that operators can give.
   package var orders: Set<StoreOrder.Kind> = []
@@ -262,13 +253,11 @@ package struct StoreTraits: Sendable {
   package var managePage: String?
   /// Whether customers manage their purchases by requests to this server, at `/v1/<store>/…`.
   package var isManagedHere = false
-  /// The stores from which customers may move to this one, as their programmes allow and the
-  /// operator has decided.
+  /// The stores from which customers may move to this one, as their programmes allow and the operator decided.
   package var takesOver: Set<String> = []
   /// Whether purchases end by themselves and belong to no programme, so that any customer may move away.
   package var isPrepaid = false
-  /// Whether a subscription's id is that of the account that pays, which then has only this one
-  /// subscription there.
+  /// Whether a subscription's id is that of the account that pays, which then has only this one here.
   package var isNamedByAccount = false
   /// What to do instead of an order that the store does not support.
   package var orderAdvice = ""

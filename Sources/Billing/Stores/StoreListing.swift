@@ -50,7 +50,7 @@ extension StoreListing {
 /// The page of a listing to read.
 package struct StorePageRequest: Sendable {
   package let listing: StoreListing
-  /// The start of what is requested; nil: everything. Never earlier than what the store remembers at `until`.
+  /// The start of what is requested, which the store still remembers at `until`; nil: everything.
   package let since: Instant?
   /// When the run began. What happens later is left to the next run.
   package let until: Instant

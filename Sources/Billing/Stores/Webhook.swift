@@ -9,13 +9,13 @@ package struct Webhook: Sendable {
   package typealias Preparation = @Sendable ([UInt8], Instant) throws -> Delivery
 
   package let bodyByteCountMax: Int
-  /// Whether verifying a sender takes public-key arithmetic, so that forgers must wait. An HMAC
-  /// costs less than such a refusal, and genuine senders on a forger's address stay unaffected.
+  /// Whether verifying a sender takes public-key arithmetic, so that forgers must wait. An HMAC costs less than
+  /// refusing them.
   package let isDear: Bool
   /// The proofs agreed in advance, as `Delivery.proof` names them: one for each of a webhook's secrets.
   package let proofs: [String]
-  /// Refuses by the headers alone what no body can make genuine. It may wait, without a thread, for
-  /// what the proof needs. It and `Preparation` throw a `WebhookRefusal`.
+  /// Refuses by the headers alone what no body can make genuine, and may wait, without a thread, for what the proof
+  /// needs. It and `Preparation` throw a `WebhookRefusal`.
   package let admit: @Sendable (RequestHead, Instant) throws -> Step<Preparation>
 
   package init(
@@ -40,8 +40,8 @@ extension Webhook {
 package struct Delivery: Sendable {
   package enum Content: Sendable {
     case decoded(DecodedDelivery)
-    /// `id` and `type` are the delivery's, if they can be read. `requests` ask for the objects that
-    /// it names nevertheless, because its store may send it once and repeat it only on request.
+    /// `id` and `type` are the delivery's, if they can be read. `requests` ask for the objects that it names
+    /// nevertheless.
     case undecodable(id: String?, type: String?, why: String, requests: [ReadRequest])
   }
 
