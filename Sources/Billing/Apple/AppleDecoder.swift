@@ -172,7 +172,7 @@ struct AppleDecoder {
 
   private mutating func account(_ json: JSON) -> Identifier? {
     let token = json["appAccountToken"]
-    guard token.exists, !token.isNull else { return nil }
+    if token.isAbsent { return nil }
     guard let account = token.string.flatMap({ Identifier($0) }) else {
       notes.insert(.malformedAccount)
       return nil

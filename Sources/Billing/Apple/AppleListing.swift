@@ -68,10 +68,7 @@ extension AppleAPI {
 
   /// The notification, verified and decoded as if it had been delivered.
   private func item(_ text: String, at now: Instant) -> StorePage.Item {
-    let verified: VerifiedNotification
-    do throws(AppleRefusal) {
-      verified = try verifier.verify(signedPayload: text, now: now)
-    } catch {
+    guard let verified = try? verifier.verify(signedPayload: text, now: now) else {
       return .unreadable
     }
     let proof = StoreListing.proof(

@@ -86,15 +86,14 @@ extension AppleNotification {
 
   /// A request to read the subscription that it names, if the rest cannot be read.
   static func requests(naming verified: VerifiedNotification) -> [ReadRequest] {
-    for signed in [verified.transaction, verified.renewal].compactMap({ $0 }) {
-      guard let id = try? signed.get().payload["originalTransactionId"].requireID() else {
-        continue
-      }
-      let key = ObjectKey(
-        provider: .apple, environment: verified.environment, kind: .subscription, id: id)
-      return [.undecodable(key)]
+    let ids = [verified.transaction, verified.renewal].compactMap { signed in
+      try? signed?.get().payload["originalTransactionId"].requireID()
     }
-    return []
+    return ids.prefix(1).map { id in
+      .undecodable(
+        ObjectKey(
+          provider: .apple, environment: verified.environment, kind: .subscription, id: id))
+    }
   }
 
   private static func names(
