@@ -16,7 +16,7 @@ package struct BTCPayAPI: Sendable {
 
   /// Enough for eighty years of monthly invoices; a longer list may have no end.
   private static let pageCountMax = 10
-  private static let pageLength = 100
+  static let pageLength = 100
   private static let limits = JSONLimits(
     byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 17)
 

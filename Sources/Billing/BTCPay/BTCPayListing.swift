@@ -18,7 +18,6 @@ extension BTCPayStore {
 }
 
 extension BTCPayAPI {
-  private static let pageLength = 100
   /// An operator may mark an invoice, and a late payment settle it, long after its creation.
   private static let changingSpan = Instant.Span.days(60)
 

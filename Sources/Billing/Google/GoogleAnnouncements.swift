@@ -18,7 +18,7 @@ extension GoogleStore {
     // A purchase that cannot be read anywhere is over.
     guard let purchase = record.purchase.contents.last else { return nil }
     // An answer with time that was paid for since is not an old one.
-    let isPaidFurther = purchase.lastExpiry.map { $0 > moment } ?? false
+    let isPaidFurther = purchase.end.map { $0 > moment } ?? false
     switch reason {
     case "SUBSCRIPTION_REVOKED": return !purchase.isGranted || !isPaidFurther
     case "SUBSCRIPTION_EXPIRED", "SUBSCRIPTION_ON_HOLD", "SUBSCRIPTION_PAUSED":
@@ -28,15 +28,4 @@ extension GoogleStore {
     default: return nil
     }
   }
-}
-
-extension GooglePurchase {
-  fileprivate var isGranted: Bool {
-    switch state {
-    case .active, .inGracePeriod, .canceled: true
-    case .paused, .onHold, .expired, .pending, .pendingPurchaseCanceled, .other: false
-    }
-  }
-
-  fileprivate var lastExpiry: Instant? { items.compactMap(\.expiryTime).max() }
 }

@@ -72,10 +72,8 @@ struct GoogleFold {
     var moments = Set(
       intervals.map { $0.to }.filter { end in !intervals.contains { $0.contains(end) } })
     if intervals.isEmpty, purchase.wasGranted,
-      let last = purchase.items.filter({ catalogue.googlePlan($0) != nil }).compactMap({
-        $0.expiryTime
-      })
-      .max()
+      let last = purchase.items.filter({ catalogue.googlePlan($0) != nil })
+        .compactMap(\.expiryTime).max()
     {
       moments.insert(end(last))
     }
@@ -102,9 +100,9 @@ struct GoogleFold {
       if let alarm = mapping.alarm(price: item.basePlanID, product: item.productID) {
         alarms.insert(alarm)
       }
-    }
-    for item in purchase.items where item.isUnpaid && grantedUntil != nil {
-      alarms.insert(.unpaidItem(product: item.productID))
+      if item.isUnpaid, grantedUntil != nil {
+        alarms.insert(.unpaidItem(product: item.productID))
+      }
     }
     if case .other(let state) = purchase.state { alarms.insert(.unknownStatus(state)) }
     let current = Set(purchase.items.compactMap { $0.latestOrderID })

@@ -34,7 +34,7 @@ extension GoogleNotification.RefundReview {
 
   /// Nil if the question cannot be answered. It is stored without any effect.
   fileprivate init?(_ notification: JSON) {
-    guard let id = notification["orderId"].string, isID(id),
+    guard let id = notification["orderId"].id,
       let token = notification["pendingRefundToken"].string,
       1...Self.tokenByteCountMax ~= token.utf8.count
     else { return nil }

@@ -143,14 +143,16 @@ package struct GooglePurchase: Mirrored {
     }
   }
 
-  /// Whether it is paid for and not yet acknowledged. A pending purchase must not be acknowledged.
-  package var needsAcknowledgement: Bool {
-    guard !isAcknowledged else { return false }
+  /// Whether the customer has it now.
+  var isGranted: Bool {
     switch state {
-    case .active, .inGracePeriod, .canceled: return true
-    case .pending, .paused, .onHold, .expired, .pendingPurchaseCanceled, .other: return false
+    case .active, .inGracePeriod, .canceled: true
+    case .paused, .onHold, .expired, .pending, .pendingPurchaseCanceled, .other: false
     }
   }
+
+  /// Whether it is paid for and not yet acknowledged. A pending purchase must not be acknowledged.
+  package var needsAcknowledgement: Bool { isGranted && !isAcknowledged }
 }
 
 /// One charge of a purchase: the `Order` of `orders.get`.

@@ -130,7 +130,7 @@ package final class GoogleVerifier: Sendable {
     }
     // Refused before a key is looked up, because no signature could make it valid.
     let until = try judge(claims, now: now)
-    guard let id = jws.header["kid"].string, isID(id) else { throw .unknownKey }
+    guard let id = jws.header["kid"].id else { throw .unknownKey }
     return (jws, id, until)
   }
 

@@ -9,6 +9,12 @@ extension JSON {
     isAbsent || string == "" ? nil : try requireID()
   }
 
+  /// The id, if there is a valid one.
+  var id: String? { string.flatMap { isID($0) ? $0 : nil } }
+
+  /// The time, if there is a valid one.
+  var time: Instant? { string.flatMap { Instant(foreign: $0) } }
+
   func requireToken() throws(JSONError) -> PurchaseToken {
     guard let token = PurchaseToken(try requireString()) else {
       throw failure("must be a purchase token")

@@ -60,12 +60,8 @@ struct PurchaseDecoder {
       isTest: json["testPurchase"].isObject,
       isCanceledByReplacement: canceled["replacementCancellation"].isObject,
       ended: ended(state, items),
-      resumes: json["pausedStateContext"]["autoResumeTime"].string.flatMap {
-        Instant(foreign: $0)
-      },
-      canceled: canceled["userInitiatedCancellation"]["cancelTime"].string.flatMap {
-        Instant(foreign: $0)
-      })
+      resumes: json["pausedStateContext"]["autoResumeTime"].time,
+      canceled: canceled["userInitiatedCancellation"]["cancelTime"].time)
     facts.append(Fact(key: token.objectKey, object: GoogleObject.purchase(content), asOf: asOf))
   }
 
@@ -104,7 +100,7 @@ struct PurchaseDecoder {
         object: GoogleObject.order(
           GoogleOrder(
             purchase: token.objectKey.id, state: state,
-            created: json["createTime"].string.flatMap { Instant(foreign: $0) },
+            created: json["createTime"].time,
             total: json["total"].money, line: line(json["lineItems"][0]),
             refunds: refunds(json["orderHistory"]))),
         asOf: asOf))
@@ -112,13 +108,11 @@ struct PurchaseDecoder {
 
   /// The line does not affect access, so what cannot be read is left out.
   private func line(_ json: JSON) -> GoogleOrder.Line? {
-    guard let product = json["productId"].string, isID(product) else { return nil }
+    guard let product = json["productId"].id else { return nil }
     let details = json["subscriptionDetails"]
     return GoogleOrder.Line(
-      productID: named(product),
-      basePlanID: details["basePlanId"].string.flatMap { isID($0) ? $0 : nil },
-      from: details["servicePeriodStartTime"].string.flatMap { Instant(foreign: $0) },
-      to: details["servicePeriodEndTime"].string.flatMap { Instant(foreign: $0) })
+      productID: named(product), basePlanID: details["basePlanId"].id,
+      from: details["servicePeriodStartTime"].time, to: details["servicePeriodEndTime"].time)
   }
 
   /// The same for refunds: everything at once, or one part at a time.
@@ -135,7 +129,7 @@ struct PurchaseDecoder {
   }
 
   private mutating func items(_ json: JSON) throws(JSONError) -> [GooglePurchase.Item] {
-    guard json.exists, !json.isNull else { return [] }
+    if json.isAbsent { return [] }
     var all = try json.requireArray()
     if all.count > Self.itemCountMax {
       notes.insert(.itemsCutShort)
@@ -150,9 +144,7 @@ struct PurchaseDecoder {
         isFreeTrial: item["offerPhase"]["freeTrial"].isObject,
         latestOrderID: try item["latestSuccessfulOrderId"].optionalID(),
         isLeaving: item["deferredItemRemoval"].isObject,
-        nextProductID: item["deferredItemReplacement"]["productId"].string.flatMap {
-          isID($0) ? named($0) : nil
-        })
+        nextProductID: item["deferredItemReplacement"]["productId"].id.map { named($0) })
     }
   }
 

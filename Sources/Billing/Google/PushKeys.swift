@@ -237,7 +237,7 @@ private final class Reading: Sendable {
     guard let json = try? JSON.parseForeign(body), let list = json["keys"].array else { return [:] }
     var keys: [String: RSAPublicKey] = [:]
     for item in list.prefix(keyCountMax) where item["kty"].string == "RSA" {
-      guard let id = item["kid"].string, isID(id), item["use"].string ?? "sig" == "sig",
+      guard let id = item["kid"].id, item["use"].string ?? "sig" == "sig",
         item["alg"].string ?? "RS256" == "RS256",
         let modulus = item["n"].string.flatMap({ Base64.url.decode($0) }),
         let exponent = item["e"].string.flatMap({ Base64.url.decode($0) }),
