@@ -103,25 +103,18 @@ struct BTCPayFold {
   // MARK: alarms
 
   private func alarms(_ invoice: Invoice) -> [Coverage.Alarm] {
-    let content = invoice.content
-    func irregular(_ irregularity: Coverage.Irregularity) -> [Coverage.Alarm] {
-      [.irregularPayment(irregularity, object: invoice.id)]
-    }
-    switch (content.status, content.additional) {
-    case (.settled, let additional): return alarmsOfSettled(invoice, additional, irregular)
-    case (.expired, .paidPartial): return irregular(.partial)
-    case (.expired, .paidLate): return irregular(.late)
+    switch (invoice.content.status, invoice.content.additional) {
+    case (.settled, _): return alarmsOfSettled(invoice)
+    case (.expired, .paidPartial): return [irregular(.partial, invoice)]
+    case (.expired, .paidLate): return [irregular(.late, invoice)]
     case (.invalid, .marked): return []
-    case (.invalid, _): return irregular(.unconfirmed)
+    case (.invalid, _): return [irregular(.unconfirmed, invoice)]
     case (.other(let status), _): return [.unknownStatus(status)]
     case (.new, _), (.processing, _), (.expired, _): return []
     }
   }
 
-  private func alarmsOfSettled(
-    _ invoice: Invoice, _ additional: BTCPayInvoice.AdditionalStatus,
-    _ irregular: (Coverage.Irregularity) -> [Coverage.Alarm]
-  ) -> [Coverage.Alarm] {
+  private func alarmsOfSettled(_ invoice: Invoice) -> [Coverage.Alarm] {
     let content = invoice.content
     var alarms: [Coverage.Alarm] = []
     switch mapping(invoice) {
@@ -130,15 +123,21 @@ struct BTCPayFold {
     case .kept(_, let id): alarms = [.unmappedProduct(id)]
     case .plan: break
     }
-    guard sale(invoice) != nil else { return alarms + irregular(.wrongPrice) }
-    if additional == .paidOver { return alarms + irregular(.surplus) }
+    guard sale(invoice) != nil else { return alarms + [irregular(.wrongPrice, invoice)] }
+    if content.additional == .paidOver { return alarms + [irregular(.surplus, invoice)] }
     // The store's tolerance accepted less than the full amount.
-    if additional != .marked, let paid = content.paidAmount, let amount = content.amount,
+    if content.additional != .marked, let paid = content.paidAmount, let amount = content.amount,
       paid < amount
     {
-      return alarms + irregular(.short)
+      return alarms + [irregular(.short, invoice)]
     }
     return alarms
+  }
+
+  private func irregular(
+    _ irregularity: Coverage.Irregularity, _ invoice: Invoice
+  ) -> Coverage.Alarm {
+    .irregularPayment(irregularity, object: invoice.id)
   }
 }
 
