@@ -52,10 +52,6 @@ struct ClaimRoute: AccountWrite {
   /// No one has that many purchases; this stops a stranger's guesses.
   private static let claimCountMax: Int64 = 100
 
-  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Purchase {
-    try purchase(body, from: request.head, now: gate.clock.now())
-  }
-
   func respond(_ outcome: Outcome, to input: AccountInput<Purchase>) throws -> Response {
     let subscription = JSONValue.string(input.body.key.description)
     switch outcome {
@@ -76,7 +72,8 @@ struct ClaimRoute: AccountWrite {
 
   // MARK: what is claimed
 
-  private func purchase(_ body: [UInt8], from head: RequestHead, now: Instant) throws -> Purchase {
+  func parse(_ body: [UInt8], of request: AccountRequest) throws -> Purchase {
+    let (head, now) = (request.head, gate.clock.now())
     let json = try JSON.body(body)
     let claimable = stores.filter { $0.claimMember != nil }
     let name = json["provider"].string
@@ -134,7 +131,10 @@ struct ClaimRoute: AccountWrite {
     }
     var recorded = try ledger.record(purchase.delivery, in: transaction)
     recorded.add(concerned: account)
-    if try !isOwner(account, of: key, reading: transaction) {
+    // The delivery may name an owner.
+    let known = try ledger.reading(transaction).subscription(key).ownership
+    if let problem = Self.refusal(known, for: account) { throw problem }
+    if known.account != account {
       try checkCount(of: account, reading: transaction)
       try ledger.decide(.claim(account, key), at: now, in: transaction)
     }
@@ -181,15 +181,6 @@ struct ClaimRoute: AccountWrite {
     return Problem(
       409, "purchase_contested", "Ownership disputed",
       "The store names two accounts as the buyer. The operator must decide.")
-  }
-
-  /// Whether the account owns it already. Throws if another account owns it, or may own it.
-  private func isOwner(
-    _ account: Identifier, of key: ObjectKey, reading transaction: Transaction
-  ) throws -> Bool {
-    let ownership = try ledger.reading(transaction).subscription(key).ownership
-    if let problem = Self.refusal(ownership, for: account) { throw problem }
-    return ownership.account == account
   }
 
   private func checkCount(of account: Identifier, reading transaction: Transaction) throws {
