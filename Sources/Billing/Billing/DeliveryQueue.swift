@@ -93,8 +93,7 @@ package final class DeliveryQueue: Sendable {
   }
 
   private func recordAlone(_ member: Member) {
-    let ledger = ledger
-    database.submitWrite(for: nil) { transaction in
+    database.submitWrite(for: nil) { [ledger] transaction in
       try ledger.record(member.delivery, in: transaction)
     } completion: { result in
       member.done(result)

@@ -41,17 +41,12 @@ struct StoreReads: Sendable {
           try ledger.noteAnswer(key, at: now, in: transaction, write)
         }
       } died: { lease in
-        tellDeath(lease)
+        let isRenewing = try? database.read { reader in
+          try !Ledger.renewing([lease.object], reading: reader).isEmpty
+        }
+        if isRenewing == true { BillingMetrics.shared.countUnreadRenewal(lease.object) }
       }
     }
-  }
-
-  private func tellDeath(_ lease: Lease) {
-    let database = database
-    let isRenewing = try? database.read { reader in
-      try !Ledger.renewing([lease.object], reading: reader).isEmpty
-    }
-    if isRenewing == true { BillingMetrics.shared.countUnreadRenewal(lease.object) }
   }
 
   private func run(_ key: ObjectKey, _ lease: Lease) throws(JobFailure) -> JobResult {

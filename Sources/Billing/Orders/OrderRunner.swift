@@ -69,13 +69,10 @@ package struct OrderRunner: Sendable {
   /// The order got no answer for so long that the store could take a repeat for another order.
   private func expired(_ order: Order) throws(JobFailure) -> JobResult {
     guard order.tried != nil else {
-      return closed(order, .failed, "it was not asked within \(Self.hours(Order.askingSpan))")
+      let hours = Order.askingSpan.milliseconds / 3_600_000
+      return closed(order, .failed, "it was not asked within \(hours) hours")
     }
     return doubted(order, because: order.answer)
-  }
-
-  private static func hours(_ span: Instant.Span) -> String {
-    "\(span.milliseconds / 3_600_000) hours"
   }
 
   // MARK: deciding by a read
