@@ -29,8 +29,7 @@ extension AppleRecord {
 }
 
 extension AppleTransaction {
-  /// The amount that its holder paid. For a purchase shared by a family or a seat it is zero,
-  /// because someone else paid the price.
+  /// The amount that its holder paid: nothing for a purchase shared by a family, or a seat.
   fileprivate var paid: Price? {
     switch ownership {
     case .purchased, .other: price
@@ -66,8 +65,7 @@ extension AppleTransaction.Revocation {
       return nil
     }
     let (product, overflow) = price.milliunits.multipliedReportingOverflow(by: percentageMilliunits)
-    // Rounded to the currency's smallest unit, because the store gives the portion in thousandths
-    // of a percent.
+    // Rounded to the currency's smallest unit.
     let unit: Int64 =
       switch MinorUnits.exponent(of: price.currency.lowercased()) {
       case 0: 1000

@@ -150,8 +150,7 @@ package struct AppleRenewal: Mirrored {
   package let isInBillingRetry: Bool
   package let gracePeriodExpiresDate: Instant?
   package let account: Identifier?
-  /// Whether another commitment follows the current one, whose months are billed in any case; nil
-  /// if there is no commitment.
+  /// Whether another commitment follows the current one; nil if there is none.
   package let commitmentWillRenew: Bool?
 
   package init(

@@ -8,8 +8,7 @@ import Subscriptions
 
 /// What is sent to the App Store: extensions by some days, and answers to its questions before a refund.
 extension AppleAPI {
-  /// Extends the subscription, unless it ends at a moment other than `knownEnd`. So an order that
-  /// is sent again takes effect once.
+  /// Extends the subscription, unless it ends at a moment other than `knownEnd`: a repeated order takes effect once.
   ///
   /// https://developer.apple.com/documentation/appstoreserverapi/extend-a-subscription-renewal-date
   func extend(

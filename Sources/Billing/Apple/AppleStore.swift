@@ -14,8 +14,7 @@ package struct AppleStore: Store {
 
   /// Nil if the App Store is off.
   private let verifier: AppleVerifier?
-  /// Production and sandbox are two servers, each asked for one app at a time. Empty if neither is
-  /// ever asked.
+  /// Two servers, each asked for one app at a time. Empty if neither is ever asked.
   let apis: [StoreEnvironment: [AppleAPI]]
 
   package init() { self.init(verifier: nil) }

@@ -76,8 +76,7 @@ package struct BTCPayStore: Store {
 
   package var isReadable: Bool { api != nil }
 
-  /// While an invoice may still be paid, the server's report of it may be lost, because its queue
-  /// does not survive a restart.
+  /// The server's report of a payment may be lost: its queue does not survive a restart.
   private static let openInvoiceDelay = Instant.Span.minutes(10)
   /// No coin is confirmed later than this.
   private static let openInvoiceAgeMax = Instant.Span.days(14)

@@ -28,8 +28,7 @@ struct AccountDocument: AccountRead {
       AccountDocument(pattern: "/v1/payments", gate: gate) { account, now, reader in
         try ledger.paymentHistory(of: account, at: now, reading: reader).json
       },
-      // Whether a store that asks before a refund may learn the account's usage, and what was
-      // answered to it.
+      // Whether a store that asks before a refund may learn the usage, and what was answered.
       AccountDocument(pattern: "/v1/refund-consent", gate: gate) { account, _, reader in
         try RefundConsent.json(of: account, reading: reader)
       },

@@ -77,8 +77,7 @@ package struct BillingService: Sendable {
           perSecond: max(1, Self.requestsPerSecond / instanceCount), now: MonotonicTime.now),
         refusals: forgeries, clock: clock)
     }
-    // The counters exist from the start, as 0: a rule cannot see the first increase of one that
-    // appears with it.
+    // The counters exist from the start: an alert cannot see the first increase of one that appears with it.
     _ = BillingMetrics.shared
     self.search = search
     self.logsDeliveries = logsDeliveries
@@ -114,8 +113,7 @@ package struct BillingService: Sendable {
     }.map(\.uncached) + (clientRoutes ?? []) + documents
   }
 
-  /// The background reads from providers and other jobs. Start them after the server, and stop them
-  /// before the database is closed.
+  /// The background work. Start it after the server, and stop it before the database is closed.
   package func jobs() -> JobRunner {
     JobRunner(database: database, clock: clock, handlers: jobHandlers)
   }

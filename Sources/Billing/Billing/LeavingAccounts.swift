@@ -25,8 +25,7 @@ struct LeavingAccounts: Sendable {
   private static let (lookSpan, lookedForSpan) = (Instant.Span.days(1), Instant.Span.days(800))
   /// The time until what a store did is read.
   private static let readingSpan = Instant.Span.minutes(2)
-  /// How long a store that fails or refuses is asked again; and how long to end what is paid for,
-  /// while the rest waits.
+  /// How long a store that fails or refuses is asked again, and how long to end what is paid for.
   private static let (patience, endPatience) = (Instant.Span.days(3), Instant.Span.days(1))
   /// How often a store that fails is asked again when the erasure has begun.
   private static let lastAttemptCount = 2

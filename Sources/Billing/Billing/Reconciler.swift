@@ -79,9 +79,8 @@ struct Reconciler: Sendable {
     return advance(run) { run, _, transaction in try run.waitingCount(reading: transaction) == 0 }
   }
 
-  /// The steps of a run, in order. A whole run lists objects first, so that an unknown object is
-  /// read together with everything attached to it. Other runs list them last, because what
-  /// deliveries report need not be read.
+  /// The steps of a run, in order. A whole run lists objects first, so that an unknown object is read together
+  /// with what is attached to it. Other runs list them last: what deliveries report need not be read.
   private func steps(of run: Reconciliation, _ store: any Store) -> [String] {
     let objects = store.listings.filter { $0.content == .objects }
     let deliveries = store.listings.filter { $0.content == .deliveries }
@@ -220,8 +219,7 @@ struct Reconciler: Sendable {
 
   // MARK: how far it has come
 
-  /// Does the next part of a run in one transaction. `body` returns whether its step is over, and
-  /// passes out what it recorded.
+  /// Does the next part of a run. `body` returns whether its step is over, and passes out what it recorded.
   private func advance(
     _ seen: Reconciliation, pause: Instant.Span = Self.pause,
     _ body:

@@ -146,8 +146,7 @@ package struct GoogleAPI: Sendable {
     try obeyed(authorized("POST", root + path, body: []))
   }
 
-  /// Extends the purchase, unless it ends at a moment other than `knownEnd`. So an order that is
-  /// sent again takes effect once.
+  /// Extends the purchase, unless it ends at a moment other than `knownEnd`: a repeated order takes effect once.
   package func extend(
     token: PurchaseToken, by span: Instant.Span, knownEnd: Instant?
   ) throws(APIFailure) {
@@ -255,8 +254,7 @@ package struct GoogleAPI: Sendable {
     }
   }
 
-  /// Sends an authorized request. A token that Google refuses is replaced once. A 409 is caused by
-  /// another request.
+  /// Sends a request. A token that Google refuses is replaced once. A 409 is caused by another request.
   func authorized(
     _ method: String, _ url: String, body: [UInt8]?
   ) throws(APIFailure) -> APIReply {

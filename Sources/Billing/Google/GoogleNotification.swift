@@ -109,8 +109,7 @@ extension GoogleNotification {
       if Self.names[number] == nil { notes.insert(.unknownType) }
       token = try purchase(notification)
     case "voidedPurchaseNotification":
-      // Only a product that is certainly a one-time product is ignored, because an unnecessary read
-      // does no harm.
+      // Only what is certainly a one-time product is ignored: an unnecessary read does no harm.
       let product = notification["productType"].integer
       guard product != 2 else { break }
       if product != 1 { notes.insert(.unknownType) }

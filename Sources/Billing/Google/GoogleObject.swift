@@ -30,8 +30,7 @@ package struct GooglePurchase: Mirrored {
   package let items: [Item]
   /// The purchase that this one replaces (`linkedPurchaseToken`), by the digest of its token.
   package let replaces: String?
-  /// The expired purchase that this one continues, if this one was made outside the app. Absent
-  /// once acknowledged.
+  /// The expired purchase that this one, made outside the app, continues. Absent once acknowledged.
   package let continues: String?
   /// `obfuscatedExternalAccountId`: the account that our client set at the purchase.
   package let account: Identifier?
@@ -40,8 +39,7 @@ package struct GooglePurchase: Mirrored {
   package let isTest: Bool
   /// Whether it was cancelled because another purchase replaced it.
   package let isCanceledByReplacement: Bool
-  /// When access ended, if the read shows the purchase without access; nil if it has access or the
-  /// time is unknown.
+  /// When access ended; nil if the read shows that it has access, or if the time is unknown.
   package let ended: Instant?
   /// When the store will end the pause of a paused purchase by itself.
   package let resumes: Instant?

@@ -1,7 +1,6 @@
 import JWS
 
-/// Why something is not accepted as a push of our own Pub/Sub subscription. Its name goes into a counter and a
-/// problem type.
+/// Why something is not accepted as a push of our own subscription. Its name labels a counter and a problem.
 package enum GoogleRefusal: String, Error, Hashable, Sendable {
   /// There is no `Authorization: Bearer`.
   case missingToken = "missing-token"
@@ -12,8 +11,7 @@ package enum GoogleRefusal: String, Error, Hashable, Sendable {
   case algorithm
   /// There is no key of that id, and the key set was read recently.
   case unknownKey = "unknown-key"
-  /// The key set could not be read in time, and the last one does not have the key. Nothing is
-  /// proven, so the sender must come again.
+  /// The key set could not be read in time. Nothing is proven, so the sender must come again.
   case keysUnavailable = "keys-unavailable"
   case badSignature = "bad-signature"
   case wrongIssuer = "wrong-issuer"

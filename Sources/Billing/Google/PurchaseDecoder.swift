@@ -8,8 +8,7 @@ struct PurchaseDecoder {
   private(set) var facts: [Fact] = []
   private(set) var linked: [PurchaseToken] = []
   private(set) var notes: Set<GoogleNote> = []
-  /// The package name in front of its products' ids, because these are unique only within a
-  /// package; nil for the oldest app.
+  /// The package name in front of its products' ids; nil for the oldest app.
   var package: String?
   private let asOf: AsOf
   private let now: Instant

@@ -3,8 +3,7 @@ import Crypto
 package import Subscriptions
 import Tiers
 
-/// The identifier of a purchase at Google Play. Anyone who holds it can ask for the purchase, so it
-/// is kept sealed.
+/// The identifier of a purchase. Anyone who holds it can ask for the purchase, so it is kept sealed.
 package struct PurchaseToken: Hashable, Sendable {
   /// In practice it has several hundred characters.
   package static let byteCountMax = 2048

@@ -25,8 +25,7 @@ package final class ServiceAccount: Sendable {
     let until: Instant
   }
 
-  /// Reads the key file of the Google Cloud console. Nil if it is not one, or if its token address
-  /// is neither https nor on this machine.
+  /// Nil if this is no key file of Google Cloud, or if its token address is neither https nor on this machine.
   package init?(keyFile: Secret) {
     guard let json = try? JSON.parse(keyFile.exposed), json["type"].string == "service_account",
       let email = json["client_email"].string, let keyID = json["private_key_id"].string,

@@ -5,8 +5,7 @@ package import Storage
 import Stores
 import Subscriptions
 
-/// One run over a list of purchases. All that it needs to know of earlier runs is in the ledger, so
-/// it can be repeated at any time.
+/// One run over a list of purchases. It can be repeated: what it needs to know of earlier runs is in the ledger.
 package struct PurchaseImport {
   package struct Counts: Sendable {
     package var rows = 0

@@ -15,8 +15,7 @@ package struct JobHandler: Sendable {
   /// Runs after a job has died; a crash may skip it.
   package let died: @Sendable (Lease) -> Void
 
-  /// `failed` writes what a failed read itself means, in the transaction that records the failure.
-  /// It may run more than once.
+  /// `failed` writes what a failure means, in the transaction that records it. It may run more than once.
   package init(
     _ kind: String, lanes: ClosedRange<Int64> = 0...0, concurrencyMax: Int = 2,
     failed: @escaping @Sendable (Lease, Instant, Transaction) throws -> Void = { _, _, _ in },

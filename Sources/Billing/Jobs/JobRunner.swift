@@ -69,8 +69,7 @@ package final class JobRunner: Sendable {
     }
   }
 
-  /// Runs one job, of the lane that has waited longest among those that may run. Returns false if
-  /// there is none.
+  /// Runs the job that has waited longest among those that may run. Returns false if there is none.
   private func runNext() -> Bool {
     do {
       let now = clock.now()

@@ -66,8 +66,7 @@ package struct OrderPlan: Sendable {
 }
 
 extension OrderPlan {
-  /// - Throws: An `OrderRefusal` if the store cannot do it, if what is known contradicts it, or if
-  ///   an order of its kind is under way.
+  /// - Throws: An `OrderRefusal` if the store cannot do it, or if what is known or under way contradicts it.
   package init(
     _ intent: OrderIntent, of key: ObjectKey, _ store: any Store, _ ledger: Ledger,
     at now: Instant, in transaction: Transaction

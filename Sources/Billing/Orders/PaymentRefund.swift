@@ -75,8 +75,7 @@ struct PaymentRefund: Sendable {
 }
 
 extension Bill.Reversal {
-  /// Whether the reversal took, or is about to take, money of the payment. An open dispute is not
-  /// decided yet.
+  /// Whether it took, or is about to take, money of the payment. An open dispute is not decided yet.
   fileprivate func isGone(from payment: Coverage.Evidence) -> Bool {
     guard self.payment == payment else { return false }
     return switch (kind, state) {

@@ -3,8 +3,7 @@
 
 package import Subscriptions
 
-/// A text by which people may search for an object with another name: an invoice's number, the
-/// payer's e-mail address.
+/// A text by which people may search for an object: an invoice's number, the payer's e-mail address.
 package struct SearchTerm: Hashable, Sendable {
   package let object: ObjectKey
   /// The text in its normal form.

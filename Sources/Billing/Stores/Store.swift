@@ -88,8 +88,7 @@ package protocol Store: Sendable {
 
   /// The purchase that a device claims.
   ///
-  /// - Throws: A `JSONError` if it is not a purchase, a `WebhookRefusal` if the store did not sign
-  ///   it.
+  /// - Throws: A `JSONError` if it is no purchase, a `WebhookRefusal` if the store did not sign it.
   func claimed(_ json: JSON, at now: Instant) throws -> ClaimedPurchase
 
   /// Reports to the store that a purchase was delivered to its owner.

@@ -68,8 +68,7 @@ package struct StorePageRequest: Sendable {
     self.place = place
   }
 
-  /// Whether the store at `now` no longer remembers the start of what is requested. Some stores
-  /// then refuse the rest, too.
+  /// Whether the store no longer remembers the start of what is requested. Some then refuse the rest, too.
   package func isForgotten(at now: Instant) -> Bool {
     listing.isForgotten(since: since, at: now)
   }

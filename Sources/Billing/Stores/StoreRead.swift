@@ -10,8 +10,7 @@ package struct StoreRead: Sendable {
   package let readNumber: Int64
   /// What deliveries reported of the object and rows must not hold in clear; nil if there is nothing.
   package let secret: Secret?
-  /// Whether the newest `StoreTraits.partsRead` known parts were just compared with the store, so
-  /// that they need not be read.
+  /// Whether the newest `StoreTraits.partsRead` known parts were just compared, so that they need not be read.
   package let isShallow: Bool
   private let known: @Sendable () throws -> Known
 
