@@ -62,12 +62,10 @@ package enum EventLookup {
 extension Form where Value == any Store {
   package static var store: Form {
     let names = StoreList.known.map(\.provider.rawValue)
-    return Form(completion: .words(names)) { (text, _) throws(CommandFailure) in
-      if let store = ObjectKey.Provider(rawValue: text).flatMap({ StoreList.known[$0] }) {
-        return store
-      }
-      throw CommandFailure(
-        .usage, "there is no store \(text); there are \(names.joined(separator: ", "))")
+    return Form(completion: .words(names)) { text in
+      ObjectKey.Provider(rawValue: text).flatMap { StoreList.known[$0] }
+    } refusal: { text, _ in
+      "there is no store \(text); there are \(names.joined(separator: ", "))"
     }
   }
 }

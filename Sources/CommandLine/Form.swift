@@ -13,6 +13,17 @@ package struct Form<Value: Sendable>: Sendable {
     self.completion = completion
     self.read = read
   }
+
+  /// A form whose text has a value or none; `refusal` is the sentence about a text without one.
+  package init(
+    completion: Completion = .nothing, _ value: @escaping @Sendable (String) -> Value?,
+    refusal: @escaping @Sendable (_ text: String, _ name: String) -> String
+  ) {
+    self.init(completion: completion) { (text, name) throws(CommandFailure) in
+      guard let value = value(text) else { throw CommandFailure(.usage, refusal(text, name)) }
+      return value
+    }
+  }
 }
 
 extension Form where Value == String {
@@ -36,25 +47,25 @@ extension Form where Value == String {
 
   /// An amount of money, without its currency.
   package static var amount: Form {
-    Form { (text, name) throws(CommandFailure) in
+    Form { text in
       let parts = text.split(separator: ".", omittingEmptySubsequences: false)
       guard (1...2).contains(parts.count), text.utf8.count <= 18,
         parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy { 0x30...0x39 ~= $0 } }),
         text.contains(where: { "123456789".contains($0) })
-      else { throw CommandFailure(.usage, "\(name) takes an amount like 4.99") }
+      else { return nil }
       return text
+    } refusal: {
+      "\($1) takes an amount like 4.99"
     }
   }
 }
 
 extension Form where Value: FixedWidthInteger {
   package static func number(in range: ClosedRange<Value>) -> Form {
-    Form { (text, name) throws(CommandFailure) in
-      guard let number = Value(text), range.contains(number) else {
-        throw CommandFailure(
-          .usage, "\(name) takes a number from \(range.lowerBound) to \(range.upperBound)")
-      }
-      return number
+    Form { text in
+      Value(text).flatMap { range.contains($0) ? $0 : nil }
+    } refusal: {
+      "\($1) takes a number from \(range.lowerBound) to \(range.upperBound)"
     }
   }
 }

@@ -56,38 +56,30 @@ extension Form where Value == StatedTime {
   package static var end: Form { stated { StatedTime($0, spanIsToCome: true) } }
 
   private static func stated(_ read: @escaping @Sendable (String) -> StatedTime?) -> Form {
-    Form { (text, name) throws(CommandFailure) in
-      if let time = read(text) { return time }
-      throw CommandFailure(
-        .usage,
-        "\(name) takes a time in UTC like 2026-01-05T10:00:00Z, a day like 2026-01-05, seconds, "
-          + "or a span from now like 2h or 3d")
+    Form(read) {
+      "\($1) takes a time in UTC like 2026-01-05T10:00:00Z, a day like 2026-01-05, seconds, "
+        + "or a span from now like 2h or 3d"
     }
   }
 }
 
 extension Form where Value == Instant.Span {
   package static var span: Form {
-    Form { (text, name) throws(CommandFailure) in
-      if case .fromNow(let span)? = StatedTime(text, spanIsToCome: true) { return span }
-      throw CommandFailure(.usage, "\(name) takes a length of time, e.g. 90min, 26h or 2d")
+    Form { text in
+      if case .fromNow(let span)? = StatedTime(text, spanIsToCome: true) { span } else { nil }
+    } refusal: {
+      "\($1) takes a length of time, e.g. 90min, 26h or 2d"
     }
   }
 }
 
 extension Form where Value == Identifier {
   package static var uuid: Form {
-    Form { (text, name) throws(CommandFailure) in
-      if let id = Identifier(text) { return id }
-      throw CommandFailure(.usage, "\(name) takes a UUID")
-    }
+    Form({ Identifier($0) }, refusal: { "\($1) takes a UUID" })
   }
 
   /// The id of something that has no other name.
   package static func uuid(of what: String) -> Form {
-    Form { (text, _) throws(CommandFailure) in
-      if let id = Identifier(text) { return id }
-      throw CommandFailure(.usage, "\(what) is named by its id, a UUID")
-    }
+    Form({ Identifier($0) }, refusal: { _, _ in "\(what) is named by its id, a UUID" })
   }
 }

@@ -12,7 +12,7 @@ extension Command {
   private static let key = Parameter<String>.required(
     "key", text: "new device's public key in base64, or its key file", .path)
   private static let label = Parameter<String?>.optional(
-    "--label", "text", text: "name of the device", .label)
+    "--label", "text", text: "name of the device", .label(atMost: Device.labelCharacterCountMax))
 
   static let accountAddKey = Command(
     words: ["account", "add-key"],
@@ -80,14 +80,12 @@ extension Command {
 }
 
 extension Form where Value == String {
-  /// A label as `POST /v1/devices` takes it.
-  fileprivate static var label: Form {
-    Form { (text, name) throws(CommandFailure) in
-      guard text.unicodeScalars.count <= Device.labelCharacterCountMax else {
-        throw CommandFailure(
-          .usage, "\(name) has at most \(Device.labelCharacterCountMax) characters")
-      }
-      return text
+  /// A label as the sync API takes it.
+  static func label(atMost countMax: Int) -> Form {
+    Form {
+      $0.unicodeScalars.count <= countMax ? $0 : nil
+    } refusal: {
+      "\($1) has at most \(countMax) characters"
     }
   }
 }

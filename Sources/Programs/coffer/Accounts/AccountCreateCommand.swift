@@ -11,9 +11,17 @@ import Tiers
 
 extension Command {
   private static let username = Parameter<Username?>.optional(
-    "--username", "name", text: "username: 1 to 32 of a-z 0-9 . _ -", .username)
+    "--username", "name", text: "username: 1 to 32 of a-z 0-9 . _ -",
+    Form(
+      { Username($0) },
+      refusal: { _, _ in "a username is 1 to \(Username.characterCountMax) of a-z 0-9 . _ -" }))
   private static let publicKey = Parameter<Ed25519PublicKey?>.optional(
-    "--public-key", "base64", text: "the device's Ed25519 public key, 32 bytes", .publicKey)
+    "--public-key", "base64", text: "the device's Ed25519 public key, 32 bytes",
+    Form { text in
+      Base64.standard.decode(text).flatMap { Ed25519PublicKey(bytes: $0) }
+    } refusal: {
+      "\($1) takes 32 bytes in base64"
+    })
   private static let keyFile = Parameter<String?>.optional(
     "--key-file", "path", text: "new file for the seed of a new key", .path)
   private static let id = Parameter<Identifier?>.optional(
@@ -78,26 +86,5 @@ extension Command {
     let key = Ed25519PrivateKey()
     try KeyFile.write(key, to: path)
     return key.publicKey
-  }
-}
-
-extension Form where Value == Username {
-  fileprivate static var username: Form {
-    Form { (text, _) throws(CommandFailure) in
-      if let username = Username(text) { return username }
-      throw CommandFailure(
-        .usage, "a username is 1 to \(Username.characterCountMax) of a-z 0-9 . _ -")
-    }
-  }
-}
-
-extension Form where Value == Ed25519PublicKey {
-  fileprivate static var publicKey: Form {
-    Form { (text, name) throws(CommandFailure) in
-      if let bytes = Base64.standard.decode(text), let key = Ed25519PublicKey(bytes: bytes) {
-        return key
-      }
-      throw CommandFailure(.usage, "\(name) takes 32 bytes in base64")
-    }
   }
 }

@@ -94,10 +94,10 @@ extension Command {
 extension Form where Value == AccountRanking.Order {
   fileprivate static var order: Form {
     let words = Value.allCases.map(\.rawValue)
-    return Form(completion: .words(words)) { (text, name) throws(CommandFailure) in
-      if let order = Value(rawValue: text) { return order }
-      let names = words.dropLast().joined(separator: ", ") + " or \(words.last ?? "")"
-      throw CommandFailure(.usage, "\(name) takes \(names)")
+    return Form(completion: .words(words)) {
+      Value(rawValue: $0)
+    } refusal: {
+      "\($1) takes \(words.dropLast().joined(separator: ", ")) or \(words.last ?? "")"
     }
   }
 }

@@ -10,13 +10,7 @@ import Sync
 extension Command {
   private static let label = Parameter<String?>.optional(
     "--label", "text", text: "name of the app or its device",
-    Form { (text, name) throws(CommandFailure) in
-      guard text.unicodeScalars.count <= AppPassword.labelCharacterCountMax else {
-        throw CommandFailure(
-          .usage, "\(name) has at most \(AppPassword.labelCharacterCountMax) characters")
-      }
-      return text
-    })
+    .label(atMost: AppPassword.labelCharacterCountMax))
 
   static let appPasswordCreate = Command(
     words: ["app-password", "create"],

@@ -10,12 +10,7 @@ import Storage
 extension Command {
   private static let url = Parameter<LinkToken>.required(
     "url", text: "the link's URL, or the token in it",
-    Form { (text, name) throws(CommandFailure) in
-      guard let token = LinkToken(inURL: text) else {
-        throw CommandFailure(.usage, "\(name) is no URL of a public link")
-      }
-      return token
-    })
+    Form({ LinkToken(inURL: $0) }, refusal: { "\($1) is no URL of a public link" }))
 
   static let linkShow = Command(
     words: ["link", "show"],

@@ -25,8 +25,12 @@ extension Command {
   private static let entry = Parameter<AuditEntry.Name>.required(
     "entry", text: "entry from coffer audit list, e.g. billing:12", .entry)
   private static let head = Parameter<[[UInt8]]>.repeatable(
-    "--head", "digest", text: "earlier head that must still be in the log", .digest
-  )
+    "--head", "digest", text: "earlier head that must still be in the log",
+    Form { text in
+      Hex.decode(text).flatMap { $0.count == 32 ? $0 : nil }
+    } refusal: {
+      "\($1) takes 64 hexadecimal digits"
+    })
 
   static let auditList = Command(
     words: ["audit", "list"],
@@ -242,18 +246,10 @@ private struct ListedEntry {
 
 extension Form where Value == AuditEntry.Name {
   fileprivate static var entry: Form {
-    Form { (text, _) throws(CommandFailure) in
-      if let name = AuditEntry.Name(text) { return name }
-      throw CommandFailure(.usage, "\(text) is not an entry of the audit log, e.g. billing:12")
-    }
-  }
-}
-
-extension Form where Value == [UInt8] {
-  fileprivate static var digest: Form {
-    Form { (text, name) throws(CommandFailure) in
-      if let bytes = Hex.decode(text), bytes.count == 32 { return bytes }
-      throw CommandFailure(.usage, "\(name) takes 64 hexadecimal digits")
+    Form {
+      AuditEntry.Name($0)
+    } refusal: { text, _ in
+      "\(text) is not an entry of the audit log, e.g. billing:12"
     }
   }
 }

@@ -230,11 +230,10 @@ extension Form where Value == ObjectKey.Provider {
   /// A store that Coffer knows, by its name.
   fileprivate static var provider: Form {
     let names = StoreList.known.map { $0.provider.rawValue }
-    return Form(completion: .words(names)) { (text, name) throws(CommandFailure) in
-      guard let provider = ObjectKey.Provider(rawValue: text), names.contains(text) else {
-        throw CommandFailure(.usage, "\(name) is one of \(names.joined(separator: ", "))")
-      }
-      return provider
+    return Form(completion: .words(names)) { text in
+      names.contains(text) ? ObjectKey.Provider(rawValue: text) : nil
+    } refusal: {
+      "\($1) is one of \(names.joined(separator: ", "))"
     }
   }
 }

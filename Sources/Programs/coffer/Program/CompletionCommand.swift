@@ -4,7 +4,12 @@ import JSON
 
 extension Command {
   private static let shell = Parameter<Shell>.required(
-    "shell", text: "bash, zsh or fish", .shell)
+    "shell", text: "bash, zsh or fish",
+    Form(completion: .words(Shell.allCases.map(\.rawValue))) {
+      Shell(rawValue: $0)
+    } refusal: {
+      "\($1) takes bash, zsh or fish"
+    })
 
   static let completion = Command(
     words: ["completion"],
@@ -22,14 +27,4 @@ extension Command {
         text: shell.script,
         json: ["shell": .string(shell.rawValue), "script": .string(shell.script)])
     })
-}
-
-extension Form where Value == Shell {
-  fileprivate static var shell: Form {
-    Form(completion: .words(Shell.allCases.map(\.rawValue))) {
-      (text, name) throws(CommandFailure) in
-      if let shell = Shell(rawValue: text) { return shell }
-      throw CommandFailure(.usage, "\(name) takes bash, zsh or fish")
-    }
-  }
 }

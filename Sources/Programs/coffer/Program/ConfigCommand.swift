@@ -59,11 +59,10 @@ extension Form where Value == Program {
   /// One of the two servers.
   fileprivate static var server: Form {
     let servers = Program.allCases.filter { $0 != .command }
-    return Form(completion: .words(servers.map(\.rawValue))) {
-      (text, name) throws(CommandFailure) in
-      if let program = servers.first(where: { $0.rawValue == text }) { return program }
-      throw CommandFailure(
-        .usage, "\(name) takes \(servers.map(\.rawValue).joined(separator: " or "))")
+    return Form(completion: .words(servers.map(\.rawValue))) { text in
+      servers.first { $0.rawValue == text }
+    } refusal: {
+      "\($1) takes \(servers.map(\.rawValue).joined(separator: " or "))"
     }
   }
 }

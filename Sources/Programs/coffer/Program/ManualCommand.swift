@@ -4,7 +4,12 @@ import JSON
 
 extension Command {
   private static let program = Parameter<Program?>.optional(
-    "program", text: "one of \(names) (default: coffer)", .program)
+    "program", text: "one of \(names) (default: coffer)",
+    Form(completion: .words(Program.allCases.map(\.rawValue))) {
+      Program(rawValue: $0)
+    } refusal: { text, _ in
+      "there is no program \(text)"
+    })
   private static let names = Program.allCases.map(\.rawValue).joined(separator: ", ")
 
   static let manual = Command(
@@ -23,14 +28,4 @@ extension Command {
       return Answer(
         text: page, json: ["program": .string(program.rawValue), "page": .string(page)])
     })
-}
-
-extension Form where Value == Program {
-  fileprivate static var program: Form {
-    Form(completion: .words(Program.allCases.map(\.rawValue))) {
-      (text, _) throws(CommandFailure) in
-      if let program = Program(rawValue: text) { return program }
-      throw CommandFailure(.usage, "there is no program \(text)")
-    }
-  }
 }

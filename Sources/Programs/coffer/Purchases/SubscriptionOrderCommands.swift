@@ -32,10 +32,8 @@ extension Command {
   private static let cause = Parameter<ExtensionCause>.optional(
     "--because", "cause",
     text: { "cause for Apple: satisfaction, outage or other (default: \($0.rawValue))" },
-    Form { (text, name) throws(CommandFailure) in
-      if let cause = ExtensionCause(rawValue: text) { return cause }
-      throw CommandFailure(.usage, "\(name) is satisfaction, outage or other")
-    }, otherwise: .other)
+    Form({ ExtensionCause(rawValue: $0) }, refusal: { "\($1) is satisfaction, outage or other" }),
+    otherwise: .other)
   private static let timeout = Parameter<Instant.Span?>.optional(
     "--timeout", "span",
     text: "wait no longer for the store's answer, e.g. 5s or 2min (default: 1min)", .span)

@@ -9,7 +9,7 @@ extension Command {
     "--month", "month",
     text:
       "month in UTC, e.g. 2026-10; the running month to date (default: the last full month)",
-    .month)
+    Form({ Month($0) }, refusal: { "\($1) takes a month like 2026-10" }))
   private static let page = Parameter<String?>.optional(
     "--html", "file", text: "also write a self-contained HTML page with plots", .path)
   private static let force = Parameter<Bool>.flag(
@@ -68,14 +68,5 @@ extension Command {
       throw CommandFailure(.refused, "\(asked) has not begun; the running month is \(running)")
     }
     return asked
-  }
-}
-
-extension Form where Value == Month {
-  fileprivate static var month: Form {
-    Form { (text, name) throws(CommandFailure) in
-      if let month = Month(text) { return month }
-      throw CommandFailure(.usage, "\(name) takes a month like 2026-10")
-    }
   }
 }

@@ -18,7 +18,15 @@ extension Command {
     "--sign-changes",
     text: "add author and signatures to a batch for /v1/files")
   private static let header = Parameter<[Header]>.repeatable(
-    "--header", "name: value", text: "additional header; can be repeated", .header)
+    "--header", "name: value", text: "additional header; can be repeated",
+    Form { text in
+      guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else { return nil }
+      return Header(
+        name: String(text[..<colon]),
+        value: String(text[text.index(after: colon)...].drop { $0 == " " }))
+    } refusal: {
+      "\($1) takes \"name: value\""
+    })
   private static let authority = Parameter<String?>.optional(
     "--authority", "host",
     text: "host name to sign (default: first of COFFER_SYNC_AUTHORITIES)",
@@ -125,17 +133,18 @@ extension Command {
 extension Form where Value == String {
   /// The characters allowed in a request's first line and in its signature.
   fileprivate static var printable: Form {
-    Form { (text, _) throws(CommandFailure) in
-      if isPrintable(text) { return text }
-      throw CommandFailure(.usage, "a target begins with a slash and is printable ASCII")
-    }
+    ascii { _ in true }
   }
 
   fileprivate static var target: Form {
-    Form { (text, name) throws(CommandFailure) in
-      let target = try Form.printable.read(text, name)
-      if target.hasPrefix("/") { return target }
-      throw CommandFailure(.usage, "a target begins with a slash and is printable ASCII")
+    ascii { $0.hasPrefix("/") }
+  }
+
+  private static func ascii(_ isValid: @escaping @Sendable (String) -> Bool) -> Form {
+    Form {
+      isPrintable($0) && isValid($0) ? $0 : nil
+    } refusal: { _, _ in
+      "a target begins with a slash and is printable ASCII"
     }
   }
 }
@@ -143,17 +152,4 @@ extension Form where Value == String {
 private struct Header: Sendable {
   let name: String
   let value: String
-}
-
-extension Form where Value == Header {
-  fileprivate static var header: Form {
-    Form { (text, name) throws(CommandFailure) in
-      guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else {
-        throw CommandFailure(.usage, "\(name) takes \"name: value\"")
-      }
-      return Header(
-        name: String(text[..<colon]),
-        value: String(text[text.index(after: colon)...].drop { $0 == " " }))
-    }
-  }
 }
