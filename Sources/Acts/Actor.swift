@@ -12,9 +12,7 @@ enum Actor {
 
   package static func name(_ settings: Settings) throws(ConfigurationError) -> String {
     let environment = Launch.environment()
-    var reader = SettingsReader(settings, for: .command)
-    let given = reader.value(CommandSettings.actor)
-    guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
+    let given = try SettingsReader.read(settings) { $0.value(CommandSettings.actor) }
     let user = plain(UnixUser.name)
     let caller = environment["SUDO_USER"].map(plain)
     let sudo = caller.map { "sudo by \($0)" }

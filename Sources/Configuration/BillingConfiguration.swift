@@ -43,7 +43,7 @@ package struct BillingConfiguration: Sendable {
     let listen = reader.value(BillingSettings.listen)
     let metrics = reader.metricsListener()
     trustedProxies = reader.value(SharedSettings.trustedProxies) ?? []
-    let connectionsPerAddressMax = reader.value(SharedSettings.connectionsPerAddress)
+    connectionsPerAddressMax = Int(reader.number(SharedSettings.connectionsPerAddress))
     catalogue = reader.catalogue()
     let sealingKeys = reader.value(BillingSettings.sealingKeys)
     searchKey = reader.value(BillingSettings.searchKey)
@@ -52,21 +52,20 @@ package struct BillingConfiguration: Sendable {
     authorities = reader.value(BillingSettings.authorities)
     origins = Set(reader.value(BillingSettings.origins) ?? [])
     restorePolicy = reader.value(BillingSettings.restorePolicy) ?? .refuse
-    let hours = reader.value(BillingSettings.reconcileHours) ?? 24
+    let hours = reader.number(BillingSettings.reconcileHours)
     reconciliationInterval = hours == 0 ? nil : .hours(hours)
-    instanceCount = reader.value(SharedSettings.instances) ?? 1
+    instanceCount = reader.number(SharedSettings.instances)
     deletionPolicy = reader.value(BillingSettings.deletionPolicy) ?? .periodEnd
     refundAnswers = reader.value(BillingSettings.refundAnswers) ?? .off
     noticeReceiver = reader.receiver(BillingSettings.noticeURL, BillingSettings.noticeSecrets)
     sandboxAccounts = Set(reader.value(BillingSettings.sandboxAccounts) ?? [])
     clock = reader.clock()
-    guard let database, let listen, let metrics, let sealingKeys,
-      let connectionsPerAddressMax, reader.problems.isEmpty
-    else { throw ConfigurationError(reader.problems) }
+    guard let database, let listen, let metrics, let sealingKeys, reader.problems.isEmpty else {
+      throw ConfigurationError(reader.problems)
+    }
     self.database = database
     self.listen = listen
     self.metrics = metrics
-    self.connectionsPerAddressMax = Int(connectionsPerAddressMax)
     self.sealingKeys = sealingKeys
   }
 

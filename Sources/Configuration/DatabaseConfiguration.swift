@@ -62,29 +62,20 @@ package struct DatabaseConfiguration: Sendable {
 
   /// The clock alone, for a command that needs no database.
   package static func clock(_ settings: Settings) throws(ConfigurationError) -> Clock {
-    var reader = SettingsReader(settings, for: .command)
-    let clock = reader.clock()
-    guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
-    return clock
+    try SettingsReader.read(settings) { $0.clock() }
   }
 
   /// A store with the settings' keys, for a command that names another one.
   package static func objects(
     _ location: ObjectsLocation, _ settings: Settings
   ) throws(ConfigurationError) -> ObjectsPlace.Part {
-    var reader = SettingsReader(settings, for: .command)
-    let keys = reader.bucketKeys()
-    guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
-    return ObjectsPlace.Part(location, keys)
+    ObjectsPlace.Part(location, try SettingsReader.read(settings) { $0.bucketKeys() })
   }
 
   /// The stores that are not off, for a command that asks them.
   package static func stores(
     _ settings: Settings
   ) throws(ConfigurationError) -> [any StoreConfiguration] {
-    var reader = SettingsReader(settings, for: .command)
-    let stores = reader.configuredStores()
-    guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
-    return stores
+    try SettingsReader.read(settings) { $0.configuredStores() }
   }
 }

@@ -17,6 +17,16 @@ package struct SettingsReader {
     problems = settings.problems
   }
 
+  /// What `body` reads for a command. Throws all problems of the settings at once.
+  package static func read<Values>(
+    _ settings: Settings, _ body: (inout SettingsReader) -> Values
+  ) throws(ConfigurationError) -> Values {
+    var reader = SettingsReader(settings, for: .command)
+    let values = body(&reader)
+    guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
+    return values
+  }
+
   /// The stores that these settings belong to.
   var stores: [any StoreConfiguration.Type] { settings.table.stores }
 
@@ -39,6 +49,9 @@ package struct SettingsReader {
       return nil
     }
   }
+
+  /// The value of a setting with a default; 1 if it is refused, which `problems` says.
+  mutating func number(_ setting: Setting<Int64>) -> Int64 { value(setting) ?? 1 }
 
   private mutating func text(_ setting: any AnySetting) -> String? {
     precondition(

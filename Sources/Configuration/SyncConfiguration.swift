@@ -98,80 +98,54 @@ package struct SyncConfiguration: Sendable {
         "\(shared) is a host of \(SyncSettings.authorities.name), too")
     }
     trustedProxies = reader.value(SharedSettings.trustedProxies) ?? []
-    let connectionsPerAddressMax = reader.value(SharedSettings.connectionsPerAddress)
+    connectionsPerAddressMax = Int(reader.number(SharedSettings.connectionsPerAddress))
     catalogue = reader.catalogue()
-    let registration = reader.value(SyncSettings.registration)
-    let limits = Limits(reading: &reader)
-    if let limits, let most = objects?.main.location.contentByteCountMax,
+    registration = reader.value(SyncSettings.registration) ?? .closed
+    limits = Limits(reading: &reader)
+    if let most = objects?.main.location.contentByteCountMax,
       limits.contentByteCountMax > most
     {
       reader.refuse(SyncSettings.contentBytesMax, "a bucket takes at most \(most) bytes")
     }
-    let streams = Streams(reading: &reader)
+    streams = Streams(reading: &reader)
     pushGateway = reader.receiver(SyncSettings.pushURL, SyncSettings.pushSecrets)
-    let pushPause = reader.value(SyncSettings.pushPause)
+    pushPause = .seconds(reader.number(SyncSettings.pushPause))
     clock = reader.clock()
     guard let database, let objects, let listen, let metrics, let authorities,
-      let registration, let limits, let streams, let connectionsPerAddressMax,
-      let pushPause, reader.problems.isEmpty
+      reader.problems.isEmpty
     else { throw ConfigurationError(reader.problems) }
     self.database = database
     self.objects = objects
     self.listen = listen
     self.metrics = metrics
     self.authorities = Set(authorities)
-    self.registration = registration
-    self.connectionsPerAddressMax = Int(connectionsPerAddressMax)
-    self.limits = limits
-    self.streams = streams
-    self.pushPause = .seconds(pushPause)
   }
 }
 
 extension SyncConfiguration.Streams {
   /// They are not divided by the number of instances: a balancer may send all streams of an account to one of them.
-  fileprivate init?(reading reader: inout SettingsReader) {
-    let countMax = reader.value(SyncSettings.streamsMax)
-    let perAccount = reader.value(SyncSettings.streamsPerAccount)
-    let perAddress = reader.value(SyncSettings.streamsPerAddress)
-    guard let perAccount, let perAddress else { return nil }
-    self.init(
-      countMax: countMax.map { Int($0) }, countPerAccountMax: Int(perAccount),
-      countPerAddressMax: Int(perAddress))
+  fileprivate init(reading reader: inout SettingsReader) {
+    countMax = reader.value(SyncSettings.streamsMax).map { Int($0) }
+    countPerAccountMax = Int(reader.number(SyncSettings.streamsPerAccount))
+    countPerAddressMax = Int(reader.number(SyncSettings.streamsPerAddress))
   }
 }
 
 extension SyncConfiguration.Limits {
-  fileprivate init?(reading reader: inout SettingsReader) {
-    let instanceCount = reader.value(SharedSettings.instances)
-    let recordCountMax = reader.value(SyncSettings.recordsMax)
-    let requestBurst = reader.value(SyncSettings.requestsBurst)
-    let requestsPerSecond = reader.value(SyncSettings.requestsPerSecond)
-    let deletedDays = reader.value(SyncSettings.deletedDays)
-    let messageDays = reader.value(SyncSettings.messageDays)
-    let deletionDelayDays = reader.value(SyncSettings.deletionDelayDays)
-    let youngDays = reader.value(SyncSettings.youngDays)
-    let openInvitationCountMax = reader.value(SyncSettings.openInvitations)
-    let invitationsPerDay = reader.value(SyncSettings.dailyInvitations)
-    let receivedInvitationCountMax = reader.value(SyncSettings.receivedInvitations)
-    let accountsPerAddress = reader.value(SyncSettings.accountsPerAddress)
-    let contentByteCountMax = reader.value(SyncSettings.contentBytesMax)
-    let linkBytesPerDay = reader.value(SyncSettings.linkBytesPerDay)
-    guard let instanceCount, let recordCountMax, let requestBurst, let requestsPerSecond,
-      let deletedDays, let messageDays,
-      let deletionDelayDays,
-      let youngDays, let openInvitationCountMax, let invitationsPerDay,
-      let receivedInvitationCountMax, let accountsPerAddress,
-      let contentByteCountMax, let linkBytesPerDay
-    else { return nil }
-    self.init(
-      recordCountMax: recordCountMax, requestBurst: max(1, requestBurst / instanceCount),
-      requestsPerSecond: max(1, requestsPerSecond / instanceCount), deletedDays: deletedDays,
-      messageDays: messageDays, deletionDelayDays: deletionDelayDays, youngDays: youngDays,
-      openInvitationCountMax: openInvitationCountMax, invitationsPerDay: invitationsPerDay,
-      receivedInvitationCountMax: receivedInvitationCountMax,
-      accountsPerAddress: max(1, accountsPerAddress / instanceCount),
-      contentByteCountMax: contentByteCountMax,
-      linkBytesPerDay: max(1, linkBytesPerDay / instanceCount))
+  fileprivate init(reading reader: inout SettingsReader) {
+    let instanceCount = reader.number(SharedSettings.instances)
+    recordCountMax = reader.number(SyncSettings.recordsMax)
+    requestBurst = max(1, reader.number(SyncSettings.requestsBurst) / instanceCount)
+    requestsPerSecond = max(1, reader.number(SyncSettings.requestsPerSecond) / instanceCount)
+    deletedDays = reader.number(SyncSettings.deletedDays)
+    messageDays = reader.number(SyncSettings.messageDays)
+    deletionDelayDays = reader.number(SyncSettings.deletionDelayDays)
+    youngDays = reader.number(SyncSettings.youngDays)
+    openInvitationCountMax = reader.number(SyncSettings.openInvitations)
+    invitationsPerDay = reader.number(SyncSettings.dailyInvitations)
+    receivedInvitationCountMax = reader.number(SyncSettings.receivedInvitations)
+    accountsPerAddress = max(1, reader.number(SyncSettings.accountsPerAddress) / instanceCount)
+    contentByteCountMax = reader.number(SyncSettings.contentBytesMax)
+    linkBytesPerDay = max(1, reader.number(SyncSettings.linkBytesPerDay) / instanceCount)
   }
 }

@@ -8,7 +8,10 @@ import Subscriptions
 extension Command {
   /// Shows which event types `coffer-billing` needs, and which of them Stripe's endpoints do not send.
   static func checkStripe(_ invocation: Invocation) throws -> Answer {
-    guard let stripe = try stripeConfiguration(invocation.settings) else {
+    let configured = try SettingsReader.read(invocation.settings) {
+      StripeConfiguration(reading: &$0)
+    }
+    guard let stripe = configured else {
       throw CommandFailure(.refused, "Stripe is off: no signing secret is configured")
     }
     let needed = "needed event types:\n" + StripeEvent.neededTypes.map { "  \($0)\n" }.joined()
@@ -29,16 +32,6 @@ extension Command {
         code: mayPass ? .unavailable : .refused)
     }
     return answer(needed, endpoints.filter { $0.isOurs })
-  }
-
-  /// Nil if Stripe is off.
-  private static func stripeConfiguration(
-    _ settings: Settings
-  ) throws(ConfigurationError) -> StripeConfiguration? {
-    var reader = SettingsReader(settings, for: .command)
-    let stripe = StripeConfiguration(reading: &reader)
-    guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
-    return stripe
   }
 
   private static func unchecked(_ needed: String, _ why: String, code: ExitCode) -> Answer {

@@ -144,9 +144,7 @@ extension Command {
     } catch {
       throw CommandFailure(.refused, "\(path) \(error.text)")
     }
-    var reader = SettingsReader(invocation.settings, for: .command)
-    reader.checkProducts(of: catalogue)
-    guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
+    try SettingsReader.read(invocation.settings) { $0.checkProducts(of: catalogue) }
     return catalogue
   }
 }

@@ -34,10 +34,10 @@ extension Command {
 
   /// The catalogue of record if a database is named, otherwise the configured one.
   private static func catalogue(_ invocation: Invocation) throws -> (Catalogue, String?) {
-    var reader = SettingsReader(invocation.settings, for: .command)
-    let given = reader.catalogue()
-    guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
-    guard reader.has(SharedSettings.database) else { return (given ?? .standard, nil) }
+    let (given, hasDatabase) = try SettingsReader.read(invocation.settings) {
+      ($0.catalogue(), $0.has(SharedSettings.database))
+    }
+    guard hasDatabase else { return (given ?? .standard, nil) }
     return try DatabaseSession.withAnyCatalogue(invocation) { database, configuration in
       let record = try database.read { try CatalogueOfRecord.find(reading: $0)?.catalogue }
       let catalogue = record ?? configuration.catalogue
