@@ -19,63 +19,79 @@ extension Command {
     abstract: "Show an account's usage, quota, state and device keys",
     examples: ["coffer account show ada"],
     arguments: [CommonArguments.account],
-    answers: AccountSummary.single.item.adding([
-      devices.memberShape, .init("proven", .orNull(.bool)), .init("history", .integer),
-      .init("trash", .integer), .init("log_overdraft", .integer),
-      .init("message_failures", .integer), .init("last_message_failure", .orNull(.text)),
-      .init("public_links", .integer), .init("app_passwords", .integer), kinds.memberShape,
-      .init("recovery_key", .orNull(.text)),
-      .init("recovery_opens", .orNull(.time)),
-      .init("when_full", .text),
-    ]),
+    answers: ShownAccount.listing.item,
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let now = configuration.clock.now()
-        let (summary, keys, overdraft, failures, holdings, recovery) = try database.read {
-          reader in
-          let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
-          return (
-            try AccountSummary(account, configuration.catalogue, at: now, reading: reader),
-            try Device.listAll(reader, of: account.id),
-            try LogOverdraft.byteCount(reader, of: account.id),
-            try MessageFailures(reader, of: account.id),
-            try ShownHoldings(reader, account.id),
-            try ShownRecovery(reader, account.id)
-          )
+        let shown = try database.read { reader in
+          try ShownAccount(
+            try DatabaseSession.account(reader, invocation[CommonArguments.account]),
+            configuration.catalogue, at: now, reader)
         }
-        // An account has keys until it is erased.
-        let isProven =
-          keys.isEmpty ? nil : Device.prove(summary.account.id, keys, recovery.chain)
-        return Answer(
-          text: text(
-            summary, isProven: isProven, overdraft: overdraft, failures, holdings, recovery)
-            + (holdings.kinds.isEmpty ? "" : kinds.text(holdings.kinds, at: now) + "\n")
-            + devices.text(keys, at: now),
-          json: .object(
-            AccountSummary.single.members(summary) + [
-              devices.member(keys),
-              .init("proven", isProven.map { .bool($0) } ?? .null),
-              .init("history", .integer(summary.account.historyByteCount)),
-              .init("trash", .integer(summary.account.trashByteCount)),
-              .init("log_overdraft", .integer(overdraft)),
-              .init("message_failures", .integer(failures.count)),
-              .init("last_message_failure", failures.last.map { .string($0) } ?? .null),
-              .init("public_links", .integer(holdings.linkCount)),
-              .init("app_passwords", .integer(holdings.appPasswordCount)),
-              kinds.member(holdings.kinds),
-              .init(
-                "recovery_key",
-                recovery.key.map { .string(Base64.standard.encode($0.publicKey)) } ?? .null),
-              .init("recovery_opens", recovery.live.map { .moment($0.opens) } ?? .null),
-              .init("when_full", .string(summary.account.whenFull.rawValue)),
-            ]))
+        return Answer(text: shown.text(at: now), json: ShownAccount.listing.json(shown))
       }
     })
+}
 
-  private static func text(
-    _ summary: AccountSummary, isProven: Bool?, overdraft: Int64, _ failures: MessageFailures,
-    _ holdings: ShownHoldings, _ recovery: ShownRecovery
-  ) -> String {
+/// An account with what it keeps besides its files, of which only `usage show` knows the number.
+private struct ShownAccount {
+  private typealias Kind = (name: String, weight: UsageWeight)
+
+  private let summary: AccountSummary
+  private let keys: [Device]
+  /// Nil once its keys are erased, with the account.
+  private let isProven: Bool?
+  private let overdraft: Int64
+  private let failures: MessageFailures
+  private let kinds: [Kind]
+  private let linkCount: Int64
+  private let appPasswordCount: Int64
+  /// How its owner gets back in without a device, and whether that is under way.
+  private let recoveryKey: RecoveryKey?
+  private let recovery: Recovery?
+
+  init(_ account: Account, _ catalogue: Catalogue, at now: Instant, _ reader: Reader) throws {
+    summary = try AccountSummary(account, catalogue, at: now, reading: reader)
+    keys = try Device.listAll(reader, of: account.id)
+    isProven =
+      keys.isEmpty
+      ? nil : Device.prove(account.id, keys, try RecoveryKey.inChains(reader, of: account.id))
+    overdraft = try LogOverdraft.byteCount(reader, of: account.id)
+    failures = try MessageFailures(reader, of: account.id)
+    kinds = try KnownProtocols.all.weights(of: account.id, reading: reader)
+      .sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    linkCount = try PublicLink.weight(reader, of: account.id).recordCount
+    appPasswordCount = Int64(try AppPassword.list(reader, of: account.id).count)
+    recoveryKey = try RecoveryKey.find(reader, of: account.id)
+    recovery = try Recovery.live(reader, of: account.id)
+  }
+
+  static var listing: Listing<ShownAccount> {
+    Listing(
+      AccountSummary.single.columns { $0.summary } + [
+        .list("devices", devices) { $0.keys },
+        Column("proven", .orNull(.bool)) { $0.isProven.map { .bool($0) } ?? .null },
+        .integer("history") { $0.summary.account.historyByteCount },
+        .integer("trash") { $0.summary.account.trashByteCount },
+        .integer("log_overdraft") { $0.overdraft },
+        .integer("message_failures") { $0.failures.count },
+        .optionalText("last_message_failure") { $0.failures.last },
+        .integer("public_links") { $0.linkCount },
+        .integer("app_passwords") { $0.appPasswordCount },
+        .list("types", types) { $0.kinds },
+        .optionalText("recovery_key") {
+          $0.recoveryKey.map { Base64.standard.encode($0.publicKey) }
+        }, .optionalTime("recovery_opens") { $0.recovery?.opens },
+        .text("when_full") { $0.summary.account.whenFull.rawValue },
+      ])
+  }
+
+  func text(at now: Instant) -> String {
+    head + (kinds.isEmpty ? "" : Self.types.text(kinds, at: now) + "\n")
+      + Self.devices.text(keys, at: now)
+  }
+
+  private var head: String {
     let account = summary.account
     let proof =
       switch isProven {
@@ -97,9 +113,9 @@ extension Command {
       trash      \(account.trashByteCount) bytes of it are deleted files
       overdraft  \(overdraft) bytes of it are messages above the cap
       unusable   \(failures.text)
-      links      \(holdings.linkCount) public links
-      apps       \(holdings.appPasswordCount) app passwords
-      recovery   \(recovery.text)
+      links      \(linkCount) public links
+      apps       \(appPasswordCount) app passwords
+      recovery   \(recoveryText)
       when full  \(account.whenFull.rawValue)
       cap        \(summary.cap.byteCount) bytes (\(ByteCount.text(summary.cap.byteCount)))
       plan       \(summary.cap.planID)
@@ -109,13 +125,20 @@ extension Command {
       """
   }
 
-  private static var kinds: Listing<ShownHoldings.Kind> {
-    Listing(
-      "types",
-      [
-        .text("type", "TYPE") { $0.name }, .integer("records", "RECORDS") { $0.weight.recordCount },
-        .integer("content", "CONTENT") { $0.weight.contentByteCount },
-      ])
+  private var recoveryText: String {
+    guard let recoveryKey else { return "-" }
+    let named =
+      "a key named \(recoveryKey.named), with \(recoveryKey.delayDays) days to refuse"
+    guard let recovery else { return named }
+    return recovery.state == .open
+      ? "\(named); open since \(recovery.opens)" : "\(named); waits until \(recovery.opens)"
+  }
+
+  private static var types: Listing<Kind> {
+    Listing([
+      .text("type", "TYPE") { $0.name }, .integer("records", "RECORDS") { $0.weight.recordCount },
+      .integer("content", "CONTENT") { $0.weight.contentByteCount },
+    ])
   }
 
   private static var devices: Listing<Device> {
@@ -129,43 +152,5 @@ extension Command {
           "by_operator", .bool, "BY", json: { .bool($0.isByOperator) },
           cell: { device, _ in device.isByOperator ? "operator" : "-" }),
       ], tint: { $0.revoked == nil ? nil : .past })
-  }
-}
-
-/// What an account keeps besides its files, of which only `usage show` knows the number.
-private struct ShownHoldings {
-  typealias Kind = (name: String, weight: UsageWeight)
-
-  let kinds: [Kind]
-  let linkCount: Int64
-  let appPasswordCount: Int64
-
-  init(_ reader: Reader, _ account: Identifier) throws {
-    kinds = try KnownProtocols.all.weights(of: account, reading: reader)
-      .sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-    linkCount = try PublicLink.weight(reader, of: account).recordCount
-    appPasswordCount = Int64(try AppPassword.list(reader, of: account).count)
-  }
-}
-
-/// How an account's owner gets back in without a device, and whether that is under way.
-private struct ShownRecovery {
-  let key: RecoveryKey?
-  let live: Recovery?
-  /// The recovery keys that let devices in.
-  let chain: [RecoveryKey]
-
-  init(_ reader: Reader, _ account: Identifier) throws {
-    key = try RecoveryKey.find(reader, of: account)
-    live = try Recovery.live(reader, of: account)
-    chain = try RecoveryKey.inChains(reader, of: account)
-  }
-
-  var text: String {
-    guard let key else { return "-" }
-    let named = "a key named \(key.named), with \(key.delayDays) days to refuse"
-    guard let live else { return named }
-    return live.state == .open
-      ? "\(named); open since \(live.opens)" : "\(named); waits until \(live.opens)"
   }
 }

@@ -23,11 +23,7 @@ extension Command {
       "coffer link show https://sync.example.com/p/" + "Zm9yIGV4YW1wbGUgb25seSwgbm90IGEgdG9rZW4gYXQ"
     ],
     arguments: [url],
-    answers: .object([
-      .init("account", .text), .init("suspended", .bool), .init("link", .text),
-      .init("bytes", .integer), .init("version", .integer), .init("max_age", .integer),
-      .init("created", .time), .init("expires", .orNull(.time)),
-    ]),
+    answers: shown.item,
     run: { invocation in
       try DatabaseSession.read(invocation) { reader, _ in
         guard let link = try PublicLink.find(reader, invocation[url]),
@@ -42,11 +38,15 @@ extension Command {
             expires  \(link.expires?.description ?? "-")
 
             """,
-          json: .object(
-            [
-              .init("account", .string(account.id.description)),
-              .init("suspended", .bool(account.suspended != nil)),
-            ] + PublicLink.listing.members(link)))
+          json: shown.json((account, link)))
       }
     })
+
+  private static var shown: Listing<(account: Account, link: PublicLink)> {
+    Listing(
+      [
+        .text("account") { $0.account.id.description },
+        .bool("suspended") { $0.account.suspended != nil },
+      ] + PublicLink.listing.columns { $0.link })
+  }
 }

@@ -18,24 +18,14 @@ extension Command {
       """,
     examples: ["coffer log show ada 5f0c2c8e-58f2-4c0e-9d1a-6f1d2a3b4c5d"],
     arguments: [CommonArguments.account, log],
-    answers: [
-      "log": .text, "epoch": .text, "created": .time, "messages": .integer, "bytes": .integer,
-      "horizon": .orNull(.text),
-      "snapshot": .orNull(["version": .integer, "bytes": .integer, "messages": .integer]),
-      "kept": .orNull([
-        "epoch": .text, "messages": .integer, "bytes": .integer, "until": .time,
-      ]),
-      "shares": .list([
-        "account": .text, "mode": .text, "state": .text, "granted": .time,
-      ]),
-    ],
+    answers: shown.item,
     run: { invocation in
       try DatabaseSession.read(invocation) { reader, now in
         let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
         let found = try MessageLog.find(reader, invocation[log], for: account.id)
         let kept = try LogRestore.find(reader, of: found.id, now: now)
         let shares = try LogShare.all(reader, of: found.id)
-        return Answer(text: text(found, kept, shares), json: json(found, kept, shares))
+        return Answer(text: text(found, kept, shares), json: shown.json((found, kept, shares)))
       }
     })
 
@@ -60,33 +50,27 @@ extension Command {
       """
   }
 
-  private static func json(
-    _ log: MessageLog, _ kept: LogRestore.Kept?, _ shares: [LogShare]
-  ) -> JSONValue {
-    [
-      "log": .string(log.id.description), "epoch": .string(log.epoch.description),
-      "created": .moment(log.created), "messages": .integer(log.messageCount),
-      "bytes": .integer(log.byteCount),
-      "horizon": log.horizon.map { .string($0.description) } ?? .null,
-      "snapshot": log.snapshot.map { snapshot in
-        [
-          "version": .integer(snapshot.version), "bytes": .integer(snapshot.byteCount),
-          "messages": .integer(snapshot.number(in: log.epoch)),
-        ]
-      } ?? .null,
-      "kept": kept.map { kept in
-        [
-          "epoch": .string(kept.epoch.description), "messages": .integer(kept.messageCount),
-          "bytes": .integer(kept.byteCount), "until": .moment(kept.end),
-        ]
-      } ?? .null,
-      "shares": .array(
-        shares.map { share in
-          [
-            "account": .string(share.account.description), "mode": .string(share.mode.rawValue),
-            "state": .string(share.state.rawValue), "granted": .moment(share.granted),
-          ]
-        }),
-    ]
+  private static var shown: Listing<(log: MessageLog, kept: LogRestore.Kept?, shares: [LogShare])> {
+    let snapshot = Listing<(snapshot: LogSnapshot, epoch: Identifier)>([
+      .integer("version") { $0.snapshot.version }, .integer("bytes") { $0.snapshot.byteCount },
+      .integer("messages") { $0.snapshot.number(in: $0.epoch) },
+    ])
+    let kept = Listing<LogRestore.Kept>([
+      .text("epoch") { $0.epoch.description }, .integer("messages") { $0.messageCount },
+      .integer("bytes") { $0.byteCount }, .time("until") { $0.end },
+    ])
+    let share = Listing<LogShare>([
+      .text("account") { $0.account.description }, .text("mode") { $0.mode.rawValue },
+      .text("state") { $0.state.rawValue }, .time("granted") { $0.granted },
+    ])
+    return Listing([
+      .text("log") { $0.log.id.description }, .text("epoch") { $0.log.epoch.description },
+      .time("created") { $0.log.created }, .integer("messages") { $0.log.messageCount },
+      .integer("bytes") { $0.log.byteCount },
+      .optionalText("horizon") { $0.log.horizon?.description },
+      .optionalObject("snapshot", snapshot) { shown in
+        shown.log.snapshot.map { ($0, shown.log.epoch) }
+      }, .optionalObject("kept", kept) { $0.kept }, .list("shares", share) { $0.shares },
+    ])
   }
 }

@@ -30,87 +30,70 @@ extension Command {
     examples: ["coffer usage explain ada"],
     arguments: [CommonArguments.account],
     options: [limit],
-    answers: ExplainedUsage.shape,
+    answers: ExplainedUsage.listing.item,
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
-        let (now, catalogue) = (configuration.clock.now(), configuration.catalogue)
-        return try database.read { reader in
-          let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
-          let usage = ExplainedUsage(
-            account: account,
-            cap: try Cap(reader, account.id, catalogue: catalogue, now: now),
-            explanation: try UsageExplanation(
-              reader, account.id, root: account.root, fee: catalogue.metadataFeeByteCount,
-              limit: invocation[limit], now: now),
-            logByteCount: try MessageLogs.weights(of: account.id, reading: reader)
-              .byteCount(catalogue),
-            documentByteCount: try VersionedDocuments.weights(of: account.id, reading: reader)
-              .byteCount(catalogue),
-            mailboxByteCount: try DeviceMailboxes.weights(of: account.id, reading: reader)
-              .byteCount(catalogue),
-            chainByteCount: try SignatureChains.weights(of: account.id, reading: reader)
-              .byteCount(catalogue),
-            publicLinkByteCount: try PublishedContents.weights(of: account.id, reading: reader)
-              .byteCount(catalogue))
-          return Answer(text: usage.text(at: now), json: .object(usage.members))
+        let now = configuration.clock.now()
+        let usage = try database.read { reader in
+          try ExplainedUsage(
+            of: try DatabaseSession.account(reader, invocation[CommonArguments.account]),
+            configuration.catalogue, limit: invocation[limit], at: now, reader)
         }
+        return Answer(text: usage.text(at: now), json: ExplainedUsage.listing.json(usage))
       }
     })
 }
 
-extension [String: UsageWeight] {
-  /// The charge for all of them.
-  fileprivate func byteCount(_ catalogue: Catalogue) -> Int64 {
-    values.reduce(0) {
-      $0 + $1.contentByteCount + $1.recordCount * catalogue.metadataFeeByteCount
-    }
-  }
-}
-
 private struct ExplainedUsage {
-  let account: Account
-  let cap: Cap
-  let explanation: UsageExplanation
-  let logByteCount: Int64
-  let documentByteCount: Int64
-  let mailboxByteCount: Int64
-  let chainByteCount: Int64
-  let publicLinkByteCount: Int64
+  private let account: Account
+  private let cap: Cap
+  private let explanation: UsageExplanation
+  /// What the other protocols are charged for.
+  private let logByteCount: Int64
+  private let documentByteCount: Int64
+  private let mailboxByteCount: Int64
+  private let chainByteCount: Int64
+  private let publicLinkByteCount: Int64
 
-  static var shape: JSONShape {
-    .object([
-      .init("account", .text), .init("usage", .integer), .init("cap", .integer),
-      .init("plan", .text), .init("reason", .text), .init("over", .integer),
-      .init("when_full", .text), .init("live", .integer), .init("history", .integer),
-      .init("trash", .integer), .init("logs", .integer), .init("documents", .integer),
-      .init("mailboxes", .integer), .init("chains", .integer), .init("public_links", .integer),
-      .init("uploads", .integer),
-      .init("collectable", .integer),
-      folders.memberShape, writers.memberShape,
-    ])
+  init(
+    of account: Account, _ catalogue: Catalogue, limit: Int, at now: Instant, _ reader: Reader
+  ) throws {
+    func charge(for room: any ProtocolRoom.Type) throws -> Int64 {
+      try room.weights(of: account.id, reading: reader).values.reduce(0) {
+        $0 + $1.contentByteCount + $1.recordCount * catalogue.metadataFeeByteCount
+      }
+    }
+    self.account = account
+    cap = try Cap(reader, account.id, catalogue: catalogue, now: now)
+    explanation = try UsageExplanation(
+      reader, account.id, root: account.root, fee: catalogue.metadataFeeByteCount, limit: limit,
+      now: now)
+    logByteCount = try charge(for: MessageLogs.self)
+    documentByteCount = try charge(for: VersionedDocuments.self)
+    mailboxByteCount = try charge(for: DeviceMailboxes.self)
+    chainByteCount = try charge(for: SignatureChains.self)
+    publicLinkByteCount = try charge(for: PublishedContents.self)
   }
 
   private var overByteCount: Int64 { max(0, account.usageByteCount - cap.byteCount) }
 
-  var members: [JSONValue.Member] {
-    let total = explanation.total
-    return [
-      .init("account", .string(account.id.description)),
-      .init("usage", .integer(account.usageByteCount)), .init("cap", .integer(cap.byteCount)),
-      .init("plan", .string(cap.planID)), .init("reason", .string(cap.reason.rawValue)),
-      .init("over", .integer(overByteCount)),
-      .init("when_full", .string(account.whenFull.rawValue)),
-      .init("live", .integer(total.liveByteCount)),
-      .init("history", .integer(total.historyByteCount)),
-      .init("trash", .integer(total.trashByteCount)),
-      .init("logs", .integer(logByteCount)), .init("documents", .integer(documentByteCount)),
-      .init("mailboxes", .integer(mailboxByteCount)),
-      .init("chains", .integer(chainByteCount)),
-      .init("public_links", .integer(publicLinkByteCount)),
-      .init("uploads", .integer(explanation.uploadByteCount)),
-      .init("collectable", .integer(explanation.collectableByteCount)),
-      Self.folders.member(explanation.folders), Self.writers.member(explanation.writers),
-    ]
+  static var listing: Listing<ExplainedUsage> {
+    Listing([
+      .text("account") { $0.account.id.description },
+      .integer("usage") { $0.account.usageByteCount }, .integer("cap") { $0.cap.byteCount },
+      .text("plan") { $0.cap.planID }, .text("reason") { $0.cap.reason.rawValue },
+      .integer("over") { $0.overByteCount }, .text("when_full") { $0.account.whenFull.rawValue },
+      .integer("live") { $0.explanation.total.liveByteCount },
+      .integer("history") { $0.explanation.total.historyByteCount },
+      .integer("trash") { $0.explanation.total.trashByteCount },
+      .integer("logs") { $0.logByteCount }, .integer("documents") { $0.documentByteCount },
+      .integer("mailboxes") { $0.mailboxByteCount }, .integer("chains") { $0.chainByteCount },
+      .integer("public_links") { $0.publicLinkByteCount },
+      .integer("uploads") { $0.explanation.uploadByteCount },
+      .integer("collectable") { $0.explanation.collectableByteCount },
+      .list("folders", shares("folder")) { $0.explanation.folders },
+      .list("writers", shares("account")) { $0.explanation.writers },
+    ])
   }
 
   func text(at now: Instant) -> String {
@@ -135,29 +118,24 @@ private struct ExplainedUsage {
 
       """
     return [
-      head, Self.folders.text(explanation.folders, at: now),
-      Self.writers.text(explanation.writers, at: now),
+      head, Self.shares("folder").text(explanation.folders, at: now),
+      Self.shares("account").text(explanation.writers, at: now),
     ].joined(separator: "\n")
   }
 
-  private static var folders: Listing<UsageExplanation.Share> { shares("folders", "folder") }
-  private static var writers: Listing<UsageExplanation.Share> { shares("writers", "account") }
-
-  private static func shares(_ name: String, _ what: String) -> Listing<UsageExplanation.Share> {
-    Listing(
-      name,
-      [
-        Column(
-          what, .orNull(.text), what.uppercased(),
-          json: { $0.id.map { .string($0.description) } ?? .null },
-          cell: { share, _ in
-            share.id?.description ?? (share.otherCount > 0 ? "\(share.otherCount) others" : "-")
-          }), .integer("others") { $0.otherCount },
-        .integer("records", "RECORDS") { $0.parts.recordCount },
-        .bytes("live", "LIVE") { $0.parts.liveByteCount },
-        .bytes("history", "HISTORY") { $0.parts.historyByteCount },
-        .bytes("trash", "TRASH") { $0.parts.trashByteCount },
-        .bytes("bytes", "ALL") { $0.parts.byteCount },
-      ])
+  private static func shares(_ what: String) -> Listing<UsageExplanation.Share> {
+    Listing([
+      Column(
+        what, .orNull(.text), what.uppercased(),
+        json: { $0.id.map { .string($0.description) } ?? .null },
+        cell: { share, _ in
+          share.id?.description ?? (share.otherCount > 0 ? "\(share.otherCount) others" : "-")
+        }), .integer("others") { $0.otherCount },
+      .integer("records", "RECORDS") { $0.parts.recordCount },
+      .bytes("live", "LIVE") { $0.parts.liveByteCount },
+      .bytes("history", "HISTORY") { $0.parts.historyByteCount },
+      .bytes("trash", "TRASH") { $0.parts.trashByteCount },
+      .bytes("bytes", "ALL") { $0.parts.byteCount },
+    ])
   }
 }

@@ -25,7 +25,7 @@ extension Command {
     examples: ["coffer usage show ada"],
     arguments: [CommonArguments.account],
     options: [limit, after],
-    answers: UsageReport.shape,
+    answers: UsageReport.entries.shape.adding(UsageReport.listing.shapes),
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let recount = Recount(
@@ -49,7 +49,8 @@ extension Command {
             months: try Transfers.months(reader, account.id))
           return UsageReport.entries.answer(
             page, at: now, notice: try page.notice { try UsageEntry.count(reader, of: account.id) }
-          ).adding(report.members, heading: report.text(at: now) + "\n")
+          ).adding(
+            UsageReport.listing.members(report), heading: report.text(at: now) + "\n")
         }
       }
     })
@@ -63,37 +64,21 @@ private struct UsageReport {
   let finding: UsageFinding
   let months: [Transfers.Month]
 
-  private static var figures: Listing<UsageFinding> {
-    Listing("accounts", UsageFinding.columns)
-  }
-
-  static var shape: JSONShape {
-    entries.shape.adding(
-      [
-        .init("cap", .integer), .init("plan", .text),
-        .init("reason", .text), .init("suspended", .orNull(.time)),
-        .init("deletion", .orNull(.text)), .init("history", .integer), .init("trash", .integer),
-        .init("when_full", .text),
-        types.memberShape,
-        reasons.memberShape,
-        transfers.memberShape,
-      ] + figures.shapes)
-  }
-
-  var members: [JSONValue.Member] {
-    [
-      .init("cap", .integer(cap.byteCount)),
-      .init("plan", .string(cap.planID)), .init("reason", .string(cap.reason.rawValue)),
-      .init("suspended", suspended.map { .string($0.description) } ?? .null),
-      .init("deletion", deletion.map { .string($0.state.rawValue) } ?? .null),
-      .init("history", .integer(finding.recordedHistoryByteCount)),
-      .init("trash", .integer(finding.recordedTrashByteCount)),
-      .init("when_full", .string(account.whenFull.rawValue)),
-      Self.types.member(kinds), Self.reasons.member(posted), Self.transfers.member(months),
-    ] + Self.figures.members(finding)
-  }
-
   /// Everything but the entries of the ledger.
+  static var listing: Listing<UsageReport> {
+    Listing(
+      [
+        .integer("cap") { $0.cap.byteCount }, .text("plan") { $0.cap.planID },
+        .text("reason") { $0.cap.reason.rawValue }, .optionalTime("suspended") { $0.suspended },
+        .optionalText("deletion") { $0.deletion?.state.rawValue },
+        .integer("history") { $0.finding.recordedHistoryByteCount },
+        .integer("trash") { $0.finding.recordedTrashByteCount },
+        .text("when_full") { $0.account.whenFull.rawValue }, .list("types", types) { $0.kinds },
+        .list("reasons", reasons) { $0.posted }, .list("transfers", transfers) { $0.months },
+      ] + Listing(UsageFinding.columns).columns { $0.finding })
+  }
+
+  /// The same for people.
   func text(at now: Instant) -> String {
     [
       head, Self.types.text(kinds, at: now), Self.reasons.text(posted, at: now),
@@ -137,13 +122,11 @@ private struct UsageReport {
   }
 
   private static var types: Listing<Kind> {
-    Listing(
-      "types",
-      [
-        .text("type", "TYPE") { $0.name }, .integer("records", "RECORDS") { $0.weight.recordCount },
-        .integer("content", "CONTENT") { $0.weight.contentByteCount },
-        .integer("fees", "FEES") { $0.feeByteCount },
-      ])
+    Listing([
+      .text("type", "TYPE") { $0.name }, .integer("records", "RECORDS") { $0.weight.recordCount },
+      .integer("content", "CONTENT") { $0.weight.contentByteCount },
+      .integer("fees", "FEES") { $0.feeByteCount },
+    ])
   }
 
   private typealias Posted = (reason: String, sum: UsageFinding.Posted)
@@ -153,23 +136,19 @@ private struct UsageReport {
   }
 
   private static var reasons: Listing<Posted> {
-    Listing(
-      "reasons",
-      [
-        .text("reason", "REASON") { $0.reason },
-        .integer("entries", "ENTRIES") { $0.sum.entryCount },
-        .integer("bytes", "BYTES") { $0.sum.byteCount },
-      ])
+    Listing([
+      .text("reason", "REASON") { $0.reason },
+      .integer("entries", "ENTRIES") { $0.sum.entryCount },
+      .integer("bytes", "BYTES") { $0.sum.byteCount },
+    ])
   }
 
   private static var transfers: Listing<Transfers.Month> {
-    Listing(
-      "transfers",
-      [
-        .text("month", "MONTH") { $0.text },
-        .integer("received", "RECEIVED") { $0.receivedByteCount },
-        .integer("sent", "SENT") { $0.sentByteCount },
-      ])
+    Listing([
+      .text("month", "MONTH") { $0.text },
+      .integer("received", "RECEIVED") { $0.receivedByteCount },
+      .integer("sent", "SENT") { $0.sentByteCount },
+    ])
   }
 
   /// The entries of the ledger, latest first.
