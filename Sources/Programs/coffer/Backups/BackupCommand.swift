@@ -48,11 +48,7 @@ extension Command {
     examples: ["coffer backup /var/backups/coffer"],
     arguments: [directory],
     options: [dump, check, goesOn],
-    answers: [
-      "backup": .text, "taken": .time, "database_bytes": .integer, "objects": .integer,
-      "object_bytes": .integer, "missing_objects": .integer, "copied_objects": .integer,
-      "copied_bytes": .integer, "manifest_sha256": .text,
-    ],
+    answers: outcome.item,
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         guard let place = configuration.objects else {
@@ -80,30 +76,32 @@ extension Command {
       }
     })
 
+  private static var outcome: Listing<BackupRun.Outcome> {
+    Listing([
+      .text("backup") { $0.path }, .time("taken") { $0.head.taken },
+      .integer("database_bytes") { $0.databaseByteCount },
+      .integer("objects") { $0.sum.objectCount }, .integer("object_bytes") { $0.sum.byteCount },
+      .integer("missing_objects") { $0.sum.missingCount },
+      .integer("copied_objects") { $0.copiedCount },
+      .integer("copied_bytes") { $0.copiedByteCount },
+      .text("manifest_sha256") { Hex.encode($0.digest) },
+    ])
+  }
+
   private static func answer(_ made: BackupRun.Outcome) -> Answer {
     let (head, sum) = (made.head, made.sum)
-    let database = head.files.values.reduce(0) { $0 + $1.byteCount }
     var answer = Answer(
       text: """
         backup    \(Printable.text(made.path))
         of        \(head.taken)
-        database  \(ByteCount.text(database))
+        database  \(ByteCount.text(made.databaseByteCount))
         objects   \(sum.objectCount.grouped), \(ByteCount.text(sum.byteCount))
         copied    \(made.copiedCount.grouped), \(ByteCount.text(made.copiedByteCount))
         manifest  sha256 \(Hex.encode(made.digest))
 
         """,
-      json: [
-        "backup": .string(made.path), "taken": .string(head.taken.description),
-        "database_bytes": .integer(database), "objects": .integer(sum.objectCount),
-        "object_bytes": .integer(sum.byteCount), "missing_objects": .integer(sum.missingCount),
-        "copied_objects": .integer(made.copiedCount),
-        "copied_bytes": .integer(made.copiedByteCount),
-        "manifest_sha256": .string(Hex.encode(made.digest)),
-      ])
-    if sum.missingCount > 0 {
-      answer.code = .refused
-    }
+      json: outcome.json(made))
+    if sum.missingCount > 0 { answer.code = .refused }
     let notices = [
       sum.missingCount > 0
         ? "missing or damaged, both in the store and in this backup: "
@@ -116,4 +114,8 @@ extension Command {
     answer.notice = notices.isEmpty ? nil : notices.joined(separator: "; ")
     return answer
   }
+}
+
+extension BackupRun.Outcome {
+  fileprivate var databaseByteCount: Int64 { head.files.values.reduce(0) { $0 + $1.byteCount } }
 }

@@ -50,7 +50,7 @@ extension Command {
     arguments: [event],
     options: [undecodable, after, store, dryRun, Act.remark, Act.yes],
     answers: .oneOf([
-      ReplayText.shape.adding([.init("done", .bool)]), RoundText.shape,
+      ReplayText.shape.adding([.init("done", .bool)]), RoundText.listing(isDone: true).item,
     ]),
     run: { invocation in
       let reason = invocation[Act.remark]
@@ -213,26 +213,25 @@ private enum ReplayText {
 /// What became of all deliveries that could not be decoded.
 private enum RoundText {
   static func answer(_ round: ReplayRound, isDone: Bool) -> Answer {
-    let table = listed(isDone).table(round.listed, at: .distantPast)
+    let table = listed(isDone).text(round.listed, at: .distantPast)
     let deliveries =
       round.count == 1 ? "1 delivery" : "\(Int64(round.count).grouped) deliveries"
     return Answer(
-      text: (round.listed.isEmpty ? "" : table.text + "\n")
+      text: (round.listed.isEmpty ? "" : table + "\n")
         + "\(Int64(round.readCount).grouped) of \(deliveries) "
         + (isDone ? "were read and joined; " : "can be read today; ")
         + "\(counted(round.accounts.count, "account")) \(isDone ? "got" : "would get") another "
         + "schedule\n",
-      json: [
-        "undecodable": .integer(Int64(round.count)), "read": .integer(Int64(round.readCount)),
-        "accounts": .integer(Int64(round.accounts.count)), "done": .bool(isDone),
-        "listed": listed(isDone).array(round.listed),
-      ])
+      json: listing(isDone: isDone).json(round))
   }
 
-  static let shape: JSONShape = [
-    "undecodable": .integer, "read": .integer, "accounts": .integer, "done": .bool,
-    "listed": .list(listed(true).item),
-  ]
+  static func listing(isDone: Bool) -> Listing<ReplayRound> {
+    Listing([
+      .integer("undecodable") { Int64($0.count) }, .integer("read") { Int64($0.readCount) },
+      .integer("accounts") { Int64($0.accounts.count) }, .bool("done") { _ in isDone },
+      .list("listed", listed(isDone)) { $0.listed },
+    ])
+  }
 
   private static func listed(_ isDone: Bool) -> Listing<ReplayRound.Listed> {
     Listing([

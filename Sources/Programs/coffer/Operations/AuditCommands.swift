@@ -43,7 +43,7 @@ extension Command {
       """,
     examples: ["coffer audit list --account ada --since 2d"],
     options: [account, actor, since, limit, after],
-    answers: entries.shape.adding([.init("chain", Chain.shape)]),
+    answers: entries.shape.adding([.init("chain", Chain.listing.item)]),
     run: { invocation in
       try DatabaseSession.read(invocation) { reader, now in
         var query = AuditQuery()
@@ -64,7 +64,7 @@ extension Command {
         let noActs = isEmpty ? invocation[actor].map { "no acts of \($0) are known" } : nil
         var answer = entries.answer(
           try page.map { try ListedEntry($0, reader) }, at: now, notice: noActs ?? more
-        ).adding([.init("chain", chain.json)], text: chain.text)
+        ).adding([.init("chain", Chain.listing.json(chain))], text: chain.text)
         if !chain.faults.isEmpty { answer.code = .refused }
         return answer
       }
@@ -171,15 +171,11 @@ extension Command {
         : "chain    intact over the latest \(entries); coffer audit verify checks all of them\n"
     }
 
-    static let shape: JSONShape = [
-      "whole": .bool, "checked": .integer, "all": .bool, "faults": .list(.text),
-    ]
-
-    var json: JSONValue {
-      [
-        "whole": .bool(faults.isEmpty), "checked": .integer(checkedCount), "all": .bool(isAll),
-        "faults": .array(faults.map { .string($0) }),
-      ]
+    static var listing: Listing<Chain> {
+      Listing([
+        .bool("whole") { $0.faults.isEmpty }, .integer("checked") { $0.checkedCount },
+        .bool("all") { $0.isAll }, .texts("faults") { $0.faults },
+      ])
     }
   }
 

@@ -35,12 +35,7 @@ extension Command {
       "coffer objects migrate --delete",
     ],
     options: [dryRun, delete, rate] + Act.handyOptions,
-    answers: .object([
-      .init("complete", .bool), .init("copied", .integer), .init("copied_bytes", .integer),
-      .init("left", .integer), .init("left_bytes", .integer), .init("unneeded", .integer),
-      .init("deleted", .integer), .init("held", .integer), .init("uploads", .integer),
-      .init("failed", .integer), failures.memberShape, .init("audit", .text, isOptional: true),
-    ]),
+    answers: outcome.item.adding([.init("audit", .text, isOptional: true)]),
     run: { invocation in
       guard !invocation[dryRun] || !invocation[delete] else {
         throw CommandFailure(.usage, "give one of --dry-run and --delete")
@@ -82,19 +77,27 @@ extension Command {
       }
     })
 
+  private static var outcome: Listing<ObjectMigration.Found> {
+    Listing([
+      .bool("complete") { $0.isComplete }, .integer("copied") { $0.copiedCount },
+      .integer("copied_bytes") { $0.copiedByteCount }, .integer("left") { $0.leftCount },
+      .integer("left_bytes") { $0.leftByteCount }, .integer("unneeded") { $0.unneededCount },
+      .integer("deleted") { $0.deletedCount }, .integer("held") { $0.heldCount },
+      .integer("uploads") { $0.uploadCount }, .integer("failed") { $0.failureCount },
+      .list("failures", failures) { $0.failures },
+    ])
+  }
+
   private static var failures: Listing<ObjectMigration.Failure> {
-    Listing(
-      "failures",
-      [
-        .text("object", "OBJECT") { $0.object.description },
-        .text("reason", "REASON") { $0.reason },
-      ])
+    Listing([
+      .text("object", "OBJECT") { $0.object.description }, .text("reason", "REASON") { $0.reason },
+    ])
   }
 
   private static func answer(_ found: ObjectMigration.Found, isDry: Bool) -> Answer {
     let failed =
       found.failures.isEmpty ? "" : failures.text(found.failures, at: .distantPast) + "\n"
-    var answer = Answer(
+    return Answer(
       code: found.failureCount > 0 ? .refused : found.isComplete ? .ok : .unfinished,
       text: """
         \(failed)copied    \(counted(found.copiedCount, "object")), \(ByteCount.text(found.copiedByteCount))
@@ -104,16 +107,7 @@ extension Command {
         deleted   \(found.deletedCount.grouped) old copies
 
         """,
-      json: [
-        "complete": .bool(found.isComplete), "copied": .integer(found.copiedCount),
-        "copied_bytes": .integer(found.copiedByteCount), "left": .integer(found.leftCount),
-        "left_bytes": .integer(found.leftByteCount), "unneeded": .integer(found.unneededCount),
-        "deleted": .integer(found.deletedCount), "held": .integer(found.heldCount),
-        "uploads": .integer(found.uploadCount), "failed": .integer(found.failureCount),
-        "failures": failures.member(found.failures).value,
-      ])
-    answer.notice = notice(found, isDry: isDry)
-    return answer
+      json: outcome.json(found), notice: notice(found, isDry: isDry))
   }
 
   private static func notice(_ found: ObjectMigration.Found, isDry: Bool) -> String {

@@ -8,12 +8,21 @@ import Tiers
 
 /// The answer of `plan diff`.
 enum DifferenceAnswer {
-  static var shape: JSONShape {
-    .object([
-      .init("before", .text), .init("after", .text), .init("accounts", .integer),
-      .init("lose", .integer), .init("gain", .integer), .init("renamed", .integer),
-      .init("fee_before", .integer), .init("fee_after", .integer), products.memberShape,
-      prices.memberShape, changes(of: "losses").memberShape, changes(of: "gains").memberShape,
+  typealias Compared = (difference: CatalogueDifference, old: Catalogue, new: Catalogue)
+
+  static var listing: Listing<Compared> {
+    Listing([
+      .text("before") { $0.old.digest }, .text("after") { $0.new.digest },
+      .integer("accounts") { Int64($0.difference.accountCount) },
+      .integer("lose") { Int64($0.difference.lossCount) },
+      .integer("gain") { Int64($0.difference.gainCount) },
+      .integer("renamed") { Int64($0.difference.renamedCount) },
+      .integer("fee_before") { $0.old.metadataFeeByteCount },
+      .integer("fee_after") { $0.new.metadataFeeByteCount },
+      .list("products", products) { $0.old.productChanges(to: $0.new) },
+      .list("prices", prices) { $0.old.priceChanges(to: $0.new) },
+      .list("losses", changes) { $0.difference.losses },
+      .list("gains", changes) { $0.difference.gains },
     ])
   }
 
@@ -35,28 +44,15 @@ enum DifferenceAnswer {
         "accounts that keep the plan \(plan.id), \(ByteCount.text(plan.byteCount)), have less than free "
         + "accounts: \(ByteCount.text(new.free.byteCount))\n"
     }
-    let changed = (products: old.productChanges(to: new), prices: old.priceChanges(to: new))
-    text += part("products", products, changed.products, ending: "\n")
-    text += part("prices", prices, changed.prices, ending: "\n")
+    text += part("products", products, old.productChanges(to: new), ending: "\n")
+    text += part("prices", prices, old.priceChanges(to: new), ending: "\n")
     let fees = (old.metadataFeeByteCount, new.metadataFeeByteCount)
     if fees.0 != fees.1 {
       text += "each record costs \(fees.1) bytes instead of \(fees.0)\n"
     }
     if let restart = old.restart(for: new) { text += "once it is applied \(restart)\n" }
-    let (losses, gains) = (changes(of: "losses"), changes(of: "gains"))
-    text += part("lose", losses, difference.losses) + part("gain", gains, difference.gains)
-    return Answer(
-      text: text,
-      json: .object([
-        .init("before", .string(old.digest)), .init("after", .string(new.digest)),
-        .init("accounts", .integer(Int64(difference.accountCount))),
-        .init("lose", .integer(Int64(difference.lossCount))),
-        .init("gain", .integer(Int64(difference.gainCount))),
-        .init("renamed", .integer(Int64(difference.renamedCount))),
-        .init("fee_before", .integer(fees.0)), .init("fee_after", .integer(fees.1)),
-        products.member(changed.products), prices.member(changed.prices),
-        losses.member(difference.losses), gains.member(difference.gains),
-      ]))
+    text += part("lose", changes, difference.losses) + part("gain", changes, difference.gains)
+    return Answer(text: text, json: listing.json((difference, old, new)))
   }
 
   /// A table under its title, if it has rows.
@@ -67,29 +63,25 @@ enum DifferenceAnswer {
   }
 
   private static var products: Listing<Catalogue.ProductChange> {
-    Listing(
-      "products",
-      [
-        .text("store", "STORE") { $0.provider }, .text("product", "PRODUCT") { $0.id },
-        .optionalText("before", "BEFORE") { $0.before },
-        Column(
-          "after", .orNull(.text), "AFTER", json: { $0.after.map { .string($0) } ?? .null },
-          cell: { product, _ in
-            product.after ?? "- (owners keep \(product.before ?? "nothing"))"
-          }),
-      ])
+    Listing([
+      .text("store", "STORE") { $0.provider }, .text("product", "PRODUCT") { $0.id },
+      .optionalText("before", "BEFORE") { $0.before },
+      Column(
+        "after", .orNull(.text), "AFTER", json: { $0.after.map { .string($0) } ?? .null },
+        cell: { product, _ in
+          product.after ?? "- (owners keep \(product.before ?? "nothing"))"
+        }),
+    ])
   }
 
   private static var prices: Listing<Catalogue.PriceChange> {
-    Listing(
-      "prices",
-      [
-        .text("plan", "PLAN") { $0.planID }, Plan.Price.column("before", "BEFORE") { $0.before },
-        Plan.Price.column("after", "AFTER") { $0.after },
-      ])
+    Listing([
+      .text("plan", "PLAN") { $0.planID }, Plan.Price.column("before", "BEFORE") { $0.before },
+      Plan.Price.column("after", "AFTER") { $0.after },
+    ])
   }
 
-  private static func changes(of name: String) -> Listing<CatalogueDifference.Change> {
+  private static var changes: Listing<CatalogueDifference.Change> {
     func column(
       _ name: String, _ title: String,
       _ boundary: @escaping (CatalogueDifference.Change) -> Schedule.Boundary
@@ -109,15 +101,13 @@ enum DifferenceAnswer {
             + boundary.reason.rawValue
         })
     }
-    return Listing(
-      name,
-      [
-        .text("account", "ACCOUNT") { $0.account.description },
-        Column(
-          "from", .time, "FROM", json: { .string($0.at.description) },
-          cell: { change, _ in change.at.description }),
-        column("before", "BEFORE") { $0.before }, column("after", "AFTER") { $0.after },
-      ])
+    return Listing([
+      .text("account", "ACCOUNT") { $0.account.description },
+      Column(
+        "from", .time, "FROM", json: { .string($0.at.description) },
+        cell: { change, _ in change.at.description }),
+      column("before", "BEFORE") { $0.before }, column("after", "AFTER") { $0.after },
+    ])
   }
 
   private static func size(_ id: String, of catalogue: Catalogue) -> String {

@@ -26,7 +26,7 @@ extension Command {
     examples: ["coffer plan diff plans.json"],
     arguments: [file],
     options: [limit],
-    answers: DifferenceAnswer.shape,
+    answers: DifferenceAnswer.listing.item,
     run: { invocation in
       let catalogue = try catalogue(at: invocation[file], invocation)
       return try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) {

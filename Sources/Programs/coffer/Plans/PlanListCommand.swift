@@ -11,25 +11,17 @@ extension Command {
     words: ["plan", "list"],
     abstract: "List the plans and the store products that sell them",
     examples: ["coffer plan list"],
-    answers: .object([
-      .init("version", .text), .init("metadata_fee_bytes", .integer),
-      .init("fallback", .orNull(.text)), plans.memberShape,
-    ]),
+    answers: listed.item,
     run: { invocation in
       let (catalogue, notice) = try catalogue(invocation)
-      let own = [catalogue.free] + catalogue.paid
       let rules =
         "catalogue \(catalogue.version); "
         + "\(catalogue.metadataFeeByteCount) bytes for each live record; unknown products "
         + (catalogue.fallbackPlanID.map { "count as \($0)" } ?? "grant nothing")
       return Answer(
-        text: plans.text(own, at: .distantPast) + "\n" + Prose.text(rules, width: Terminal.width),
-        json: .object([
-          .init("version", .string(catalogue.version)),
-          .init("metadata_fee_bytes", .integer(catalogue.metadataFeeByteCount)),
-          .init("fallback", catalogue.fallbackPlanID.map { .string($0) } ?? .null),
-          plans.member(own),
-        ]), notice: notice)
+        text: plans.text([catalogue.free] + catalogue.paid, at: .distantPast) + "\n"
+          + Prose.text(rules, width: Terminal.width),
+        json: listed.json(catalogue), notice: notice)
     })
 
   /// The catalogue of record if a database is named, otherwise the configured one.
@@ -45,23 +37,29 @@ extension Command {
     }
   }
 
+  private static var listed: Listing<Catalogue> {
+    Listing([
+      .text("version") { $0.version }, .integer("metadata_fee_bytes") { $0.metadataFeeByteCount },
+      .optionalText("fallback") { $0.fallbackPlanID },
+      .list("plans", plans) { [$0.free] + $0.paid },
+    ])
+  }
+
   private static var plans: Listing<Plan> {
-    Listing(
-      "plans",
-      [
-        .text("id", "PLAN") { $0.id }, .text("title", "TITLE") { $0.title },
-        .bytes("bytes", "SIZE") { $0.byteCount },
-        Plan.Price.column("prices", "PRICES") { $0.prices },
-        Column(
-          "products", .list(["provider": .text, "id": .text]), "PRODUCTS",
-          json: { plan in
-            .array(plan.products.map { ["provider": .string($0.provider), "id": .string($0.id)] })
-          },
-          cell: { plan, _ in
-            plan.products.isEmpty
-              ? "-" : plan.products.map { "\($0.provider):\($0.id)" }.joined(separator: ", ")
-          }),
-      ])
+    Listing([
+      .text("id", "PLAN") { $0.id }, .text("title", "TITLE") { $0.title },
+      .bytes("bytes", "SIZE") { $0.byteCount },
+      Plan.Price.column("prices", "PRICES") { $0.prices },
+      Column(
+        "products", .list(["provider": .text, "id": .text]), "PRODUCTS",
+        json: { plan in
+          .array(plan.products.map { ["provider": .string($0.provider), "id": .string($0.id)] })
+        },
+        cell: { plan, _ in
+          plan.products.isEmpty
+            ? "-" : plan.products.map { "\($0.provider):\($0.id)" }.joined(separator: ", ")
+        }),
+    ])
   }
 }
 

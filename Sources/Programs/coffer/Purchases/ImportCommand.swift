@@ -46,11 +46,7 @@ extension Command {
     ],
     arguments: [purchaseList],
     options: [failedRows, wait, Act.yes, Act.remark],
-    answers: .object([
-      .init("rows", .integer), .init("owned", .integer), .init("given", .integer),
-      .init("to_read", .integer), .init("failed", .integer), .init("done", .bool),
-      PurchaseImport.listing.memberShape,
-    ]),
+    answers: PurchaseImport.listing.item,
     run: { invocation in
       let list = try importFile(at: invocation[purchaseList])
       if let path = invocation[failedRows] { try OutputFile.requireNew(path) }
@@ -110,26 +106,30 @@ extension PurchaseImport {
     let listed = Array(problems.prefix(Self.listedCountMax))
     let rest = problems.count - listed.count
     let text =
-      table.text + (listed.isEmpty ? "" : "\n" + Self.listing.text(listed, at: .distantPast))
+      table.text + (listed.isEmpty ? "" : "\n" + Self.problem.text(listed, at: .distantPast))
       + (rest > 0 ? "and \(counted(rest, "row")) more; --report writes them all\n" : "")
     return Answer(
       code: code, text: text,
-      json: .object([
-        .init("rows", .integer(Int64(counts.rows))), .init("owned", .integer(Int64(counts.owned))),
-        .init("given", .integer(Int64(counts.given))),
-        .init("to_read", .integer(Int64(counts.toRead))),
-        .init("failed", .integer(Int64(counts.failed))), .init("done", .bool(isDone)),
-        Self.listing.member(problems),
-      ]), notice: notice(isDone: isDone))
+      json: Self.listing.json((self, isDone)), notice: notice(isDone: isDone))
   }
 
-  fileprivate static var listing: Listing<(ImportFile.Row, String)> {
-    Listing(
-      "problems",
-      [
-        .integer("line", "LINE") { Int64($0.0.line) }, .text("account", "ACCOUNT") { $0.0.account },
-        .text("store", "STORE") { $0.0.store }, .text("problem", "PROBLEM") { $0.1 },
-      ])
+  fileprivate static var listing: Listing<(run: PurchaseImport, isDone: Bool)> {
+    Listing([
+      .integer("rows") { Int64($0.run.counts.rows) },
+      .integer("owned") { Int64($0.run.counts.owned) },
+      .integer("given") { Int64($0.run.counts.given) },
+      .integer("to_read") { Int64($0.run.counts.toRead) },
+      .integer("failed") { Int64($0.run.counts.failed) }, .bool("done") { $0.isDone },
+      .list("problems", problem) { $0.run.problems },
+    ])
+  }
+
+  private static var problem: Listing<(row: ImportFile.Row, problem: String)> {
+    Listing([
+      .integer("line", "LINE") { Int64($0.row.line) },
+      .text("account", "ACCOUNT") { $0.row.account },
+      .text("store", "STORE") { $0.row.store }, .text("problem", "PROBLEM") { $0.problem },
+    ])
   }
 
   private func notice(isDone: Bool) -> String? {
