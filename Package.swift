@@ -296,7 +296,7 @@ let package = Package(
       "Doctor",
       [
         "Objects", "S3",
-        "Accounts", "Acts", "Answers", "Audit", "Backup", "Base", "CommandLine", "Configuration",
+        "Accounts", "Acts", "Answers", "Backup", "Base", "CommandLine", "Configuration",
         "Crypto", "JSON", "KnownProtocols", "KnownStores", "Ledger", "ProviderAPI", "Repair",
         "Storage", "Stores",
         "Subscriptions", "Sync", "Tiers",
@@ -312,13 +312,13 @@ let package = Package(
       "Sources/Programs/coffer",
       [
         "Objects", "S3",
-        "Accounts", "Acts", "Answers", "Archive", "Audit", "Backup", "Base", "Chains",
+        "Accounts", "Acts", "Answers", "Audit", "Backup", "Base", "Chains",
         "CommandLine",
         "Configuration", "Crypto", "Doctor", "Documents", "Flows", "HTTPClient", "HTTPMessages",
         "HTTPSignatures", "Importing", "JSON", "JWS", "Jobs", "KeyBackup", "KnownProtocols",
         "KnownStores",
         "Ledger", "Logs", "Mailboxes", "Moving",
-        "Orders", "ProviderAPI", "PublicLinks", "Repair", "Report", "Requests", "Storage",
+        "Orders", "ProviderAPI", "PublicLinks", "Repair", "Report", "Storage",
         "Stores", "Stripe", "Subscriptions", "Sync", "Tiers",
       ]),
 

@@ -6,7 +6,6 @@ import KnownStores
 package import Ledger
 package import Storage
 package import Sync
-import Tiers
 
 /// The database as a command uses it, open while `body` runs.
 ///

@@ -1,5 +1,4 @@
 import Accounts
-import Answers
 import Audit
 package import Base
 import CommandLine

@@ -9,7 +9,6 @@ import HTTPMessages
 import Objects
 import Orders
 import Storage
-import Tiers
 
 extension CommandFailure {
   /// The one place that turns an error of the modules below into a line and an exit code.

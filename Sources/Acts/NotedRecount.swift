@@ -1,6 +1,5 @@
 package import Base
 import JSON
-import Storage
 package import Sync
 
 extension Recount {

@@ -1,5 +1,4 @@
 package import Base
-import CommandLine
 package import Configuration
 package import HTTPServer
 import Stripe

@@ -4,7 +4,6 @@ package import Backup
 package import Base
 import CommandLine
 package import Configuration
-import Objects
 package import Storage
 import Sync
 

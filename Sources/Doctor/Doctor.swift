@@ -1,11 +1,8 @@
 package import Acts
-import Audit
-import Backup
 package import Base
 import CommandLine
 package import Configuration
 import Crypto
-import JSON
 import Ledger
 package import Objects
 import KnownProtocols

@@ -1,6 +1,5 @@
 import Accounts
 import Acts
-import Base
 import CommandLine
 import Configuration
 import KnownProtocols

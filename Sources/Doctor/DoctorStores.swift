@@ -1,6 +1,5 @@
 import Acts
 import Base
-import CommandLine
 package import Configuration
 import KnownStores
 import ProviderAPI

@@ -1,6 +1,5 @@
 package import Acts
 package import Base
-import JSON
 package import Storage
 import Sync
 

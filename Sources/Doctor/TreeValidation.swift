@@ -1,6 +1,4 @@
-import Acts
 package import Base
-import CommandLine
 package import Objects
 package import Storage
 package import Sync

@@ -1,9 +1,5 @@
-import Archive
 package import Base
-import CommandLine
 package import JSON
-import Storage
-import Stores
 package import Subscriptions
 package import Tiers
 

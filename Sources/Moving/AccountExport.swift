@@ -5,7 +5,6 @@ import Archive
 package import Base
 package import CommandLine
 package import Configuration
-import Crypto
 import JSON
 import KnownProtocols
 import KnownStores

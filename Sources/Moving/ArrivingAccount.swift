@@ -3,18 +3,14 @@ package import Archive
 package import Base
 import CommandLine
 import Configuration
-import Crypto
 package import Documents
 import JSON
-import KnownStores
 package import Ledger
 package import Logs
 import Repair
 import Storage
-import Stores
 package import Subscriptions
 package import Sync
-import Tiers
 
 /// An account in an archive, with every digest and signature checked. Nothing of it is written before that.
 package struct ArrivingAccount: Sendable {

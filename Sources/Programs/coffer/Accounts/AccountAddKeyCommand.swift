@@ -5,7 +5,6 @@ import CommandLine
 import Configuration
 import Crypto
 import JSON
-import Storage
 import Sync
 
 extension Command {

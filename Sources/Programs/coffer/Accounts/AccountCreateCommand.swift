@@ -5,9 +5,6 @@ import CommandLine
 import Configuration
 import Crypto
 import JSON
-import Storage
-import Sync
-import Tiers
 
 extension Command {
   private static let username = Parameter<Username?>.optional(

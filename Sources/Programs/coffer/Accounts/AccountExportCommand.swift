@@ -1,20 +1,6 @@
-import Accounts
 import Acts
-import Answers
-import Archive
-import Base
 import CommandLine
-import Configuration
-import Crypto
-import JSON
-import KnownStores
-import Ledger
 import Moving
-import Repair
-import Storage
-import Stores
-import Subscriptions
-import Sync
 
 extension Command {
   private static let target = Parameter<String>.required(

@@ -1,19 +1,9 @@
 import Acts
-import Archive
-import Base
 import CommandLine
 import Configuration
-import Crypto
-import JSON
-import KnownStores
-import Ledger
 import Moving
-import Repair
 import Storage
-import Stores
-import Subscriptions
 import Sync
-import Tiers
 
 extension Command {
   private static let source = Parameter<String>.required(

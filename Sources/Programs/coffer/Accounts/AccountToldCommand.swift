@@ -9,11 +9,9 @@ import HTTPMessages
 import JSON
 import KnownStores
 import Ledger
-import Requests
 import Storage
 import Subscriptions
 import Sync
-import Tiers
 
 extension Command {
   private static let limit = Parameter<Int>.limit()

@@ -1,10 +1,7 @@
 import Accounts
 import Acts
-import Base
 import CommandLine
-import Configuration
 import JSON
-import Storage
 
 extension Command {
   static let appPasswordList = Command(

@@ -4,8 +4,6 @@ import Base
 import CommandLine
 import Configuration
 import JSON
-import Storage
-import Sync
 
 extension Command {
   private static let password = Parameter<String>.required(

@@ -1,16 +1,13 @@
 import Accounts
 import Acts
 import Answers
-import Audit
 import Base
 import CommandLine
 import Configuration
 import JSON
 import KnownStores
 import Ledger
-import Requests
 import Storage
-import Stores
 import Subscriptions
 import Sync
 

@@ -5,7 +5,6 @@ import CommandLine
 import Configuration
 import JSON
 import Storage
-import Sync
 
 extension Command {
   private static let uses = Parameter<Int64>.optional(

@@ -2,9 +2,7 @@ import Accounts
 import Acts
 import Base
 import CommandLine
-import Configuration
 import PublicLinks
-import Storage
 
 extension Command {
   private static let limit = Parameter<Int>.limit()

@@ -5,7 +5,6 @@ import CommandLine
 import Configuration
 import JSON
 import PublicLinks
-import Storage
 
 extension Command {
   private static let link = Parameter<Identifier>.required(

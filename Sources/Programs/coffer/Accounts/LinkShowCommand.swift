@@ -3,9 +3,7 @@ import Acts
 import Base
 import CommandLine
 import Configuration
-import JSON
 import PublicLinks
-import Storage
 
 extension Command {
   private static let url = Parameter<LinkToken>.required(

@@ -5,7 +5,6 @@ import CommandLine
 import Configuration
 import JSON
 import Logs
-import Storage
 
 extension Command {
   private static let log = Parameter<Identifier>.log

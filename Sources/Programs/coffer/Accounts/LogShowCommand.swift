@@ -2,9 +2,7 @@ import Accounts
 import Acts
 import Base
 import CommandLine
-import JSON
 import Logs
-import Storage
 
 extension Command {
   private static let log = Parameter<Identifier>.log

@@ -1,11 +1,9 @@
-import Accounts
 import Acts
 import Base
 import CommandLine
 import Configuration
 import JSON
 import KnownProtocols
-import Storage
 import Sync
 
 extension Command {

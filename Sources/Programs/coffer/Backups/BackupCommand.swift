@@ -4,8 +4,6 @@ import Backup
 import Base
 import CommandLine
 import Configuration
-import JSON
-import Objects
 import Storage
 import Sync
 import Tiers

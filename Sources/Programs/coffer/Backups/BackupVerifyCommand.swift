@@ -6,7 +6,6 @@ import CommandLine
 import Configuration
 import Doctor
 import JSON
-import Objects
 import Storage
 import Sync
 

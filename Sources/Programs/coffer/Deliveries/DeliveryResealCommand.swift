@@ -1,10 +1,8 @@
 import Acts
-import Audit
 import Base
 import CommandLine
 import Configuration
 import JSON
-import Ledger
 import Repair
 import Storage
 

@@ -1,5 +1,4 @@
 import Answers
-import Base
 import CommandLine
 import JSON
 import Stores

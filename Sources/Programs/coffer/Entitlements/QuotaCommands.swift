@@ -5,7 +5,6 @@ import CommandLine
 import Configuration
 import JSON
 import Ledger
-import Storage
 import Tiers
 
 extension Command {

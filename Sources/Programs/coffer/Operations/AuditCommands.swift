@@ -4,7 +4,6 @@ import Audit
 import Base
 import CommandLine
 import Configuration
-import Doctor
 import JSON
 import Orders
 import Storage

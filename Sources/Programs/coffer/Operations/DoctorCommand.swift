@@ -4,9 +4,6 @@ import CommandLine
 import Configuration
 import Doctor
 import JSON
-import Objects
-import Storage
-import Tiers
 
 extension Command {
   private static let all = Parameter<Bool>.flag(

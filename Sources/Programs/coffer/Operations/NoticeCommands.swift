@@ -6,7 +6,6 @@ import Configuration
 import JSON
 import Ledger
 import Storage
-import Sync
 
 extension Command {
   private static let limit = Parameter<Int>.limit()

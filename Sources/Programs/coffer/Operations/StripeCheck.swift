@@ -3,7 +3,6 @@ import Configuration
 import JSON
 import ProviderAPI
 import Stripe
-import Subscriptions
 
 extension Command {
   /// Shows which event types `coffer-billing` needs, and which of them Stripe's endpoints do not send.

@@ -1,4 +1,3 @@
-import CommandLine
 import Tiers
 
 extension Catalogue {

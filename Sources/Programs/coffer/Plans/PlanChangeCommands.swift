@@ -3,7 +3,6 @@ import Base
 import CommandLine
 import Configuration
 import JSON
-import KnownStores
 import Ledger
 import Repair
 import Storage

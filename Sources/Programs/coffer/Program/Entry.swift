@@ -2,7 +2,6 @@ import Acts
 import CommandLine
 import Configuration
 import JSON
-import Storage
 
 /// Runs a command line and returns its exit code.
 enum Entry {

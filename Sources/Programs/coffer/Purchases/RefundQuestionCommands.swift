@@ -3,11 +3,9 @@ import Acts
 import Base
 import CommandLine
 import Configuration
-import JSON
 import Ledger
 import Storage
 import Subscriptions
-import Sync
 
 extension Command {
   private static let limit = Parameter<Int>.limit()

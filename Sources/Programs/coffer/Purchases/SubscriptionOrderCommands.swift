@@ -7,7 +7,6 @@ import JSON
 import KnownStores
 import Ledger
 import Orders
-import ProviderAPI
 import Storage
 import Stores
 import Subscriptions

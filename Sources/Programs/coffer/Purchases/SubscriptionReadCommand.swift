@@ -2,7 +2,6 @@ import Acts
 import Base
 import CommandLine
 import Configuration
-import Crypto
 import JSON
 import KnownStores
 import Ledger

@@ -9,7 +9,6 @@ import Orders
 import Storage
 import Stores
 import Subscriptions
-import Sync
 
 /// A purchase with everything that is known of it.
 struct ShownSubscription: Sendable {

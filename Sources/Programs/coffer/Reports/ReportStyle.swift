@@ -1,5 +1,3 @@
-import CommandLine
-
 /// The look of a report's page: on light, on dark and on paper.
 enum ReportStyle {
   static let text = """

@@ -4,7 +4,6 @@ import Base
 import CommandLine
 import Configuration
 import JSON
-import Storage
 import Sync
 import Tiers
 

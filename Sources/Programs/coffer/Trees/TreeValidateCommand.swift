@@ -5,9 +5,7 @@ import CommandLine
 import Configuration
 import Doctor
 import JSON
-import Objects
 import KnownProtocols
-import Storage
 import Sync
 import S3
 

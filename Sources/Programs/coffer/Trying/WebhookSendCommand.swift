@@ -6,7 +6,6 @@ import Configuration
 import HTTPMessages
 import Storage
 import Stripe
-import Sync
 
 extension Command {
   private static let fixture = Parameter<String>.required(
