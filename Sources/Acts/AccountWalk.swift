@@ -11,8 +11,7 @@ import Sync
 /// an interrupted run can continue after it.
 package struct AccountWalk {
   package static let after = Parameter<Identifier?>.optional(
-    "--after", "account", text: "with --all, continue after this account id",
-    .uuid)
+    "--after", "account", text: "with --all, continue after this account id", .uuid)
 
   package static let account = Parameter<String?>.optional(
     "account", text: "its id or its username; or give --all", .text)

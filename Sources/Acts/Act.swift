@@ -105,8 +105,7 @@ package struct Act: Sendable {
 
   /// Does it at `now`; nil is the moment at which it is done.
   private func confirmed(
-    at now: Instant?, _ body: @escaping TimedBody,
-    then: (AuditEntry, Answer) throws -> Answer
+    at now: Instant?, _ body: @escaping TimedBody, then: (AuditEntry, Answer) throws -> Answer
   ) throws -> Answer {
     if invocation[Self.yes] {
       let (effect, entry) = try done(at: now, because: invocation[Self.reason], body)
@@ -237,9 +236,8 @@ package struct Act: Sendable {
   }
 
   private func text(_ effect: Effect) -> String {
-    Printable.text(
-      "\(invocation.name) \(effect.subject)" + (effect.name.map { " (\($0))" } ?? "")) + "\n"
-      + BeforeAfter.text(effect.before, effect.after, names: effect.names)
+    Printable.text("\(invocation.name) \(effect.subject)" + (effect.name.map { " (\($0))" } ?? ""))
+      + "\n" + BeforeAfter.text(effect.before, effect.after, names: effect.names)
   }
 
   /// The command's own members come first.

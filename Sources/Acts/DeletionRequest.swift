@@ -117,8 +117,7 @@ package struct DeletionRequest: Sendable {
     if let erases = known.erases, erases <= moment {
       throw CommandFailure(
         .refused,
-        "\(known.account) is erased from \(erases) on, which has passed: coffer-sync does it"
-      )
+        "\(known.account) is erased from \(erases) on, which has passed: coffer-sync does it")
     }
   }
 

@@ -52,8 +52,7 @@ package struct Exchange {
   /// request was refused.
   /// `shown` is printed in place of the body.
   package func answer(showing shown: String? = nil) -> Answer {
-    Answer(
-      code: code, text: shown ?? text, json: Self.listing.json(self), notice: "HTTP \(status)")
+    Answer(code: code, text: shown ?? text, json: Self.listing.json(self), notice: "HTTP \(status)")
   }
 
   /// Text bodies end with a line feed.

@@ -30,8 +30,7 @@ extension CommandFailure {
       case CryptoError.unknownKey:
         CommandFailure(
           .configuration,
-          "stored data was sealed with none of the keys in \(BillingSettings.sealingKeys.name)"
-        )
+          "stored data was sealed with none of the keys in \(BillingSettings.sealingKeys.name)")
       case let error as HTTPClientError: CommandFailure(.unavailable, error.description)
       case let refusal as OrderRefusal:
         switch refusal.kind {

@@ -40,8 +40,7 @@ package struct Command: Sendable {
 
   /// The parts of its usage line, each unbroken. Optional parts are in brackets.
   package var usage: [String] {
-    words
-      + (arguments + options).map { $0.isRequired ? $0.usage : "[\($0.usage)]" }
+    words + (arguments + options).map { $0.isRequired ? $0.usage : "[\($0.usage)]" }
   }
 
   /// The command's own options and those of every command.
@@ -65,8 +64,7 @@ package enum CommonOptions {
   package static let config = Parameter<String?>.optional(
     "--config", "path", text: "file of settings, KEY=value lines; the environment takes precedence",
     .path)
-  package static let json = Parameter<Bool>.flag(
-    "--json", text: "print JSON")
+  package static let json = Parameter<Bool>.flag("--json", text: "print JSON")
   package static let help = Parameter<Bool>.flag("--help", text: "print this help")
   package static let version = Parameter<Bool>.flag("--version", text: "print the version")
 }

@@ -44,8 +44,7 @@ package struct CommandLineParser {
     texts.merge(try bind(values, to: command)) { $1 }
     return .run(
       command,
-      try Invocation(
-        of: command, texts, settings: table.settings, environment: environment))
+      try Invocation(of: command, texts, settings: table.settings, environment: environment))
   }
 
   /// Refuses a word that nearly names another command as an argument of this one. So `backup verfy`
@@ -176,7 +175,6 @@ package struct CommandLineParser {
       throw CommandFailure(
         .usage, "\(command.name) does not take \(values[command.arguments.count]); see --help")
     }
-    return Dictionary(
-      uniqueKeysWithValues: zip(command.arguments.map(\.name), values.map { [$0] }))
+    return Dictionary(uniqueKeysWithValues: zip(command.arguments.map(\.name), values.map { [$0] }))
   }
 }

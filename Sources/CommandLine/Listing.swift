@@ -121,8 +121,7 @@ package struct Listing<Row> {
   /// The page behind `--after`, with as many rows as `--limit` allows. `find` gets how many to find;
   /// `cursor` is the value that continues after a row. What is found can be less than what is shown.
   package func page<Found>(
-    _ invocation: Invocation, by cursor: (Found) -> String,
-    _ find: (_ limit: Int) throws -> [Found]
+    _ invocation: Invocation, by cursor: (Found) -> String, _ find: (_ limit: Int) throws -> [Found]
   ) rethrows -> ListPage<Found> {
     let limit = invocation[Parameter<Int>.limit()]
     return ListPage(of: name, try find(limit + 1), limit: limit, cursor: cursor)

@@ -84,10 +84,8 @@ extension Plan {
     let id = try content["id"].requireString()
     let trials = shown?["trials"].array ?? []
     self.init(
-      id: id, title: shown?["title"].string ?? id,
-      byteCount: try content["bytes"].requireInteger(),
-      isAddition: try content["adds"].requireBool(),
-      limits: Plan.Limits(content: shown),
+      id: id, title: shown?["title"].string ?? id, byteCount: try content["bytes"].requireInteger(),
+      isAddition: try content["adds"].requireBool(), limits: Plan.Limits(content: shown),
       prices: try (shown?["prices"].array ?? []).map { try Plan.Price(content: $0) },
       products: try content["products"].requireArray().map { row in
         let (provider, id) = (try row[0].requireString(), try row[1].requireString())

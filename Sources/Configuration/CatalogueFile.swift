@@ -31,10 +31,8 @@ package enum CatalogueFile {
         "version", "metadata_fee_bytes", "former_plan_days", "free", "plans", "ignored", "fallback",
       ])
     let catalogue = try Catalogue(
-      version: root["version"].requireString(),
-      free: plan(root["free"], sold: false),
-      paid: paid(root["plans"]),
-      ignored: ignored(root["ignored"]),
+      version: root["version"].requireString(), free: plan(root["free"], sold: false),
+      paid: paid(root["plans"]), ignored: ignored(root["ignored"]),
       fallbackPlanID: optionalString(root["fallback"]),
       metadataFeeByteCount: root["metadata_fee_bytes"].exists
         ? root["metadata_fee_bytes"].requireInteger() : 1000,

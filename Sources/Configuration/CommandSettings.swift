@@ -2,8 +2,7 @@
 package enum CommandSettings {
   package static let actor = Setting<String>(
     "COFFER_ACTOR", for: [.command], .meaning("the SSH certificate's name, or the Unix user"),
-    text:
-      "The operator's name in the audit log. The Unix user is recorded with it.",
+    text: "The operator's name in the audit log. The Unix user is recorded with it.",
     example: "carol@example.com",
     parser: Parser { (text) throws(ParseFailure) in
       let isPlain = text.unicodeScalars.allSatisfy { scalar in

@@ -14,8 +14,7 @@ package struct EffectiveSettings: Sendable {
   package init(_ settings: Settings) {
     rows = settings.table.rows.map { setting in
       guard let value = settings.values[setting.name] else {
-        return Row(
-          name: setting.name, shown: setting.absence.text, origin: "default", isSet: false)
+        return Row(name: setting.name, shown: setting.absence.text, origin: "default", isSet: false)
       }
       return Row(
         name: setting.name, shown: setting.isSecret(value.text) ? "<secret>" : value.text,

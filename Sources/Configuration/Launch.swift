@@ -51,8 +51,7 @@ package enum Launch {
           return .refused("--config needs a path")
         }
         configPath = path
-      default:
-        return .refused("there is no argument \(argument); see --help")
+      default: return .refused("there is no argument \(argument); see --help")
       }
     }
     return .run(configPath: configPath)

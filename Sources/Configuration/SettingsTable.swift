@@ -13,16 +13,12 @@ package struct SettingsTable: Sendable {
     rows =
       [SharedSettings.database] + SyncSettings.all + [BillingSettings.listen]
       + SharedSettings.ofServers + [BillingSettings.sealingKeys, BillingSettings.searchKey]
-      + stores.flatMap { $0.settings }
-      + [
+      + stores.flatMap { $0.settings } + [
         BillingSettings.authorities, BillingSettings.origins, BillingSettings.restorePolicy,
         BillingSettings.refundAnswers, BillingSettings.reconcileHours,
-        BillingSettings.deletionPolicy,
-        BillingSettings.noticeURL, BillingSettings.noticeSecrets,
-        BillingSettings.sandboxAccounts,
-        CommandSettings.actor,
-      ]
-      + SharedSettings.ofTime + [SharedSettings.config]
+        BillingSettings.deletionPolicy, BillingSettings.noticeURL, BillingSettings.noticeSecrets,
+        BillingSettings.sandboxAccounts, CommandSettings.actor,
+      ] + SharedSettings.ofTime + [SharedSettings.config]
     byName = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0) })
   }
 

@@ -6,19 +6,15 @@ package enum SyncSettings {
   package static let all: [any AnySetting] = [
     objects, objectsKey, objectsKeyFile, objectsDirect, objectsAlso, objectsAlsoKey, listen,
     authorities, origins, actualAuthorities, actualOrigins, actualFiles, registration,
-    accountsPerAddress,
-    recordsMax,
-    requestsBurst, requestsPerSecond, deletedDays, messageDays, deletionDelayDays, youngDays,
-    openInvitations, dailyInvitations,
-    receivedInvitations, contentBytesMax, linkBytesPerDay,
-    streamsMax, streamsPerAccount, streamsPerAddress,
-    pushURL, pushSecrets, pushPause,
+    accountsPerAddress, recordsMax, requestsBurst, requestsPerSecond, deletedDays, messageDays,
+    deletionDelayDays, youngDays, openInvitations, dailyInvitations, receivedInvitations,
+    contentBytesMax, linkBytesPerDay, streamsMax, streamsPerAccount, streamsPerAddress, pushURL,
+    pushSecrets, pushPause,
   ]
 
   package static let objects = Setting<ObjectsLocation>(
     "COFFER_OBJECTS", for: [.sync, .command], .requiredBy([.sync]),
-    text:
-      "Where document content above 16 KiB is stored: a local directory (for one outside "
+    text: "Where document content above 16 KiB is stored: a local directory (for one outside "
       + "/var/lib/coffer the package's units need ReadWritePaths=), or any S3 service as "
       + "\(BucketAddress.form).",
     example: "file:///var/lib/coffer/objects",
@@ -68,15 +64,13 @@ package enum SyncSettings {
 
   package static let authorities = Setting<[String]>(
     "COFFER_SYNC_AUTHORITIES", for: [.sync, .command], .requiredBy([.sync]),
-    text:
-      "Comma list of the host names that clients use, with the port unless it is the scheme's "
+    text: "Comma list of the host names that clients use, with the port unless it is the scheme's "
       + "default. A request signed for any other host is refused.",
     example: "sync.example.com", parser: .authorities)
 
   package static let origins = Setting<[String]>(
     "COFFER_SYNC_ORIGINS", for: [.sync, .command], .meaning("no web page may use the API"),
-    text:
-      "Comma list of the origins of web pages that may use the API, exactly as browsers write "
+    text: "Comma list of the origins of web pages that may use the API, exactly as browsers write "
       + "them. There is no wildcard.",
     example: "https://app.example.com", parser: .origins)
 
@@ -89,8 +83,7 @@ package enum SyncSettings {
     example: "budget.example.com", parser: .authorities)
 
   package static let actualOrigins = Setting<[String]>(
-    "COFFER_ACTUAL_ORIGINS", for: [.sync, .command],
-    .meaning("no web page may sync budgets"),
+    "COFFER_ACTUAL_ORIGINS", for: [.sync, .command], .meaning("no web page may sync budgets"),
     text:
       "Comma list of the origins of web pages with Actual's app that may use those hosts, as in "
       + "COFFER_SYNC_ORIGINS.",
@@ -106,29 +99,25 @@ package enum SyncSettings {
 
   package static let registration = Setting<SyncConfiguration.Registration>(
     "COFFER_REGISTRATION", for: [.sync], .value("open"),
-    text:
-      "Who may open an account: open (everyone), invite (with a code of coffer invite create), "
+    text: "Who may open an account: open (everyone), invite (with a code of coffer invite create), "
       + "or closed (only coffer account create).",
     example: "invite", parser: .word)
 
   package static let accountsPerAddress = Setting<Int64>(
     "COFFER_ACCOUNTS_PER_ADDRESS", for: [.sync], .value("30"),
-    text:
-      "The number of accounts that one address (or one IPv6 /64 network) may open at once, and "
+    text: "The number of accounts that one address (or one IPv6 /64 network) may open at once, and "
       + "then each day. Name your proxies in COFFER_TRUSTED_PROXIES, or all clients share one "
       + "address. If none are named, this machine's own address is not limited.",
     example: "30", parser: .number(in: 1...1_000_000))
 
   package static let recordsMax = Setting<Int64>(
     "COFFER_RECORDS_MAX", for: [.sync], .value("2000000"),
-    text:
-      "The number of live files and folders that one account may own.", example: "2000000",
+    text: "The number of live files and folders that one account may own.", example: "2000000",
     parser: .number(in: 1...1_000_000_000))
 
   package static let requestsBurst = Setting<Int64>(
     "COFFER_REQUESTS_BURST", for: [.sync], .value("2000"),
-    text:
-      "The number of requests that an account may make at once. Further requests get 429.",
+    text: "The number of requests that an account may make at once. Further requests get 429.",
     example: "2000", parser: .number(in: 1...1_000_000))
 
   package static let requestsPerSecond = Setting<Int64>(
@@ -139,15 +128,13 @@ package enum SyncSettings {
 
   package static let deletionDelayDays = Setting<Int64>(
     "COFFER_DELETION_DELAY_DAYS", for: [.sync, .command], .value("7"),
-    text:
-      "The number of days between an owner's deletion request and the erasure, in which the "
+    text: "The number of days between an owner's deletion request and the erasure, in which the "
       + "deletion can be cancelled.",
     example: "7", parser: .number(in: 0...365))
 
   package static let deletedDays = Setting<Int64>(
     "COFFER_DELETED_DAYS", for: [.sync], .value("90"),
-    text:
-      "The number of days for which deletions stay in updates. A device that was away for "
+    text: "The number of days for which deletions stay in updates. A device that was away for "
       + "longer fetches everything again.",
     example: "90", parser: .number(in: 1...36_500))
 
@@ -160,28 +147,24 @@ package enum SyncSettings {
 
   package static let youngDays = Setting<Int64>(
     "COFFER_YOUNG_DAYS", for: [.sync], .value("7"),
-    text:
-      "The number of days for which an account counts as young. Young and free accounts can "
+    text: "The number of days for which an account counts as young. Young and free accounts can "
       + "invite only a limited number of strangers.",
     example: "7", parser: .number(in: 0...36_500))
 
   package static let openInvitations = Setting<Int64>(
     "COFFER_OPEN_INVITATIONS", for: [.sync], .value("20"),
-    text:
-      "The number of unanswered invitations that such an account may have sent to strangers. "
+    text: "The number of unanswered invitations that such an account may have sent to strangers. "
       + "Accounts that already share with it do not count.",
     example: "20", parser: .number(in: 0...1_000_000))
 
   package static let dailyInvitations = Setting<Int64>(
     "COFFER_DAILY_INVITATIONS", for: [.sync], .value("20"),
-    text:
-      "The number of strangers that such an account may invite in a day (UTC).", example: "20",
+    text: "The number of strangers that such an account may invite in a day (UTC).", example: "20",
     parser: .number(in: 0...1_000_000))
 
   package static let receivedInvitations = Setting<Int64>(
     "COFFER_RECEIVED_INVITATIONS", for: [.sync], .value("30"),
-    text:
-      "The number of invitations from such accounts that a stranger may have unanswered, and "
+    text: "The number of invitations from such accounts that a stranger may have unanswered, and "
       + "may receive in a day (UTC).",
     example: "30", parser: .number(in: 0...1_000_000))
 
@@ -209,8 +192,7 @@ package enum SyncSettings {
 
   package static let streamsPerAccount = Setting<Int64>(
     "COFFER_STREAMS_PER_ACCOUNT", for: [.sync], .value("32"),
-    text:
-      "The number of live streams that one account may have open at one instance. Further ones "
+    text: "The number of live streams that one account may have open at one instance. Further ones "
       + "get 429.",
     example: "32", parser: .number(in: 1...1_000_000))
 

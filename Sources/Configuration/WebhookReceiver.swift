@@ -39,8 +39,7 @@ extension Parser where Value == [Secret] {
 extension BillingSettings {
   package static let noticeURL = Setting<String>(
     "COFFER_NOTICE_URL", for: [.billing], .meaning("no notices are sent"),
-    text:
-      "URL of your app's server, which gets a signed POST (Standard Webhooks) with the content "
+    text: "URL of your app's server, which gets a signed POST (Standard Webhooks) with the content "
       + "of GET /v1/subscription whenever that changes. Plain http is allowed only to this "
       + "machine.",
     example: "https://app.example.com/coffer", parser: .url)
@@ -65,8 +64,7 @@ extension SyncSettings {
 
   package static let pushSecrets = Setting<[Secret]>(
     "COFFER_PUSH_SECRETS", for: [.sync], .meaning("needed with COFFER_PUSH_URL"),
-    text:
-      "Comma list of the signing secrets of these POSTs, in the form of COFFER_NOTICE_SECRETS.",
+    text: "Comma list of the signing secrets of these POSTs, in the form of COFFER_NOTICE_SECRETS.",
     example: "whsec_new, whsec_old", parser: .webhookSecrets, isSecret: { _ in true })
 
   package static let pushPause = Setting<Int64>(

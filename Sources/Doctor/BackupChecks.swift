@@ -95,8 +95,7 @@ package struct BackupChecks {
       defer { database.close() }
       try database.read { try configuration.settleCatalogue(reading: $0) }
       return Doctor(
-        database: database, configuration: configuration,
-        objects: outcome.objects,
+        database: database, configuration: configuration, objects: outcome.objects,
         extent: Doctor.Extent(walksObjects: true, isDeep: true)
       ).checksOfRestored()
     } catch let error as ConfigurationError {

@@ -285,7 +285,6 @@ extension Doctor {
     return extent.fixes
       ? Check("leftovers", .ok, text + ", deleted", isRepair: true)
       : Check(
-        "leftovers", .warning, text,
-        "start coffer-sync, which clears them, or coffer doctor --fix")
+        "leftovers", .warning, text, "start coffer-sync, which clears them, or coffer doctor --fix")
   }
 }

@@ -37,8 +37,7 @@ extension Doctor {
     guard let first else {
       return repaired == 0
         ? Check(room.name, .ok, "the rows of \(what) keep every rule")
-        : Check(
-          room.name, .ok, "\(Int64(repaired).grouped) of \(what) put right", isRepair: true)
+        : Check(room.name, .ok, "\(Int64(repaired).grouped) of \(what) put right", isRepair: true)
     }
     return Check(
       room.name, .failed, "\(Int64(wrong).grouped) of \(what) break a rule; the first, \(first)",

@@ -59,8 +59,7 @@ package struct Examination {
     case .unavailable, .uncertain:
       Check(
         "database", .failed, error.description,
-        "check the disk or the database server; coffer restore recovers damaged data"
-      )
+        "check the disk or the database server; coffer restore recovers damaged data")
     case .busy, .constraint, .statement: Check("database", .failed, error.description)
     }
   }

@@ -38,8 +38,7 @@ package struct TreeValidation {
 
   /// `each` gets how many rows of the account are checked, `found` each broken rule.
   package mutating func take(
-    _ account: Identifier, each: (_ rows: Int64) -> Void = { _ in },
-    found: (Broken) throws -> Void
+    _ account: Identifier, each: (_ rows: Int64) -> Void = { _ in }, found: (Broken) throws -> Void
   ) throws {
     accountCount += 1
     var audit = TreeAudit(account, objects: objects)

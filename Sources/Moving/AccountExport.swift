@@ -58,8 +58,7 @@ package struct AccountExport {
     return try act.atOnce(at: now) { transaction in
       // Only if the snapshot is from after the request: nothing was written since then.
       let isLeaving =
-        try isAwaited
-        && AccountDeletion.exported(account.id, erasing: erases, in: transaction)
+        try isAwaited && AccountDeletion.exported(account.id, erasing: erases, in: transaction)
       return Act.Effect(
         subject: account.id.description, name: account.username, account: account.id,
         before: .object([]), after: ["sha256": .string(digest)],
@@ -171,13 +170,11 @@ package struct AccountExport {
           .replacing(".json", with: ".message")
         try writer.add(
           file,
-          try KeptDelivery.message(
-            of: delivery, stores: .known, sealing: sealing, reading: reader))
+          try KeptDelivery.message(of: delivery, stores: .known, sealing: sealing, reading: reader))
         deliveries.append(
           ArchivedDelivery(
-            provider: delivery.provider, environment: delivery.environment,
-            id: delivery.deliveryID, received: delivery.received,
-            isForeign: delivery.disposition == .foreign, file: file))
+            provider: delivery.provider, environment: delivery.environment, id: delivery.deliveryID,
+            received: delivery.received, isForeign: delivery.disposition == .foreign, file: file))
       }
       for key in belongings.subscriptions {
         guard let secret = try ledger.secret(of: key, sealing, reading: reader) else { continue }

@@ -30,8 +30,7 @@ package struct ArrivingAccount: Sendable {
 
   /// Reads and checks an archive. Throws one line about the first error.
   package init(_ path: String) throws {
-    archive = try ArchiveReader(
-      path, kind: AccountArchive.kind, format: AccountArchive.format)
+    archive = try ArchiveReader(path, kind: AccountArchive.kind, format: AccountArchive.format)
     try Self.requireKnownNames(of: archive, path)
     let total = archive.files.reduce(0) { $0 + $1.byteCount }
     let progress = Progress("checking", .bytes, of: total)
@@ -65,9 +64,8 @@ package struct ArrivingAccount: Sendable {
       let blobs = archive.files(in: ArrivingDocuments.blobs).map { ($0.name, $0.byteCount) }
       documents = try ArrivingDocuments(
         hasDocuments ? Self.json(ArrivingDocuments.list, archive) : nil,
-        pages: Self.documents(of: archive),
-        blobs: Dictionary(blobs) { first, _ in first }, keys: Set(account.devices.map(\.publicKey)),
-        sequence: account.sequence)
+        pages: Self.documents(of: archive), blobs: Dictionary(blobs) { first, _ in first },
+        keys: Set(account.devices.map(\.publicKey)), sequence: account.sequence)
       let billing = try Self.json(AccountArchive.billing, archive)
       subscriptions = try Self.subscriptions(try billing["subscriptions"].requireArray())
       erased = try Self.subscriptions(try billing["erased"].requireArray())

@@ -84,8 +84,7 @@ extension AccountWrite {
     _ transaction: Transaction, _ input: AccountInput<Body>
   ) throws -> Answer {
     defer {
-      input.request.credentials.meter.charge(
-        Price.rows(transaction.work.rowCount), for: .writing)
+      input.request.credentials.meter.charge(Price.rows(transaction.work.rowCount), for: .writing)
     }
     return try write(input.body, of: input.request, in: transaction, now: gate.clock.now())
   }

@@ -89,8 +89,7 @@ package struct Authenticator: Sendable {
   }
 
   private func bearerToken(_ head: RequestHead) -> [UInt8]? {
-    guard let value = head.headers.text("authorization"),
-      value.prefix(7).lowercased() == "bearer "
+    guard let value = head.headers.text("authorization"), value.prefix(7).lowercased() == "bearer "
     else { return nil }
     return Array(value.dropFirst(7).utf8)
   }

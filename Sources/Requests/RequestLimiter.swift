@@ -30,8 +30,7 @@ package final class RequestLimiter: Sendable {
     // The window is the time in which the whole quota comes back, rounded up, because it must be whole.
     let window = (burst + perSecond - 1) / perSecond
     policy = "\"requests\";q=\(burst);w=\(window)"
-    buckets = TokenBuckets(
-      burst: burst, perSecond: perSecond, keyCountMax: Self.countMax, now: now)
+    buckets = TokenBuckets(burst: burst, perSecond: perSecond, keyCountMax: Self.countMax, now: now)
   }
 
   /// Whether the database has recently confirmed that the key belongs to an account.

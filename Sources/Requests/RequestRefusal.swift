@@ -70,14 +70,12 @@ extension RequestRefusal {
       Problem(
         429, "rate_limited", "Too many requests",
         "The account has used its requests for now. Nothing was done; RateLimit-Policy says "
-          + "how many there are.",
-        retryAfterSeconds: seconds)
+          + "how many there are.", retryAfterSeconds: seconds)
     case .addressRefused(let seconds):
       Problem(
         429, "too_many_refusals", "Too many refused requests",
         "Too many unauthenticated requests from this address; try again later. Those of keys "
-          + "and sessions that have been used here lately are served.",
-        retryAfterSeconds: seconds)
+          + "and sessions that have been used here lately are served.", retryAfterSeconds: seconds)
     case .replayed:
       Problem(
         401, "replayed", "Nonce already used",

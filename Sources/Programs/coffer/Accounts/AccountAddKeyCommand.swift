@@ -44,8 +44,7 @@ extension Command {
         guard deletion == nil else {
           throw CommandFailure(
             .refused,
-            "the deletion of \(account.id) was requested; coffer deletion cancel keeps the account"
-          )
+            "the deletion of \(account.id) was requested; coffer deletion cancel keeps the account")
         }
         let others = try Device.list(transaction, of: account.id).count
         try Device.add(

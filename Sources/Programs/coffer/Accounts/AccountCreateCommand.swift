@@ -54,8 +54,7 @@ extension Command {
         do {
           return try Act(invocation, on: database).atOnce(at: now) { transaction in
             let account = try new.create(transaction, catalogue: catalogue, now: now)
-            let summary = try AccountSummary(
-              account, catalogue, at: now, reading: transaction)
+            let summary = try AccountSummary(account, catalogue, at: now, reading: transaction)
             let key = Base64.standard.encode(publicKey.bytes)
             var text =
               "account     \(account.id)\nroot        \(account.root)\npublic key  \(key)\n"

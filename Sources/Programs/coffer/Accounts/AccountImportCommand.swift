@@ -32,8 +32,7 @@ extension Command {
     answers: Act.handyAnswers([
       "account": .text, "username": .orNull(.text), "records": .integer, "documents": .integer,
       "logs": .integer, "messages": .integer, "versions": .integer, "subscriptions": .integer,
-      "foreign_records": .integer, "sha256": .text,
-      "read": .list(.text), "unread": .list(.text),
+      "foreign_records": .integer, "sha256": .text, "read": .list(.text), "unread": .list(.text),
     ]),
     run: { invocation in
       let path = invocation[source]

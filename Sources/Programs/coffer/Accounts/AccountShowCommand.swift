@@ -127,8 +127,7 @@ private struct ShownAccount {
 
   private var recoveryText: String {
     guard let recoveryKey else { return "-" }
-    let named =
-      "a key named \(recoveryKey.named), with \(recoveryKey.delayDays) days to refuse"
+    let named = "a key named \(recoveryKey.named), with \(recoveryKey.delayDays) days to refuse"
     guard let recovery else { return named }
     return recovery.state == .open
       ? "\(named); open since \(recovery.opens)" : "\(named); waits until \(recovery.opens)"

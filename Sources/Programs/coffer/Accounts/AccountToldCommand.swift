@@ -52,10 +52,9 @@ extension Command {
           text: ExplainedAccount.text(of: sentences) + "\n" + messages.text(shown, at: now),
           json: [
             "account": .string(account.id.description),
-            "now": .array(sentences.map { .string($0) }),
-            "told": .array(shown.map(messages.json)), "more": .bool(told.count > limit),
-          ],
-          notice: told.count > limit ? "the newest \(limit); --limit shows more" : nil)
+            "now": .array(sentences.map { .string($0) }), "told": .array(shown.map(messages.json)),
+            "more": .bool(told.count > limit),
+          ], notice: told.count > limit ? "the newest \(limit); --limit shows more" : nil)
       }
     })
 

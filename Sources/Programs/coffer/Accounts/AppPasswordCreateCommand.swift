@@ -31,8 +31,7 @@ extension Command {
             .refused,
             "the deletion of \(account.id) was requested; coffer deletion cancel keeps the account")
         }
-        guard
-          let made = try AppPassword.create(transaction, of: account.id, label: label, now: now)
+        guard let made = try AppPassword.create(transaction, of: account.id, label: label, now: now)
         else {
           throw CommandFailure(
             .refused, "an account has at most \(AppPassword.countMax) app passwords; revoke one")

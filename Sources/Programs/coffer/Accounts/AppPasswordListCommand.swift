@@ -16,8 +16,7 @@ extension Command {
       try DatabaseSession.read(invocation) { reader, now in
         let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
         let all = try AppPassword.list(reader, of: account.id)
-        return Answer(
-          text: passwords.text(all, at: now), json: .object([passwords.member(all)]))
+        return Answer(text: passwords.text(all, at: now), json: .object([passwords.member(all)]))
       }
     })
 

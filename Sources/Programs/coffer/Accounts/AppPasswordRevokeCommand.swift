@@ -31,8 +31,7 @@ extension Command {
         return Act.Effect(
           subject: id, account: account.id,
           before: ["label": .string(revoked.label), "state": "valid"],
-          after: ["label": .string(revoked.label), "state": "revoked"],
-          text: "revoked  \(id)\n",
+          after: ["label": .string(revoked.label), "state": "revoked"], text: "revoked  \(id)\n",
           members: [
             .init("account", .string(account.id.description)), .init("revoked", .string(id)),
           ])

@@ -17,8 +17,7 @@ extension Command {
   private static let exportFirst = Parameter<Bool>.flag(
     "--export-first", text: "erase only after coffer account export wrote an archive")
   private static let moved = Parameter<Bool>.flag(
-    "--moved", text: "do not ask its stores to stop billing: another Coffer has the account"
-  )
+    "--moved", text: "do not ask its stores to stop billing: another Coffer has the account")
   private static let wait = Parameter<Bool>.flag(
     "--wait", text: "wait until coffer-sync and coffer-billing have erased it")
   private static let timeout = Parameter<Instant.Span?>.optional(

@@ -65,8 +65,7 @@ extension Command {
         let page = try listing.page(invocation, by: \.id.description) {
           try Invite.list(reader, after: last, limit: $0)
         }
-        return listing.answer(
-          page, at: now, notice: try page.notice { try Invite.count(reader) })
+        return listing.answer(page, at: now, notice: try page.notice { try Invite.count(reader) })
       }
     })
 
@@ -100,8 +99,7 @@ extension Command {
           subject: id.description,
           before: [
             "state": .string(revoked.stateUnlessRevoked(at: now).rawValue),
-            "used": .integer(revoked.useCount),
-            "uses": .integer(revoked.useCountMax),
+            "used": .integer(revoked.useCount), "uses": .integer(revoked.useCountMax),
           ],
           after: [
             "state": "revoked", "used": .integer(revoked.useCount),

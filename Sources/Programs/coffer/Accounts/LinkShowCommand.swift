@@ -35,8 +35,7 @@ extension Command {
             created  \(link.created)
             expires  \(link.expires?.description ?? "-")
 
-            """,
-          json: shown.json((account, link)))
+            """, json: shown.json((account, link)))
       }
     })
 

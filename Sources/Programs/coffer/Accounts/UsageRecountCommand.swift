@@ -37,8 +37,7 @@ extension Command {
       let walk = try AccountWalk(invocation)
       return try DatabaseSession.with(invocation) { database, configuration in
         var round = RecountRound(
-          Recount(
-            database, catalogue: configuration.catalogue, protocols: KnownProtocols.all),
+          Recount(database, catalogue: configuration.catalogue, protocols: KnownProtocols.all),
           correcting: invocation[dryRun] ? nil : try Act(invocation, on: database),
           clock: configuration.clock)
         let interrupted = try walk.run(

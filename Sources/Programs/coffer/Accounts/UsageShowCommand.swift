@@ -89,8 +89,7 @@ private struct UsageReport {
   private var suspended: Instant? { account.suspended(beside: deletion?.deletion) }
 
   private var head: String {
-    let isRight =
-      finding.isRight ? "yes" : "no: coffer usage recount \(account.id) corrects it"
+    let isRight = finding.isRight ? "yes" : "no: coffer usage recount \(account.id) corrects it"
     return """
       account    \(account.id)
       suspended  \(suspended?.description ?? "-")
@@ -117,8 +116,7 @@ private struct UsageReport {
     }
     let (history, trash) = (finding.history, finding.trash)
     return kinds + (history.recordCount == 0 ? [] : [("version", history, 0)])
-      + (trash.recordCount == 0
-        ? [] : [("trash", trash, trash.recordCount * finding.feeByteCount)])
+      + (trash.recordCount == 0 ? [] : [("trash", trash, trash.recordCount * finding.feeByteCount)])
   }
 
   private static var types: Listing<Kind> {

@@ -11,19 +11,16 @@ import S3
 
 extension Command {
   private static let directory = Parameter<String>.required(
-    "directory", text: "directory of the backups; created if missing",
-    .path)
+    "directory", text: "directory of the backups; created if missing", .path)
   private static let dump = Parameter<String?>.optional(
     "--dump", "command",
     text: "PostgreSQL: shell command instead of pg_dump; dumps $COFFER_DUMP_OF to $COFFER_DUMP",
     .text)
 
   private static let check = Parameter<Bool>.flag(
-    "--check",
-    text: "verify reused objects and copy damaged ones again")
+    "--check", text: "verify reused objects and copy damaged ones again")
   private static let goesOn = Parameter<Bool>.flag(
-    "--go-on",
-    text: "after a restore: continue after backups of the earlier history")
+    "--go-on", text: "after a restore: continue after backups of the earlier history")
 
   static let backup = Command(
     words: ["backup"],
@@ -97,8 +94,7 @@ extension Command {
         copied    \(made.copiedCount.grouped), \(ByteCount.text(made.copiedByteCount))
         manifest  sha256 \(Hex.encode(made.digest))
 
-        """,
-      json: outcome.json(made))
+        """, json: outcome.json(made))
     if sum.missingCount > 0 { answer.code = .refused }
     let notices = [
       sum.missingCount > 0

@@ -14,13 +14,10 @@ extension Command {
     "backup", text: "a backup, or a directory of backups (the newest complete one)", .path)
   private static let scratch = Parameter<String?>.optional(
     "--scratch", "directory",
-    text:
-      "empty directory to restore into (default: one next to the backup, removed afterwards)",
+    text: "empty directory to restore into (default: one next to the backup, removed afterwards)",
     .path)
   private static let loaded = Parameter<DatabaseLocation?>.optional(
-    "--database", "url",
-    text: "PostgreSQL: empty database to load the dump into", .postgres
-  )
+    "--database", "url", text: "PostgreSQL: empty database to load the dump into", .postgres)
 
   private static let maxAge = Parameter<Instant.Span?>.optional(
     "--max-age", "span", text: "fail if the backup is older, e.g. 26h or 2d", .span)

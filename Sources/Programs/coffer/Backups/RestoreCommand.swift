@@ -16,9 +16,7 @@ extension Command {
   private static let into = Parameter<String>.required(
     "--into", "directory", text: "empty directory; created if missing", .path)
   private static let loaded = Parameter<DatabaseLocation?>.optional(
-    "--database", "url",
-    text: "PostgreSQL: empty database to load the dump into",
-    .postgres)
+    "--database", "url", text: "PostgreSQL: empty database to load the dump into", .postgres)
 
   private static let store = Parameter<ObjectsLocation?>.optional(
     "--objects", "url", text: "other store for the objects, e.g. a bucket, as for COFFER_OBJECTS",
@@ -80,8 +78,7 @@ extension Command {
   }
 
   private static func answer(
-    _ restore: Restore, _ outcome: Restore.Outcome, _ database: DatabaseLocation?,
-    _ objects: String
+    _ restore: Restore, _ outcome: Restore.Outcome, _ database: DatabaseLocation?, _ objects: String
   ) -> Answer {
     let (name, place) =
       switch (database, outcome.database) {

@@ -23,8 +23,7 @@ extension Command {
     "--type", "type", text: "only this type, e.g. invoice.paid, DID_RENEW or read", .text)
   private static let since = Parameter<StatedTime?>.optional(
     "--since", "time",
-    text: "only received since this time in UTC: 2026-11-01T10:00:00Z, 2026-11-01 or 2h",
-    .time)
+    text: "only received since this time in UTC: 2026-11-01T10:00:00Z, 2026-11-01 or 2h", .time)
   private static let withoutEffect = Parameter<Bool>.flag(
     "--without-effect",
     text: "only without effect on quotas: foreign, premature, undecodable or sandbox")

@@ -11,15 +11,12 @@ import Stores
 import Subscriptions
 
 extension Command {
-  private static let event = Parameter<String?>.optional(
-    "event", text: EventLookup.naming, .text)
+  private static let event = Parameter<String?>.optional("event", text: EventLookup.naming, .text)
   private static let store = Parameter<(any Store)?>.optional(
     "--store", "store", text: "store, if two stores have a delivery with this id", .store)
-  private static let dryRun = Parameter<Bool>.flag(
-    "--dry-run", text: "only show what would change")
+  private static let dryRun = Parameter<Bool>.flag("--dry-run", text: "only show what would change")
   private static let moment = Parameter<StatedTime?>.optional(
-    "--at", "time",
-    text: "compare at this time: 2026-01-05T10:00:00Z, 2026-01-05, 2h or +30d",
+    "--at", "time", text: "compare at this time: 2026-01-05T10:00:00Z, 2026-01-05, 2h or +30d",
     .time)
   private static let without = Parameter<String?>.optional(
     "--without", "event", text: "the delivery, as an option", .text)
@@ -27,8 +24,7 @@ extension Command {
   private static let undecodable = Parameter<Bool>.flag(
     "--undecodable", text: "all deliveries that could not be decoded when they arrived")
   private static let after = Parameter<Int64?>.optional(
-    "--after", "number",
-    text: "with --undecodable, continue after this number",
+    "--after", "number", text: "with --undecodable, continue after this number",
     .number(in: 1...Int64.max))
 
   static let eventReplay = Command(
@@ -214,15 +210,13 @@ private enum ReplayText {
 private enum RoundText {
   static func answer(_ round: ReplayRound, isDone: Bool) -> Answer {
     let table = listed(isDone).text(round.listed, at: .distantPast)
-    let deliveries =
-      round.count == 1 ? "1 delivery" : "\(Int64(round.count).grouped) deliveries"
+    let deliveries = round.count == 1 ? "1 delivery" : "\(Int64(round.count).grouped) deliveries"
     return Answer(
       text: (round.listed.isEmpty ? "" : table + "\n")
         + "\(Int64(round.readCount).grouped) of \(deliveries) "
         + (isDone ? "were read and joined; " : "can be read today; ")
         + "\(counted(round.accounts.count, "account")) \(isDone ? "got" : "would get") another "
-        + "schedule\n",
-      json: listing(isDone: isDone).json(round))
+        + "schedule\n", json: listing(isDone: isDone).json(round))
   }
 
   static func listing(isDone: Bool) -> Listing<ReplayRound> {

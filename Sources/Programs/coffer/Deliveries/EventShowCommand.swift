@@ -11,8 +11,7 @@ import Stores
 import Subscriptions
 
 extension Command {
-  private static let event = Parameter<String>.required(
-    "event", text: EventLookup.naming, .text)
+  private static let event = Parameter<String>.required("event", text: EventLookup.naming, .text)
   private static let store = Parameter<(any Store)?>.optional(
     "--store", "store", text: "store, if two stores have a delivery with this id", .store)
   private static let unseal = Parameter<Bool>.flag(
@@ -62,10 +61,8 @@ extension Command {
         }
         let opened = messages
         return Answer(
-          text: shown.map { $0.text(message: opened[$0.delivery.number]) }
-            .joined(separator: "\n"),
-          json: ["deliveries": .array(shown.map { $0.json(message: opened[$0.delivery.number]) })]
-        )
+          text: shown.map { $0.text(message: opened[$0.delivery.number]) }.joined(separator: "\n"),
+          json: ["deliveries": .array(shown.map { $0.json(message: opened[$0.delivery.number]) })])
       }
     })
 

@@ -27,8 +27,7 @@ extension Command {
         let stores = try StoreList.configured(invocation.settings, clock: configuration.clock)
         let uses = try database.read { try ProofUse.all(of: stores, reading: $0) }
         return Answer(
-          text: proofs.text(uses, at: configuration.clock.now()),
-          json: proofs.array(uses))
+          text: proofs.text(uses, at: configuration.clock.now()), json: proofs.array(uses))
       }
     })
 

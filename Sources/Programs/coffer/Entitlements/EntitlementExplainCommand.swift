@@ -15,8 +15,7 @@ extension Command {
     text:
       "explain this time: 2026-01-05T10:00:00Z, 2026-01-05, 2h (ago) or +30d (without new events)",
     .time)
-  private static let wide = Parameter<Bool>.flag(
-    "--wide", text: "do not shorten ids, as in a pipe")
+  private static let wide = Parameter<Bool>.flag("--wide", text: "do not shorten ids, as in a pipe")
 
   static let entitlementExplain = Command(
     words: ["entitlement", "explain"],

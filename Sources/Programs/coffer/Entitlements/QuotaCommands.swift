@@ -30,8 +30,7 @@ extension Command {
       let reason = invocation[Act.reason]
       return try DatabaseSession.withLedger(invocation) { database, ledger, now in
         let size = invocation[size]
-        guard
-          let byteCount = ledger.rules.catalogue.plan(size)?.byteCount ?? ByteCount.read(size)
+        guard let byteCount = ledger.rules.catalogue.plan(size)?.byteCount ?? ByteCount.read(size)
         else {
           throw CommandFailure(
             .usage, "\(size) is neither a plan nor a size, e.g. 500000000, 500MB or 2TB")

@@ -114,8 +114,7 @@ struct SubscriptionText {
   }
 
   private func sentence(_ item: Bill.Item) -> String {
-    "for " + names(item)
-      + (item.isLeaving ? ", until it renews" : "")
+    "for " + names(item) + (item.isLeaving ? ", until it renews" : "")
       + (subscription.ignoredItems.contains(item)
         ? ", which the catalogue ignores: it gives no storage" : "")
   }

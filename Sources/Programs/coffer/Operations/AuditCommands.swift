@@ -12,8 +12,7 @@ import Sync
 extension Command {
   private static let limit = Parameter<Int>.limit()
   private static let account = Parameter<String?>.optional(
-    "--account", "account", text: "only this account (id or username), also if deleted",
-    .text)
+    "--account", "account", text: "only this account (id or username), also if deleted", .text)
   private static let actor = Parameter<String?>.optional(
     "--actor", "name", text: "only this operator", .text)
   private static let since = Parameter<StatedTime?>.optional(
@@ -223,8 +222,7 @@ private struct ListedEntry {
   init(_ entry: AuditEntry, _ reader: Reader) throws {
     self.entry = entry
     order =
-      entry.name.schema == .billing
-      ? try OrderRows.find(entry.name.number, reading: reader) : nil
+      entry.name.schema == .billing ? try OrderRows.find(entry.name.number, reading: reader) : nil
     let account = entry.account.flatMap { $0.description == entry.subject ? $0 : nil }
     subject = try account.flatMap { try Account.find(reader, $0)?.shown } ?? entry.subject
   }

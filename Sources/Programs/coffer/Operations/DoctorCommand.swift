@@ -9,8 +9,7 @@ extension Command {
   private static let all = Parameter<Bool>.flag(
     "--all", text: "recount and derive every account, not a sample")
   private static let walk = Parameter<Bool>.flag(
-    "--objects",
-    text: "check every object, and find unreferenced ones, not a sample")
+    "--objects", text: "check every object, and find unreferenced ones, not a sample")
   private static let deep = Parameter<Bool>.flag(
     "--deep", text: "run SQLite's full integrity check, and check the rows of accounts")
   private static let online = Parameter<Bool>.flag(

@@ -9,8 +9,7 @@ import Storage
 
 extension Command {
   private static let limit = Parameter<Int>.limit()
-  private static let dead = Parameter<Bool>.flag(
-    "--dead", text: "only dead jobs")
+  private static let dead = Parameter<Bool>.flag("--dead", text: "only dead jobs")
   private static let after = Parameter<String?>.optional(
     "--after", "job", text: "start after this job (see the previous page's last line)", .text)
   private static let kind = Parameter<String>.required(

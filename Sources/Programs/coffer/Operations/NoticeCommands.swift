@@ -17,8 +17,7 @@ extension Command {
     "--after", "notice", text: "start after this row (see the previous page's last line)", .text)
   private static let since = Parameter<StatedTime?>.optional(
     "--since", "time",
-    text: "notices since this time in UTC: 2026-11-01T10:00:00Z, 2026-11-01 or 2h",
-    .time)
+    text: "notices since this time in UTC: 2026-11-01T10:00:00Z, 2026-11-01 or 2h", .time)
 
   static let noticeList = Command(
     words: ["notice", "list"],
@@ -101,8 +100,7 @@ extension Command {
         try Notices.setDisabled(nil, in: transaction)
         return Act.Effect(
           subject: "notices", before: ["disabled": .string(disabled.description)],
-          after: ["disabled": .null],
-          text: "notices are sent again within the hour\n",
+          after: ["disabled": .null], text: "notices are sent again within the hour\n",
           members: [.init("enabled", .bool(true))])
       }
     })

@@ -30,8 +30,7 @@ extension Command {
       COFFER_OBJECTS_ALSO can be taken out. Nothing is deleted without --delete, nor while a backup runs.
       """,
     examples: [
-      "coffer objects migrate --dry-run",
-      "coffer objects migrate --rate 50",
+      "coffer objects migrate --dry-run", "coffer objects migrate --rate 50",
       "coffer objects migrate --delete",
     ],
     options: [dryRun, delete, rate] + Act.handyOptions,
@@ -106,8 +105,7 @@ extension Command {
         uploads   \(found.uploadCount) under way in the old store
         deleted   \(found.deletedCount.grouped) old copies
 
-        """,
-      json: outcome.json(found), notice: notice(found, isDry: isDry))
+        """, json: outcome.json(found), notice: notice(found, isDry: isDry))
   }
 
   private static func notice(_ found: ObjectMigration.Found, isDry: Bool) -> String {

@@ -66,8 +66,7 @@ extension Command {
             try Reconciliation.all(of: provider, after: nil, limit: 1, reading: reader)
           }
         }
-        return Answer(
-          text: runs.text(latest, at: now), json: .object([runs.member(latest)]))
+        return Answer(text: runs.text(latest, at: now), json: .object([runs.member(latest)]))
       }
     })
 
@@ -180,8 +179,7 @@ extension Command {
       if runs.isEmpty { return }
       if runs != last {
         (last, end) = (runs, .now() + patience)
-        progress.place = runs.map { "\($0.provider.rawValue): \($0.step)" }
-          .joined(separator: ", ")
+        progress.place = runs.map { "\($0.provider.rawValue): \($0.step)" }.joined(separator: ", ")
         progress.done = runs.reduce(0) { $0 + $1.counts.examined }
       }
       guard MonotonicTime.now() < end else { throw try stuck(runs, database) }

@@ -18,8 +18,7 @@ extension Command {
       return unchecked(needed, "no API key is configured", code: .refused)
     }
     let api = StripeAPI(
-      base: stripe.apiURL, key: key, environment: stripe.environment,
-      transport: CurlTransport())
+      base: stripe.apiURL, key: key, environment: stripe.environment, transport: CurlTransport())
     let endpoints: [StripeEndpoint]
     do throws(APIFailure) { endpoints = try api.endpoints() } catch {
       let mayPass = if case .transient = error { true } else { false }

@@ -84,8 +84,7 @@ extension Command {
         if let restart = change.before.rules.catalogue.restart(for: catalogue) {
           answer = answer.adding([], text: restart + "\n")
         }
-        answer.notice = notice(
-          configuration.givenCatalogue, beside: catalogue, invocation.settings)
+        answer.notice = notice(configuration.givenCatalogue, beside: catalogue, invocation.settings)
         return answer
       }
     })

@@ -59,8 +59,7 @@ extension Command {
     examples: ["coffer plan show 1 > plans.json"],
     arguments: [number],
     answers: [
-      "number": .integer, "since": .time, "version": .text, "digest": .text,
-      "catalogue": .anything,
+      "number": .integer, "since": .time, "version": .text, "digest": .text, "catalogue": .anything,
     ],
     run: { invocation in
       try DatabaseSession.withAnyCatalogue(invocation) { database, _ in

@@ -20,8 +20,7 @@ extension Command {
         + (catalogue.fallbackPlanID.map { "count as \($0)" } ?? "grant nothing")
       return Answer(
         text: plans.text([catalogue.free] + catalogue.paid, at: .distantPast) + "\n"
-          + Prose.text(rules, width: Terminal.width),
-        json: listed.json(catalogue), notice: notice)
+          + Prose.text(rules, width: Terminal.width), json: listed.json(catalogue), notice: notice)
     })
 
   /// The catalogue of record if a database is named, otherwise the configured one.

@@ -6,8 +6,7 @@ import JSON
 extension Command {
   private static let program = Parameter<Program?>.optional(
     "--program", "name",
-    text: "also check what this program requires: coffer-sync or coffer-billing",
-    .server)
+    text: "also check what this program requires: coffer-sync or coffer-billing", .server)
   private static let stripeCheck = Parameter<Bool>.flag(
     "--check-stripe",
     text: "compare event types of the Stripe webhook endpoints with those required")
@@ -39,8 +38,7 @@ extension Command {
       return Answer(
         code: problems.isEmpty ? .ok : .configuration, text: text,
         json: [
-          "settings": rows.array(effective.rows),
-          "problems": .array(problems.map { .string($0) }),
+          "settings": rows.array(effective.rows), "problems": .array(problems.map { .string($0) }),
         ])
     })
 

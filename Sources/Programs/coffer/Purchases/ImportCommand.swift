@@ -14,17 +14,12 @@ import Sync
 
 extension Command {
   private static let purchaseList = Parameter<String>.required(
-    "csv",
-    text: "CSV file: header account,store,id, one purchase per line; - is stdin",
-    .path)
+    "csv", text: "CSV file: header account,store,id, one purchase per line; - is stdin", .path)
   private static let failedRows = Parameter<String?>.optional(
-    "--report", "path",
-    text:
-      "new file for failed rows and reasons; fix them and import the file",
+    "--report", "path", text: "new file for failed rows and reasons; fix them and import the file",
     .path)
   private static let wait = Parameter<Int>.optional(
-    "--wait", "seconds",
-    text: { "stop after this long without progress (default: \($0))" },
+    "--wait", "seconds", text: { "stop after this long without progress (default: \($0))" },
     .number(in: 1...86_400), otherwise: 60)
 
   static let importPurchases = Command(

@@ -10,8 +10,7 @@ import Subscriptions
 extension Command {
   private static let limit = Parameter<Int>.limit()
   private static let account = Parameter<String?>.optional(
-    "--account", "account", text: "only this account (id or username)",
-    .text)
+    "--account", "account", text: "only this account (id or username)", .text)
   private static let after = Parameter<String?>.optional(
     "--after", "payment", text: "start after this row (see the previous page's last line)", .text)
 

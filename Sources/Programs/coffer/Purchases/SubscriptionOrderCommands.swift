@@ -20,13 +20,11 @@ extension Command {
     "--payment", "id",
     text: "Stripe invoice or Google order, as in entitlement explain (default: last paid)", .text)
   private static let amount = Parameter<String?>.optional(
-    "--amount", "amount",
-    text: "amount in its currency, e.g. 4.99 (default: all that is left)",
+    "--amount", "amount", text: "amount in its currency, e.g. 4.99 (default: all that is left)",
     .amount)
   private static let days = Parameter<Int64?>.optional(
     "--days", "days",
-    text:
-      "days: 1 to 90 at the App Store (twice a year at most), 1 to 365 at Google Play",
+    text: "days: 1 to 90 at the App Store (twice a year at most), 1 to 365 at Google Play",
     .number(in: 1...365))
   private static let cause = Parameter<ExtensionCause>.optional(
     "--because", "cause",
@@ -73,8 +71,7 @@ extension Command {
     options: [payment, amount, timeout] + Act.options,
     answers: answers,
     run: { invocation in
-      try ordered(
-        .refund(payment: invocation[payment], amount: invocation[amount]), invocation)
+      try ordered(.refund(payment: invocation[payment], amount: invocation[amount]), invocation)
     })
 
   static let subscriptionExtend = Command(
@@ -119,8 +116,7 @@ extension Command {
         { transaction, now in
           let plan = try OrderPlan(intent, of: key, store, ledger, at: now, in: transaction)
           return Act.Effect(
-            subject: key.description, account: plan.account, before: plan.before,
-            after: plan.after,
+            subject: key.description, account: plan.account, before: plan.before, after: plan.after,
             members: [
               .init("subscription", .string(key.description)),
               .init("store", .string(store.provider.rawValue)),

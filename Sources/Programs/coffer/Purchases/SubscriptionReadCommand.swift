@@ -56,8 +56,7 @@ extension Command {
           return Act.Effect(
             subject: names.joined(separator: ", "), before: .object([]),
             after: ["asked": .bool(true)],
-            text: names.map { "\($0) is queued for reading; see coffer jobs list\n" }
-              .joined(),
+            text: names.map { "\($0) is queued for reading; see coffer jobs list\n" }.joined(),
             members: [.init("asked", .array(names.map { .string($0) }))])
         }
       }

@@ -223,8 +223,7 @@ extension Attention {
       return words.last.map { ["event", "show", $0] }
     case .doublePayment: return ["entitlement", "explain", subject]
     case .dispute, .irregularPayment, .paidAfterEnd, .reversal:
-      return account.map { ["entitlement", "explain", $0.description] }
-        ?? ["find", subject]
+      return account.map { ["entitlement", "explain", $0.description] } ?? ["find", subject]
     case .unknownStatus, .unpaidTime, .contradiction, .unconfirmed:
       return ["subscription", "read", subject]
     case .unknownProduct, .unmappedProduct:

@@ -12,8 +12,7 @@ import Tiers
 extension Command {
   private static let number = Parameter<String>.required(
     "number", text: "any number of the purchase, from its store or its customer", .text)
-  private static let wide = Parameter<Bool>.flag(
-    "--wide", text: "do not shorten ids, as in a pipe")
+  private static let wide = Parameter<Bool>.flag("--wide", text: "do not shorten ids, as in a pipe")
 
   static let subscriptionShow = Command(
     words: ["subscription", "show"],

@@ -58,8 +58,7 @@ enum ReportColumns {
       [
         .text("store", "STORE") { $0.segment?.store ?? "all" },
         Column(
-          "plan", .orNull(.text), "PLAN",
-          json: { $0.segment?.plan.map { .string($0) } ?? .null },
+          "plan", .orNull(.text), "PLAN", json: { $0.segment?.plan.map { .string($0) } ?? .null },
           cell: { row, _ in row.segment.map { $0.plan ?? "-" } ?? "" }),
         .text("interval", "INTERVAL") { $0.segment?.period.rawValue ?? "" },
       ] + figures.columns { $0.figures })
@@ -107,8 +106,7 @@ enum ReportColumns {
     }
     return Listing([
       .count("payments", "PAYMENTS") { $0.revenue.paymentCount },
-      sum("gross", "GROSS") { $0.gross },
-      .count("refunds", "REFUNDS") { $0.revenue.refundCount },
+      sum("gross", "GROSS") { $0.gross }, .count("refunds", "REFUNDS") { $0.revenue.refundCount },
       sum("refunded", "REFUNDED") { $0.refunded },
       .count("disputes", "DISPUTES") { $0.revenue.disputeCount },
       sum("disputed", "DISPUTED") { $0.disputed }, sum("net", "NET") { $0.net },
@@ -116,8 +114,7 @@ enum ReportColumns {
   }
 
   static var months: Listing<MonthlyReport.OfMonth> {
-    let revenue = Listing<Revenue>(
-      revenue.columns { $0 } + [.text("currency") { $0.currency }])
+    let revenue = Listing<Revenue>(revenue.columns { $0 } + [.text("currency") { $0.currency }])
     return Listing([
       Column(
         "month", .text, "MONTH", json: { .string($0.month.description) },

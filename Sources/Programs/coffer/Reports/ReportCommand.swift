@@ -7,8 +7,7 @@ import Report
 extension Command {
   private static let month = Parameter<Month?>.optional(
     "--month", "month",
-    text:
-      "month in UTC, e.g. 2026-10; the running month to date (default: the last full month)",
+    text: "month in UTC, e.g. 2026-10; the running month to date (default: the last full month)",
     Form({ Month($0) }, refusal: { "\($1) takes a month like 2026-10" }))
   private static let page = Parameter<String?>.optional(
     "--html", "file", text: "also write a self-contained HTML page with plots", .path)

@@ -80,15 +80,13 @@ struct ReportPage {
         title: "Subscribers", value: now.closing.grouped,
         change: change(now.closing - before.closing)), money,
       Tile(
-        title: "New and returned", value: now.came.grouped,
-        change: change(now.came - before.came)),
+        title: "New and returned", value: now.came.grouped, change: change(now.came - before.came)),
       Tile(
         title: "Churn", value: now.churn.text,
         change: points(now.churn.permille, before.churn.permille)),
       Tile(
         title: "Failed payments recovered", value: month.failures.recovery.text,
-        change: points(
-          month.failures.recovery.permille, monthBefore.failures.recovery.permille)),
+        change: points(month.failures.recovery.permille, monthBefore.failures.recovery.permille)),
     ]
   }
 
@@ -137,8 +135,7 @@ struct ReportPage {
       "Subscribers",
       [
         Plot.line(
-          "Subscribers at the end of each month", months,
-          known.map { Double($0.movement.closing) }
+          "Subscribers at the end of each month", months, known.map { Double($0.movement.closing) }
         ) { Int64($0).grouped },
         Plot.bars(
           "At the end of the month, by plan, store and interval",

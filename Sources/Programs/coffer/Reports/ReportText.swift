@@ -46,16 +46,14 @@ struct ReportText {
   var history: Table { table(ReportColumns.months, figures.month.known) }
 
   func revenue(in currency: String) -> Table {
-    let all = MonthlyReport.CurrencyRevenue(
-      figures.month.revenue(in: currency), in: currency)
+    let all = MonthlyReport.CurrencyRevenue(figures.month.revenue(in: currency), in: currency)
     return table(
       ReportColumns.split(ReportColumns.revenue),
       figures.month.splitRevenue(in: currency) + [(nil, all)])
   }
 
   var storage: Table {
-    table(
-      ReportColumns.storageOfPlans, figures.storageOfPlans + [("all", figures.storage.total)])
+    table(ReportColumns.storageOfPlans, figures.storageOfPlans + [("all", figures.storage.total)])
   }
 
   private func table<Row>(_ listing: Listing<Row>, _ rows: [Row]) -> Table {
@@ -90,8 +88,7 @@ enum ReportNotes {
           + "\(untold.reversalCount.grouped) reversals are unknown, and in no sum.")
     }
     if figures.environment != "live" {
-      notes.append(
-        "These are purchases of the \(figures.environment), which grants plans here.")
+      notes.append("These are purchases of the \(figures.environment), which grants plans here.")
     }
     return notes
   }

@@ -30,8 +30,7 @@ extension Command {
           let listing = trash(
             try Retention(reader, account.id, catalogue: configuration.catalogue, now: now))
           let page = try listing.page(invocation, by: { "\($0.sequence)" }) {
-            try Trash.latest(
-              reader, of: account.id, below: invocation[after] ?? .max, limit: $0)
+            try Trash.latest(reader, of: account.id, below: invocation[after] ?? .max, limit: $0)
           }
           return listing.answer(
             page, at: now, notice: try page.notice { try Trash.count(reader, of: account.id) })

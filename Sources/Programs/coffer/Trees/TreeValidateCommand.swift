@@ -54,10 +54,8 @@ extension Command {
       let walk = try AccountWalk(invocation)
       return try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         var validation = TreeValidation(
-          database,
-          try configuration.objects.map { try ObjectStores.open($0) },
-          Recount(
-            database, catalogue: configuration.catalogue, protocols: KnownProtocols.all),
+          database, try configuration.objects.map { try ObjectStores.open($0) },
+          Recount(database, catalogue: configuration.catalogue, protocols: KnownProtocols.all),
           repairing: !invocation[repair]
             ? nil
             : TreeRepairs(

@@ -15,8 +15,7 @@ extension Command {
   private static let body = Parameter<String?>.optional(
     "--body", "path", text: "file to send; - is stdin", .path)
   private static let signChanges = Parameter<Bool>.flag(
-    "--sign-changes",
-    text: "add author and signatures to a batch for /v1/files")
+    "--sign-changes", text: "add author and signatures to a batch for /v1/files")
   private static let header = Parameter<[Header]>.repeatable(
     "--header", "name: value", text: "additional header; can be repeated",
     Form { text in
@@ -28,12 +27,10 @@ extension Command {
       "\($1) takes \"name: value\""
     })
   private static let authority = Parameter<String?>.optional(
-    "--authority", "host",
-    text: "host name to sign (default: first of COFFER_SYNC_AUTHORITIES)",
+    "--authority", "host", text: "host name to sign (default: first of COFFER_SYNC_AUTHORITIES)",
     .printable)
   private static let url = Parameter<String?>.optional(
-    "--url", "url",
-    text: "server URL without a path (default: http at COFFER_SYNC_LISTEN)", .text)
+    "--url", "url", text: "server URL without a path (default: http at COFFER_SYNC_LISTEN)", .text)
   private static let output = Parameter<String?>.optional(
     "--output", "path", text: "new file for the response body", .path)
 
@@ -123,8 +120,7 @@ extension Command {
   ) throws(CommandFailure) -> String {
     if let authority = invocation[authority] { return authority }
     guard let authority = configuration.authorities.first else {
-      throw CommandFailure(
-        .usage, "request needs --authority or \(SyncSettings.authorities.name)")
+      throw CommandFailure(.usage, "request needs --authority or \(SyncSettings.authorities.name)")
     }
     return authority
   }

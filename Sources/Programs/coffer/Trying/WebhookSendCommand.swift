@@ -87,9 +87,7 @@ extension Command {
     let secret = try secret(invocation[secretIndex], configuration)
     let now = configuration.clock.now()
     let moment = invocation[moment]?.moment(at: now) ?? now
-    return (
-      "Stripe-Signature", signatureHeader(body: fixture.body, secret: secret, at: moment)
-    )
+    return ("Stripe-Signature", signatureHeader(body: fixture.body, secret: secret, at: moment))
   }
 
   /// The headers that this sender writes itself.
