@@ -23,12 +23,11 @@ package enum BillingSettings {
       + "reveal them. After a change, older codes are not found. Make one with: openssl rand "
       + "-base64 32",
     example: "<openssl rand -base64 32>",
-    parser: Parser { (text) throws(ParseFailure) in
+    parser: Parser { text in
       let forms = [Base64.standard.decode(text), Hex.decode(text)].compactMap { $0 }
-      guard let key = forms.lazy.compactMap({ SearchKey(Secret($0)) }).first else {
-        throw ParseFailure("is not 32 bytes in base64 or hexadecimal")
-      }
-      return key
+      return forms.lazy.compactMap { SearchKey(Secret($0)) }.first
+    } refusal: { _ in
+      "is not 32 bytes in base64 or hexadecimal"
     }, isSecret: { _ in true })
 
   package static let authorities = Setting<[String]>(
@@ -58,13 +57,18 @@ package enum BillingSettings {
     text: "The answer to a store's question before a refund, for customers who consented: off "
       + "(none), usage (how much of the quota is used), or decline, grant, prorate (usage and "
       + "your preference). See docs/refunds.md.",
-    example: "usage", parser: .refundAnswers)
+    example: "usage",
+    parser: Parser(
+      { RefundAnswers(rawValue: $0) },
+      refusal: { "\(quoted($0)) is not off, usage, decline, grant or prorate" }))
 
   package static let deletionPolicy = Setting<DeletionPolicy>(
     "COFFER_DELETION_POLICY", for: [.billing, .command], .value("period_end"),
     text: "When a deleted account's subscription ends at its store: period_end (it is not renewed) "
       + "or now (with the erasure). See docs/leaving.md.",
-    example: "now", parser: .deletionPolicy)
+    example: "now",
+    parser: Parser(
+      { DeletionPolicy(rawValue: $0) }, refusal: { "\(quoted($0)) is not period_end or now" }))
 
   package static let reconcileHours = Setting<Int64>(
     "COFFER_RECONCILE_HOURS", for: [.billing, .command], .value("24"),

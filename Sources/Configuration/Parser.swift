@@ -8,6 +8,17 @@ package struct Parser<Value>: Sendable {
   package init(_ parse: @escaping @Sendable (String) throws(ParseFailure) -> Value) {
     self.parse = parse
   }
+
+  /// A parser of texts that have a value or none; `refusal` is the sentence about a text without one.
+  package init(
+    _ value: @escaping @Sendable (String) -> Value?,
+    refusal: @escaping @Sendable (String) -> String
+  ) {
+    self.init { (text) throws(ParseFailure) in
+      guard let value = value(text) else { throw ParseFailure(refusal(text)) }
+      return value
+    }
+  }
 }
 
 /// The problems of a text: at least one sentence without its subject. None repeats a secret.
@@ -62,11 +73,11 @@ extension Parser where Value: CaseIterable & RawRepresentable<String> & Sendable
   /// One of a few words.
   package static var word: Parser {
     let words = Value.allCases.map(\.rawValue)
-    return Parser { (text) throws(ParseFailure) in
-      if let value = Value(rawValue: text) { return value }
+    return Parser {
+      Value(rawValue: $0)
+    } refusal: { text in
       let last = words.last.map { " nor \($0)" } ?? ""
-      throw ParseFailure(
-        "\(quoted(text)) is neither \(words.dropLast().joined(separator: ", "))\(last)")
+      return "\(quoted(text)) is neither \(words.dropLast().joined(separator: ", "))\(last)"
     }
   }
 }

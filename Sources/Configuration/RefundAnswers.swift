@@ -8,14 +8,3 @@ package enum RefundAnswers: String, Sendable, CaseIterable {
   /// the time left.
   case decline, grant, prorate
 }
-
-extension Parser where Value == RefundAnswers {
-  static var refundAnswers: Parser {
-    Parser { (text) throws(ParseFailure) in
-      guard let answers = RefundAnswers(rawValue: text) else {
-        throw ParseFailure("\(quoted(text)) is not off, usage, decline, grant or prorate")
-      }
-      return answers
-    }
-  }
-}

@@ -39,11 +39,10 @@ package enum SharedSettings {
       + "characters. It crosses the network in the clear, so use a private network or a TLS "
       + "proxy. Make one with: openssl rand -hex 32",
     example: "<openssl rand -hex 32>",
-    parser: Parser { (text) throws(ParseFailure) in
-      guard text.utf8.count >= 16, isPrintable(text) else {
-        throw ParseFailure("is not at least 16 printable characters without blanks")
-      }
-      return Secret(text)
+    parser: Parser { text in
+      text.utf8.count >= 16 && isPrintable(text) ? Secret(text) : nil
+    } refusal: { _ in
+      "is not at least 16 printable characters without blanks"
     }, isSecret: { _ in true })
 
   package static let trustedProxies = Setting<[AddressRange]>(
@@ -98,12 +97,12 @@ package enum SharedSettings {
 
 extension Parser where Value == DatabaseLocation {
   fileprivate static var database: Parser {
-    Parser { (text) throws(ParseFailure) in
-      if let location = DatabaseLocation(text) { return location }
+    Parser {
+      DatabaseLocation($0)
+    } refusal: { text in
       // Quoted unless it may hold a password.
-      throw ParseFailure(
-        (SharedSettings.mayHoldPassword(text) ? "" : quoted(text) + " ")
-          + "is neither sqlite:///<directory> nor postgres://<server>/<database>")
+      (SharedSettings.mayHoldPassword(text) ? "" : quoted(text) + " ")
+        + "is neither sqlite:///<directory> nor postgres://<server>/<database>"
     }
   }
 }

@@ -207,26 +207,18 @@ package enum SyncSettings {
 
 extension Parser where Value == ObjectsLocation {
   fileprivate static var objects: Parser {
-    Parser { (text) throws(ParseFailure) in
-      guard let location = ObjectsLocation(text) else {
-        throw ParseFailure(
-          text.hasPrefix("s3:")
-            ? "\(quoted(text)) is not \(BucketAddress.form)"
-            : "\(quoted(text)) is not file:///<directory>")
-      }
-      return location
+    Parser {
+      ObjectsLocation($0)
+    } refusal: { text in
+      "\(quoted(text)) is not "
+        + (text.hasPrefix("s3:") ? BucketAddress.form : "file:///<directory>")
     }
   }
 }
 
 extension Parser where Value == BucketKeys {
   fileprivate static var bucketKeys: Parser {
-    Parser { (text) throws(ParseFailure) in
-      guard let keys = BucketKeys(text) else {
-        throw ParseFailure("is not <access key id>:<secret access key>")
-      }
-      return keys
-    }
+    Parser({ BucketKeys($0) }, refusal: { _ in "is not <access key id>:<secret access key>" })
   }
 }
 

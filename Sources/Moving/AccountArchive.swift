@@ -35,19 +35,9 @@ package struct ArchivedDelivery: Sendable {
       "file": .string(file),
     ]
   }
+}
 
-  package init(
-    provider: ObjectKey.Provider, environment: StoreEnvironment?, id: String, received: Instant,
-    isForeign: Bool, file: String
-  ) {
-    self.provider = provider
-    self.environment = environment
-    self.id = id
-    self.received = received
-    self.isForeign = isForeign
-    self.file = file
-  }
-
+extension ArchivedDelivery {
   package init(_ json: JSON) throws(JSONError) {
     guard let provider = ObjectKey.Provider(rawValue: try json["provider"].requireString()) else {
       throw JSONError(code: .wrongType, path: json.path, message: "names no store")

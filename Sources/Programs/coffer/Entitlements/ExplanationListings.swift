@@ -44,10 +44,7 @@ enum ExplanationListings {
   }
 
   private static var schedule: Listing<Schedule.Boundary> {
-    Listing([
-      .optionalTime("from") { $0.from }, .integer("cap") { $0.capByteCount },
-      .text("plan") { $0.planID }, .text("reason") { $0.reason.rawValue },
-    ])
+    Listing([.optionalTime("from") { $0.from }] + ChangeText.caps.columns(of: { $0 }))
   }
 
   private static var held: Listing<Schedule.Span> {

@@ -87,14 +87,7 @@ enum DifferenceAnswer {
       _ boundary: @escaping (CatalogueDifference.Change) -> Schedule.Boundary
     ) -> Column<CatalogueDifference.Change> {
       Column(
-        name, ["cap": .integer, "plan": .text, "reason": .text], title,
-        json: { change in
-          let boundary = boundary(change)
-          return [
-            "cap": .integer(boundary.capByteCount), "plan": .string(boundary.planID),
-            "reason": .string(boundary.reason.rawValue),
-          ]
-        },
+        name, ChangeText.caps.item, title, json: { ChangeText.caps.json(boundary($0)) },
         cell: { change, _ in
           let boundary = boundary(change)
           return "\(ByteCount.text(boundary.capByteCount)) \(boundary.planID) "

@@ -135,18 +135,11 @@ enum ReportColumns {
   }
 
   private static var storage: Listing<StorageFigures.Sum> {
-    func size(
-      _ name: String, _ title: String, _ count: @escaping (StorageFigures.Sum) -> Int64
-    ) -> Column<StorageFigures.Sum> {
-      Column(
-        name, .integer, title, .right, json: { .integer(count($0)) },
-        cell: { row, _ in ByteCount.text(count(row)) })
-    }
-    return Listing([
+    Listing([
       .count("accounts", "ACCOUNTS") { $0.accountCount },
-      size("usage", "USED") { $0.usageByteCount },
+      .bytes("usage", "USED") { $0.usageByteCount },
       .count("over_cap", "OVER CAP") { $0.overCapAccountCount },
-      size("over_cap_bytes", "BY") { $0.overCapByteCount },
+      .bytes("over_cap_bytes", "BY") { $0.overCapByteCount },
     ])
   }
 
