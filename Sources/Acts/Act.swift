@@ -221,7 +221,6 @@ package struct Act: Sendable {
       json: json(effect, effect.members, entry: .string(entry.name.description)))
   }
 
-  /// The effect of a transaction that is undone.
   private func rehearsed(at now: Instant?, _ body: @escaping TimedBody) throws -> Effect {
     try database.rehearse { transaction in
       try lock(in: transaction)

@@ -7,7 +7,6 @@ import Configuration
 ///
 /// It is a statement, not a proof: anyone who can write to the database can write anything into it.
 enum Actor {
-  /// The most characters of each part.
   private static let characterCountMax = 100
 
   package static func name(_ settings: Settings) throws(ConfigurationError) -> String {

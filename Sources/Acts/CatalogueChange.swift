@@ -56,7 +56,6 @@ package struct CatalogueChange: Sendable {
     }
   }
 
-  /// Makes the catalogue the one of record.
   private func put(at now: Instant, in transaction: Transaction) throws -> Act.Effect {
     let record = try CatalogueOfRecord.find(reading: transaction)
     if let record, record.digest == catalogue.digest {

@@ -121,10 +121,8 @@ package struct DeletionRequest: Sendable {
     }
   }
 
-  /// The most acts on one account that are searched.
   private static let actCountMax = 1000
 
-  /// When the account was last exported.
   private func lastExport(reading transaction: Transaction) throws -> Instant? {
     var query = AuditQuery()
     query.account = account

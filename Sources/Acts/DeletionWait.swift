@@ -80,7 +80,6 @@ package struct DeletionWait {
 }
 
 extension DeletionProgress {
-  /// Each part on its own line.
   fileprivate var lines: String {
     """
     state    \(state.rawValue)\(erased.map { ", \($0)" } ?? "")

@@ -62,7 +62,6 @@ package struct NamedSubscription: Sendable {
     return first
   }
 
-  /// Why a text names no subscription.
   fileprivate static func misnomer(_ text: String) -> String {
     let named = ObjectKey(text).flatMap { key in
       StoreList.known[key.provider].flatMap { $0.traits.subscriptionKind == key.kind ? $0 : nil }

@@ -99,7 +99,6 @@ package struct Table {
     return widths
   }
 
-  /// The lines of a row; more than one if its last cell is wrapped.
   private func line(_ row: [String], _ widths: [Int], gap: Int) -> [String] {
     var line = ""
     var below: [String] = []

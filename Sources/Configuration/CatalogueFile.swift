@@ -111,7 +111,6 @@ package enum CatalogueFile {
       historyVersionCount: try count("history_versions"), trashDays: try count("trash_days"))
   }
 
-  /// The price of a product row; nil if the row names no amount.
   private static func price(_ row: JSON) throws -> Plan.Price? {
     guard row["amount"].exists else { return nil }
     guard let interval = Plan.Interval(rawValue: try row["interval"].requireString()) else {

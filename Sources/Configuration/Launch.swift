@@ -111,7 +111,6 @@ package enum Launch {
     }
   }
 
-  /// Ends the process with one line on stderr for each problem.
   private static func end(_ program: Program, _ problems: [String], _ code: ExitCode) -> Never {
     for problem in problems {
       let line = Array("\(Log.mark(.error))\(program.rawValue): \(problem)\n".utf8)

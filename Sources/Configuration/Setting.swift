@@ -35,10 +35,8 @@ package protocol AnySetting<Value>: Sendable {
   associatedtype Value
   /// The name in the environment and in the configuration file; begins with `SettingsTable.namePrefix`.
   var name: String { get }
-  /// The programs that read the setting.
   var programs: [Program] { get }
   var absence: Absence { get }
-  /// The description for operators.
   var text: String { get }
   var example: String { get }
   var parser: Parser<Value> { get }

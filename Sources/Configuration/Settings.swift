@@ -20,7 +20,6 @@ package struct Settings: Sendable {
     }
   }
 
-  /// All settings that exist.
   let table: SettingsTable
   /// The values by the settings' names.
   package private(set) var values: [String: Value] = [:]

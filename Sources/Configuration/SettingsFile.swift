@@ -26,7 +26,6 @@ enum SettingsFile {
     return lines
   }
 
-  /// Nil for a blank line or a comment.
   private static func content(of line: ArraySlice<UInt8>) -> Line.Content? {
     guard let text = String(validating: line, as: UTF8.self) else {
       return .malformed("is not UTF-8")
@@ -48,7 +47,6 @@ enum SettingsFile {
     return .setting(name: String(name), text: String(value))
   }
 
-  /// Removes blanks from both ends.
   static func trim(_ text: some StringProtocol) -> Substring {
     var rest = Substring(text)
     while let first = rest.unicodeScalars.first, isSpace(first) {

@@ -27,7 +27,6 @@ package struct SettingsReader {
     return values
   }
 
-  /// The stores that these settings belong to.
   var stores: [any StoreConfiguration.Type] { settings.table.stores }
 
   /// Whether settings for tests alone may be used.
@@ -127,7 +126,6 @@ extension SettingsReader {
     return value(SharedSettings.testClock) ?? .system
   }
 
-  /// The stores that are not off.
   mutating func configuredStores() -> [any StoreConfiguration] {
     var configured: [any StoreConfiguration] = []
     for type in stores {

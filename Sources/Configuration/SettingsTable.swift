@@ -22,6 +22,5 @@ package struct SettingsTable: Sendable {
     byName = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0) })
   }
 
-  /// Nil if there is no such setting.
   func setting(named name: String) -> (any AnySetting)? { byName[name] }
 }

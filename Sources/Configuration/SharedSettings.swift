@@ -121,7 +121,6 @@ extension Parser where Value == Catalogue {
 }
 
 extension Parser where Value == Clock {
-  /// The clock that a file shows.
   fileprivate static var clock: Parser {
     Parser { (path) throws(ParseFailure) in
       let text = String(decoding: try Parser<[UInt8]>.file.parse(path), as: UTF8.self)

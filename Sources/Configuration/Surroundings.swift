@@ -38,7 +38,6 @@ package enum Surroundings {
       .compactMap { end, scalar in scalar.map { (end, $0) } }
   }
 
-  /// Whether the character is invisible.
   static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator: true

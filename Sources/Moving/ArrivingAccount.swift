@@ -131,14 +131,12 @@ package struct ArrivingAccount: Sendable {
       .requireArray().map { try MovedFile($0, of: account, isChecked: areChecked) }
   }
 
-  /// Reads the pages of one of the logs.
   static func pages(of archive: ArchiveReader) -> ArrivingLogs.Pages {
     { folder, each in
       for file in archive.files(in: folder) { try each(json(file.name, archive)) }
     }
   }
 
-  /// Reads the pages of documents of versions.
   static func documents(of archive: ArchiveReader) -> ArrivingDocuments.Pages {
     { each in try pages(of: archive)(ArrivingDocuments.folder, each) }
   }

@@ -86,7 +86,6 @@ package final class RequestMeter: Sendable {
   private struct State {
     var account: Identifier?
     var isRejected = false
-    /// The charged units by item.
     var charged: [Item: Int64] = [:]
   }
 

@@ -102,13 +102,11 @@ extension Form where Value == AccountRanking.Order {
   }
 }
 
-/// An account with its current cap.
 struct AccountSummary {
   let account: Account
   let cap: Cap
   /// When an operator blocked its writes; a requested deletion is shown separately.
   let suspended: Instant?
-  /// The progress of a requested deletion.
   let deletion: DeletionProgress?
   /// Content bytes sent and received in this month.
   private let trafficByteCount: Int64
@@ -161,7 +159,6 @@ struct AccountSummary {
     ]
   }
 
-  /// An account alone.
   static var single: Listing<AccountSummary> { Listing("accounts", sizes + states) }
 
   /// Accounts with their traffic and what is above their caps, in columns if asked for.

@@ -76,7 +76,6 @@ private struct Message: Sendable {
   /// The subject of the message, for people.
   let about: String
   let text: String
-  /// Whether it arrived.
   let state: String
 
   enum Kind: String {
@@ -84,7 +83,6 @@ private struct Message: Sendable {
     case refusedClaim = "refused_claim"
   }
 
-  /// The account's messages, newest first.
   static func all(
     of account: Identifier, at now: Instant, limit: Int, reading reader: Reader
   ) throws -> [Message] {
@@ -112,7 +110,6 @@ private struct Message: Sendable {
       notice.state + (notice.delivered.map { " \($0)" } ?? notice.lastError.map { ": \($0)" } ?? "")
   }
 
-  /// Nil for a flow without a problem.
   private init?(_ flow: Flow) {
     guard let problem = flow.problem else { return nil }
     at = flow.closed ?? flow.stepSince

@@ -51,7 +51,6 @@ extension Command {
 /// One run over one account or all of them, and what it found.
 private struct RecountRound {
   private let recount: Recount
-  /// Nil if nothing is corrected.
   private let act: Act?
   private let clock: Clock
   private var accountCount = 0

@@ -78,7 +78,6 @@ private struct UsageReport {
       ] + Listing(UsageFinding.columns).columns { $0.finding })
   }
 
-  /// The same for people.
   func text(at now: Instant) -> String {
     [
       head, Self.types.text(kinds, at: now), Self.reasons.text(posted, at: now),
@@ -149,7 +148,6 @@ private struct UsageReport {
     ])
   }
 
-  /// The entries of the ledger, latest first.
   static var entries: Listing<UsageEntry> {
     Listing(
       "entries",
@@ -167,7 +165,6 @@ private struct UsageReport {
 }
 
 extension UsageFinding {
-  /// An account's recorded and true figures.
   static var columns: [Column<UsageFinding>] {
     [
       .text("account", "ACCOUNT") { $0.account.description },

@@ -140,7 +140,6 @@ extension Form where Value == ObjectsLocation {
 }
 
 extension Form where Value == DatabaseLocation {
-  /// A PostgreSQL database.
   static var postgres: Form {
     Form { (text, name) throws(CommandFailure) in
       if let refusal = Surroundings.blank(around: text) {

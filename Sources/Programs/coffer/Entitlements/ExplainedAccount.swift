@@ -52,12 +52,10 @@ struct ExplainedAccount {
     return text
   }
 
-  /// Each sentence on its own lines.
   static func text(of sentences: [String]) -> String {
     sentences.map { Prose.lines($0, width: widthMax).joined(separator: "\n") + "\n" }.joined()
   }
 
-  /// A sentence below a title.
   static func line(_ text: String, indent: String = "  ") -> String {
     Prose.text(text, indent: indent, width: widthMax)
   }

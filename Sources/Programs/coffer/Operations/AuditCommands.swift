@@ -146,7 +146,6 @@ extension Command {
       ])
   }
 
-  /// The check of the latest entries of both logs.
   private struct Chain {
     let checkedCount: Int64
     let isAll: Bool
@@ -214,7 +213,6 @@ extension Command {
 /// An entry with what it does not hold itself.
 private struct ListedEntry {
   let entry: AuditEntry
-  /// The order that it gave.
   let order: Order?
   /// The object of the act, by its current name if it is an account: the log holds only ids.
   let subject: String

@@ -85,6 +85,5 @@ extension Check {
       ], tint: { $0.state == .failed ? .bad : nil })
   }
 
-  /// The JSON of a list of checks.
   static var shape: JSONShape { .object([.init("failed", .integer), listing.memberShape]) }
 }

@@ -25,7 +25,6 @@ struct FoundRows<Row> {
       listed.count == 1 ? text : String(text.drop { $0 != "\n" }.dropFirst()))
   }
 
-  /// A title as wide as the widest cell of its column.
   static func title(_ title: String, over cells: [String]) -> String {
     let width = cells.map(\.count).max() ?? 0
     return title + String(repeating: " ", count: max(0, width - title.count))

@@ -225,7 +225,6 @@ extension Command {
 }
 
 extension Form where Value == ObjectKey.Provider {
-  /// A store that Coffer knows, by its name.
   fileprivate static var provider: Form {
     let names = StoreList.known.map { $0.provider.rawValue }
     return Form(completion: .words(names)) { text in

@@ -55,7 +55,6 @@ enum DifferenceAnswer {
     return Answer(text: text, json: listing.json((difference, old, new)))
   }
 
-  /// A table under its title, if it has rows.
   private static func part<Row>(
     _ title: String, _ listing: Listing<Row>, _ rows: [Row], ending: String = ""
   ) -> String {

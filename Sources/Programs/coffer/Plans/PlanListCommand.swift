@@ -63,7 +63,6 @@ extension Command {
 }
 
 extension Plan.Price {
-  /// A column of prices.
   static func column<Row>(
     _ name: String, _ title: String, _ prices: @escaping (Row) -> [Plan.Price]
   ) -> Column<Row> {

@@ -54,7 +54,6 @@ extension Command {
 }
 
 extension Form where Value == Program {
-  /// One of the two servers.
   fileprivate static var server: Form {
     let servers = Program.allCases.filter { $0 != .command }
     return Form(completion: .words(servers.map(\.rawValue))) { text in

@@ -3,7 +3,6 @@ import CommandLine
 import Configuration
 import JSON
 
-/// Runs a command line and returns its exit code.
 enum Entry {
   static func run(_ words: [String]) -> ExitCode {
     StandardFiles.open()

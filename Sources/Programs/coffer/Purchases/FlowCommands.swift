@@ -136,9 +136,7 @@ extension Command {
   }
 }
 
-/// Flows for people and for programs.
 enum FlowText {
-  /// The most flows that are counted.
   static let countMax = 100_000
 
   static var listing: Listing<Flow> {

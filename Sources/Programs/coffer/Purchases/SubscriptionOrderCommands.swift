@@ -95,7 +95,6 @@ extension Command {
       return try ordered(.extend(days: days, because: invocation[cause]), invocation)
     })
 
-  /// The rules of every order.
   private static let orderRules = """
     The order has an entry in the audit log. coffer-billing sends it to the store, retries for 23 hours if no answer \
     comes, and records the result. The store does it once. While an order is open, no other of its kind is accepted \

@@ -62,7 +62,6 @@ extension Command {
       }
     })
 
-  /// Why its store is not asked for it.
   private static func unread(_ key: ObjectKey, _ ledger: Ledger) -> String {
     let environment = ledger.rules.grantingEnvironment
     let granting = ObjectKey(

@@ -50,10 +50,8 @@ extension Command {
     })
 }
 
-/// What needs attention, for people and for programs.
 struct AttentionText: Sendable {
   let list: AttentionList
-  /// The payments of accounts that pay twice.
   let twice: [Identifier: PaidTwice]
   let now: Instant
 

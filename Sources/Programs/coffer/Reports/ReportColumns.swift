@@ -52,7 +52,6 @@ enum ReportColumns {
     ])
   }
 
-  /// Names of a segment before its figures.
   static func split<Figures>(_ figures: Listing<Figures>) -> Listing<Split<Figures>> {
     Listing(
       [

@@ -59,7 +59,6 @@ extension Command {
       }
     })
 
-  /// The requested month, or the last one that is over.
   private static func begunMonth(_ asked: Month?, at now: Instant) throws -> Month {
     let running = Month(of: now)
     guard let asked else { return running.adding(-1) }

@@ -106,7 +106,6 @@ struct ReportPage {
         + (others.isEmpty ? "" : "; also \(others.joined(separator: ", "))"))
   }
 
-  /// The period that a figure is compared with.
   private var compared: String {
     figures.month.toDate == nil ? "the month before" : "the whole month before"
   }
