@@ -29,9 +29,7 @@ package struct AccountWalk {
     guard (named == nil) == invocation[Self.all] else {
       throw CommandFailure(.usage, "give one of <account> and --all")
     }
-    guard named == nil || start == nil else {
-      throw CommandFailure(.usage, "--after is for --all")
-    }
+    guard named == nil || start == nil else { throw CommandFailure(.usage, "--after is for --all") }
     if named == nil { Interruption.hold() }
   }
 
@@ -120,9 +118,7 @@ extension Answer {
   /// The answer of a walk, with where to continue if it ended before the last account.
   package func ended(by end: AccountWalk.Interrupted?) -> Answer {
     guard let end else { return self }
-    var answer = adding([
-      .init(AccountWalk.Interrupted.shape.name, .string(end.last.description))
-    ])
+    var answer = adding([.init(AccountWalk.Interrupted.shape.name, .string(end.last.description))])
     switch end.cause {
     case .signal(let signal):
       // Ends the way the signal's sender expects.

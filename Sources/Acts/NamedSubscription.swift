@@ -98,9 +98,7 @@ extension NamedPurchase {
     _ sealing: SealingKeys?, reading database: some Queryable
   ) throws -> [UInt8]? {
     guard let secret else { return nil }
-    guard let sealing else {
-      throw CommandFailure.noSealingKeys
-    }
+    guard let sealing else { throw CommandFailure.noSealingKeys }
     let newest = try KeptDelivery.sealed(by: sealing, reading: database)
     guard let index = newest.map(\.keyIndex) ?? 0 else {
       throw CommandFailure(

@@ -9,9 +9,7 @@ extension Form where Value == String {
       let isSaid = text.unicodeScalars.contains {
         !$0.properties.isWhitespace && !$0.properties.isDefaultIgnorableCodePoint
       }
-      guard isSaid else {
-        throw CommandFailure(.usage, "\(name) is blank: say why")
-      }
+      guard isSaid else { throw CommandFailure(.usage, "\(name) is blank: say why") }
       guard text.utf8.count <= Decision.noteByteCountMax else {
         throw CommandFailure(.usage, "\(name) is longer than \(Decision.noteByteCountMax) bytes")
       }

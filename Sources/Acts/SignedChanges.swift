@@ -42,11 +42,9 @@ package enum SignedChanges {
       guard case .object(let members) = JSONValue(change),
         let statement = JSONValue(change[name]), isSignable(statement)
       else { throw misfit(change, "must be an object with a \(name), without numbers") }
-      let signature = key.signature(
-        for: JSONValue.object([.init(name, statement)]).canonical())
+      let signature = key.signature(for: JSONValue.object([.init(name, statement)]).canonical())
       signed.append(
-        .object(
-          members + [.init("signature", .string(Base64.standard.encode(signature)))]))
+        .object(members + [.init("signature", .string(Base64.standard.encode(signature)))]))
     }
     return .array(signed)
   }

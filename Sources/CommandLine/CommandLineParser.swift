@@ -49,9 +49,7 @@ package struct CommandLineParser {
 
   /// Refuses a word that nearly names another command as an argument of this one. So `backup verfy`
   /// writes no backup into a directory of that name.
-  private func refuseMistyped(
-    _ value: String?, behind command: Command
-  ) throws(CommandFailure) {
+  private func refuseMistyped(_ value: String?, behind command: Command) throws(CommandFailure) {
     guard let value else { return }
     let longer = table.group(command.words).filter {
       $0.words.count > command.words.count

@@ -17,9 +17,7 @@ package enum InputFile {
     return bytes
   }
 
-  private static func bytes(
-    of file: Int32, named path: String
-  ) throws(CommandFailure) -> [UInt8] {
+  private static func bytes(of file: Int32, named path: String) throws(CommandFailure) -> [UInt8] {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while true {

@@ -115,9 +115,7 @@ package enum Plot {
   }
 
   /// Every third name if there are many, counted back from the last.
-  private static func ticks(
-    _ names: [String], at y: Double, x: (Int) -> Double
-  ) -> String {
+  private static func ticks(_ names: [String], at y: Double, x: (Int) -> Double) -> String {
     let pace = names.count > 6 ? 3 : 1
     return names.indices.filter { (names.count - 1 - $0).isMultiple(of: pace) }.map { index in
       words(names[index], x(index), y, anchor: "middle")

@@ -19,9 +19,7 @@ package enum Terminal {
   /// The columns of the terminal behind a descriptor; 80 if it does not report them.
   package static func width(of descriptor: Int32) -> Int {
     var size = winsize()
-    guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 1 else {
-      return 80
-    }
+    guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 1 else { return 80 }
     return Int(size.ws_col)
   }
 

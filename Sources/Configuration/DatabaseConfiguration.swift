@@ -25,9 +25,7 @@ package struct DatabaseConfiguration: Sendable {
   package let clock: Clock
 
   /// The configuration of another database than the settings', if one is given.
-  package init(
-    _ settings: Settings, of other: DatabaseLocation? = nil
-  ) throws(ConfigurationError) {
+  package init(_ settings: Settings, of other: DatabaseLocation? = nil) throws(ConfigurationError) {
     var reader = SettingsReader(settings, for: .command)
     askedStores = reader.stores.filter { $0.isAsked(reader) }.map { $0.store }
     let database = other ?? reader.value(SharedSettings.database)
@@ -41,9 +39,7 @@ package struct DatabaseConfiguration: Sendable {
     givenCatalogue = other == nil ? given : nil
     catalogue = given ?? .standard
     clock = reader.clock()
-    guard let database, reader.problems.isEmpty else {
-      throw ConfigurationError(reader.problems)
-    }
+    guard let database, reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
     self.database = database
   }
 

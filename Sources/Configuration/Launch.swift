@@ -31,8 +31,7 @@ package enum Launch {
       end(program, [sentence], .usage)
     case .run(let configPath):
       do throws(ConfigurationError) {
-        return try make(
-          Settings(table, environment: environment(), configPath: configPath))
+        return try make(Settings(table, environment: environment(), configPath: configPath))
       } catch {
         end(program, error.lines, .configuration)
       }

@@ -27,9 +27,7 @@ package struct Settings: Sendable {
   private(set) var problems: [ConfigurationError.Problem] = []
 
   /// `configPath` is the value of `--config`; it wins over `COFFER_CONFIG`.
-  package init(
-    _ table: SettingsTable, environment: [String: String], configPath: String? = nil
-  ) {
+  package init(_ table: SettingsTable, environment: [String: String], configPath: String? = nil) {
     self.table = table
     let config = SharedSettings.config.name
     let given = accepted(environment)

@@ -74,9 +74,7 @@ package struct SettingsReader {
   }
 
   /// Reports the settings of a group that are missing while `leader` is set, or set while it is not.
-  package mutating func together(
-    _ leader: any AnySetting, _ settings: [any AnySetting]
-  ) -> Bool {
+  package mutating func together(_ leader: any AnySetting, _ settings: [any AnySetting]) -> Bool {
     let isOn = has(leader)
     for setting in settings where has(setting) != isOn {
       refuse(

@@ -15,9 +15,7 @@ package struct WebhookReceiver: Sendable {
 
 extension SettingsReader {
   /// A receiver, from its two settings; nil if there is none.
-  mutating func receiver(
-    _ url: Setting<String>, _ secrets: Setting<[Secret]>
-  ) -> WebhookReceiver? {
+  mutating func receiver(_ url: Setting<String>, _ secrets: Setting<[Secret]>) -> WebhookReceiver? {
     let isOn = together(url, [secrets])
     let (url, secrets) = (value(url), value(secrets))
     return isOn ? WebhookReceiver(url: url ?? "", secrets: secrets ?? []) : nil

@@ -15,9 +15,7 @@ extension Doctor {
   ) throws -> [Check] {
     let stores = try StoreList.configured(settings, clock: configuration.clock)
     let asked = stores.filter { $0.isReadable }
-    guard !asked.isEmpty else {
-      return [Check("stores", .skipped, "no store's API is configured")]
-    }
+    guard !asked.isEmpty else { return [Check("stores", .skipped, "no store's API is configured")] }
     return asked.map { ask($0, configuration.grantingEnvironment) }
   }
 

@@ -67,9 +67,7 @@ package struct AccountArrival: Sendable {
       if let obstacle = try arriving.account.obstacle(reading: reader) {
         throw MovingError(obstacle)
       }
-      if let refusal = ledger.refusal(
-        of: arriving.decided, with: arriving.subscriptions, at: now)
-      {
+      if let refusal = ledger.refusal(of: arriving.decided, with: arriving.subscriptions, at: now) {
         throw MovingError(refusal)
       }
       for key in arriving.subscriptions {
@@ -185,9 +183,7 @@ package struct AccountArrival: Sendable {
       try moved.insert(at: now, in: transaction)
       try arriving.tree.requireForgotten(in: transaction)
       for file in archive.files(in: TreeExport.files) {
-        for record in try ArrivingAccount.records(
-          file, archive, of: moved.id, areChecked: true)
-        {
+        for record in try ArrivingAccount.records(file, archive, of: moved.id, areChecked: true) {
           try record.insert(
             contentIn: objects["\(TreeExport.contents)\(record.id)"], in: transaction)
         }

@@ -159,9 +159,7 @@ package struct ArrivingAccount: Sendable {
   }
 
   private static func json(_ name: String, _ archive: ArchiveReader) throws -> JSON {
-    guard let file = archive.file(named: name) else {
-      throw MovingError("\(name) is missing")
-    }
+    guard let file = archive.file(named: name) else { throw MovingError("\(name) is missing") }
     return try JSON.parse(try archive.bytes(of: file), limits: AccountArchive.limits)
   }
 

@@ -74,15 +74,11 @@ extension AccountWrite {
   /// The longest JSON body that an endpoint accepts, unless it declares another length.
   package var bodyByteCountMax: Int { 16 * 1024 }
 
-  package func prepare(
-    _ request: AccountRequest, _ body: [UInt8]
-  ) throws -> AccountInput<Body> {
+  package func prepare(_ request: AccountRequest, _ body: [UInt8]) throws -> AccountInput<Body> {
     AccountInput(request: request, body: try parse(request.checked(body), of: request))
   }
 
-  package func transact(
-    _ transaction: Transaction, _ input: AccountInput<Body>
-  ) throws -> Answer {
+  package func transact(_ transaction: Transaction, _ input: AccountInput<Body>) throws -> Answer {
     defer {
       input.request.credentials.meter.charge(Price.rows(transaction.work.rowCount), for: .writing)
     }

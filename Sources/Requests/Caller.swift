@@ -13,9 +13,7 @@ package struct Caller: Sendable {
 
   /// In a transaction, the key is then the author of what is reported. Throws if the key is unknown or revoked, the
   /// session is over, or the account's requests are used up.
-  package init(
-    _ queryable: some Queryable, _ credentials: Credentials, now: Instant
-  ) throws {
+  package init(_ queryable: some Queryable, _ credentials: Credentials, now: Instant) throws {
     do { try self.init(queryable, credentials.proof, now: now) } catch let refusal as RequestRefusal
     {
       credentials.meter.reject()

@@ -23,9 +23,7 @@ package final class RequestLimiter: Sendable {
   private let buckets: TokenBuckets<Identifier>
   private let accounts = Locked(Epochs<[UInt8], Identifier>(countMax: countMax))
 
-  package init(
-    burst: Int64, perSecond: Int64, now: @escaping @Sendable () -> MonotonicTime
-  ) {
+  package init(burst: Int64, perSecond: Int64, now: @escaping @Sendable () -> MonotonicTime) {
     self.burst = burst
     // The window is the time in which the whole quota comes back, rounded up, because it must be whole.
     let window = (burst + perSecond - 1) / perSecond

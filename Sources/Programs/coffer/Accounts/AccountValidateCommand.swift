@@ -82,9 +82,7 @@ private struct ValidationRound {
   }
 
   /// `each` is called after each protocol.
-  mutating func take(
-    _ account: Identifier, _ progress: Progress, each: () -> Void = {}
-  ) throws {
+  mutating func take(_ account: Identifier, _ progress: Progress, each: () -> Void = {}) throws {
     accountCount += 1
     for room in KnownProtocols.all {
       for text in try room.faults(of: account, in: database) {

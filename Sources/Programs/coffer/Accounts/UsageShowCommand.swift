@@ -49,8 +49,7 @@ extension Command {
             months: try Transfers.months(reader, account.id))
           return UsageReport.entries.answer(
             page, at: now, notice: try page.notice { try UsageEntry.count(reader, of: account.id) }
-          ).adding(
-            UsageReport.listing.members(report), heading: report.text(at: now) + "\n")
+          ).adding(UsageReport.listing.members(report), heading: report.text(at: now) + "\n")
         }
       }
     })

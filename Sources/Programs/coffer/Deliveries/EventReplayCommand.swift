@@ -173,9 +173,7 @@ extension Command {
 
 /// What was decoded again, and its result.
 private enum ReplayText {
-  static func answer(
-    _ again: RedecodedDelivery, _ change: DerivedChange, isDone: Bool
-  ) -> Answer {
+  static func answer(_ again: RedecodedDelivery, _ change: DerivedChange, isDone: Bool) -> Answer {
     let (before, after) = (again.delivery.disposition, again.decoded.disposition)
     let head = Prose.fields(
       [

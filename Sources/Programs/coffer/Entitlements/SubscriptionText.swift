@@ -119,9 +119,7 @@ struct SubscriptionText {
         ? ", which the catalogue ignores: it gives no storage" : "")
   }
 
-  static func sentence(
-    _ read: EntitlementExplanation.OpenRead, from store: String
-  ) -> String {
+  static func sentence(_ read: EntitlementExplanation.OpenRead, from store: String) -> String {
     var text = "to be read from \(store), "
     text += read.due.map { "next at \($0)" } ?? "failed permanently: see coffer jobs retry"
     if let reason = read.reason { text += "; because of \(Printable.text(reason))" }

@@ -132,9 +132,7 @@ extension Command {
       + "are refused until it names this one or is removed"
   }
 
-  private static func catalogue(
-    at path: String, _ invocation: Invocation
-  ) throws -> Catalogue {
+  private static func catalogue(at path: String, _ invocation: Invocation) throws -> Catalogue {
     let bytes = try InputFile.bytes(at: path)
     let catalogue: Catalogue
     do throws(CatalogueFile.Failure) {

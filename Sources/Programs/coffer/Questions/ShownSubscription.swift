@@ -21,9 +21,7 @@ struct ShownSubscription: Sendable {
   private static let orderCountMax = 10
 
   /// Nil if nothing was derived of it.
-  init?(
-    _ key: ObjectKey, at now: Instant, _ ledger: Ledger, reading reader: Reader
-  ) throws {
+  init?(_ key: ObjectKey, at now: Instant, _ ledger: Ledger, reading reader: Reader) throws {
     guard let found = try SubscriptionExplanation(key, at: now, of: ledger, reading: reader) else {
       return nil
     }

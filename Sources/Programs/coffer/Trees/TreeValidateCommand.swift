@@ -96,9 +96,7 @@ extension TreeValidation.Broken {
 }
 
 extension FoundRows<TreeValidation.Broken> {
-  fileprivate func answer(
-    _ found: TreeValidation, showsRepairs: Bool
-  ) -> Answer {
+  fileprivate func answer(_ found: TreeValidation, showsRepairs: Bool) -> Answer {
     let left = found.brokenCount - found.repairedCount
     let sums = showsRepairs ? ", \(found.repairedCount) repaired" : ""
     return Answer(

@@ -120,9 +120,7 @@ struct ResumableRequest {
       method: method, url: base + location, headers: [Self.version, ("Host", authority)], body: nil)
   }
 
-  private func append(
-    _ location: String, at offset: Int64
-  ) throws(HTTPClientError) -> Exchange {
+  private func append(_ location: String, at offset: Int64) throws(HTTPClientError) -> Exchange {
     let bytes: [UInt8]
     do { bytes = try Self.read(file, path, at: offset, Self.partByteCount) } catch {
       throw .failed(error.text)
