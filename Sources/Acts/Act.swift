@@ -64,11 +64,9 @@ package struct Act: Sendable {
 
   /// Reads the grounds of a decision, and decides, in a transaction next to which no other decides.
   /// For the ledger this holds from its first statement on. For an account, or anything else that
-  /// coffer-sync writes, the body locks the row (`DatabaseSession.lockedAccount`).
-  package typealias Body = @Sendable (Transaction) throws -> Effect
-
-  /// The same, with the moment from which no other transaction decides.
-  package typealias TimedBody = @Sendable (Transaction, Instant) throws -> Effect
+  /// coffer-sync writes, the body locks the row (`DatabaseSession.lockedAccount`). It gets the moment from
+  /// which no other decides, so the times of two acts are in the order in which they are done.
+  package typealias Body = @Sendable (Transaction, Instant) throws -> Effect
 
   /// What was shown longer ago is not done any more: its times and its grounds would be outdated.
   private static let answerSpan = Instant.Span.minutes(1)
@@ -81,43 +79,20 @@ package struct Act: Sendable {
   }
 
   /// Shows what would change, by doing it and undoing it. Does it if --yes is given or a person at
-  /// the terminal agrees. The command takes `options`.
-  package func whenConfirmed(at now: Instant, _ body: @escaping Body) throws -> Answer {
-    try confirmed(at: now, { transaction, _ in try body(transaction) }) { $1 }
-  }
-
-  /// For acts that begin or end something with the decision: the times of two acts are in the order
-  /// in which they are done. `then` continues with what no transaction does.
+  /// the terminal agrees. The command takes `options`. `then` continues with what no transaction does.
   package func whenConfirmed(
-    _ body: @escaping TimedBody, then: (AuditEntry, Answer) throws -> Answer = { $1 }
-  ) throws -> Answer {
-    try confirmed(at: nil, body, then: then)
-  }
-
-  /// An act that needs nothing but its transaction.
-  package static func whenConfirmed(
-    _ invocation: Invocation, owning schema: Schema = .sync, _ body: @escaping TimedBody
-  ) throws -> Answer {
-    try DatabaseSession.withAnyCatalogue(invocation, owning: schema) { database, _ in
-      try Act(invocation, on: database).whenConfirmed(body)
-    }
-  }
-
-  /// Does it at `now`; nil is the moment at which it is done.
-  private func confirmed(
-    at now: Instant?, _ body: @escaping TimedBody, then: (AuditEntry, Answer) throws -> Answer
+    _ body: @escaping Body, then: (AuditEntry, Answer) throws -> Answer = { $1 }
   ) throws -> Answer {
     if invocation[Self.yes] {
-      let (effect, entry) = try done(at: now, because: invocation[Self.reason], body)
+      let (effect, entry) = try done(because: invocation[Self.reason], body)
       return try then(entry, answer(effect, entry, text: text(effect)))
     }
-    let shown = try rehearsed(at: now, body)
+    let shown = try rehearsed(body)
     if !invocation[CommonOptions.json], Terminal.isThere {
       print(text(shown), terminator: "")
       guard try isAgreed() else { return refusal(shown, repeating: false) }
-      let (effect, entry) = try done(at: now, because: invocation[Self.reason]) {
-        transaction, moment in
-        let effect = try body(transaction, moment)
+      let (effect, entry) = try done(because: invocation[Self.reason]) { transaction, now in
+        let effect = try body(transaction, now)
         guard effect.before == shown.before else {
           throw CommandFailure(.refused, "it has changed since it was shown; look again")
         }
@@ -126,6 +101,15 @@ package struct Act: Sendable {
       return try then(entry, answer(effect, entry, text: ""))
     }
     return refusal(shown, repeating: true)
+  }
+
+  /// An act that needs nothing but its transaction.
+  package static func whenConfirmed(
+    _ invocation: Invocation, owning schema: Schema = .sync, _ body: @escaping Body
+  ) throws -> Answer {
+    try DatabaseSession.withAnyCatalogue(invocation, owning: schema) { database, _ in
+      try Act(invocation, on: database).whenConfirmed(body)
+    }
   }
 
   /// For acts of several transactions, or with more to show than before and after. `shown` returns what would
@@ -156,7 +140,9 @@ package struct Act: Sendable {
   private static let undoneNotice = "no changes made; --yes applies them"
 
   /// Does it at once; the command takes `handyOptions`.
-  package func atOnce(at now: Instant, _ body: @escaping Body) throws -> Answer {
+  package func atOnce(
+    at now: Instant, _ body: @escaping @Sendable (Transaction) throws -> Effect
+  ) throws -> Answer {
     let (effect, entry) = try done(at: now, because: nil) { transaction, _ in
       try body(transaction)
     }
@@ -167,7 +153,7 @@ package struct Act: Sendable {
 
   /// An act that is done at once, and needs nothing but its transaction.
   package static func atOnce(
-    _ invocation: Invocation, owning schema: Schema = .sync, _ body: @escaping TimedBody
+    _ invocation: Invocation, owning schema: Schema = .sync, _ body: @escaping Body
   ) throws -> Answer {
     try DatabaseSession.withAnyCatalogue(invocation, owning: schema) { database, configuration in
       let now = configuration.clock.now()
@@ -198,7 +184,7 @@ package struct Act: Sendable {
   }
 
   private func done(
-    at now: Instant?, because reason: String?, _ body: @escaping TimedBody
+    at now: Instant? = nil, because reason: String?, _ body: @escaping Body
   ) throws -> (Effect, AuditEntry) {
     try database.write(for: nil) { transaction in
       try lock(in: transaction)
@@ -221,10 +207,10 @@ package struct Act: Sendable {
       json: json(effect, effect.members, entry: .string(entry.name.description)))
   }
 
-  private func rehearsed(at now: Instant?, _ body: @escaping TimedBody) throws -> Effect {
+  private func rehearsed(_ body: @escaping Body) throws -> Effect {
     try database.rehearse { transaction in
       try lock(in: transaction)
-      return try body(transaction, now ?? clock.now())
+      return try body(transaction, clock.now())
     }
   }
 

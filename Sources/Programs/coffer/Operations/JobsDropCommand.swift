@@ -39,8 +39,8 @@ extension Command {
         }
       }
       // What the subscription is owed can depend on the failure of its read.
-      return try DatabaseSession.withLedger(invocation) { database, ledger, now in
-        try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
+      return try DatabaseSession.withLedger(invocation) { database, ledger, _ in
+        try Act(invocation, on: database).whenConfirmed { transaction, now in
           // The sequence is locked before the job, as every reader does it.
           var isMistaken = false
           if let key = ObjectKey(object) {

@@ -75,8 +75,7 @@ extension Command {
         guard let moment = invocation[since]?.moment(at: now) else {
           throw CommandFailure(.usage, "notice replay needs --since <time>")
         }
-        return try Act(invocation, on: database).whenConfirmed(at: now) {
-          (transaction: Transaction) -> Act.Effect in
+        return try Act(invocation, on: database).whenConfirmed { transaction, now in
           let count = try NoticeRow.replay(since: moment, of: owner, at: now, in: transaction)
           return Act.Effect(
             subject: "notices since \(moment)", before: .object([]),

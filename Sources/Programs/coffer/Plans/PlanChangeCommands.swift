@@ -74,8 +74,7 @@ extension Command {
           text: "\(catalogue.version) is the catalogue of record already\n",
           json: ["digest": .string(catalogue.digest), "done": false])
         if let left {
-          let now = configuration.clock.now()
-          answer = try Act(invocation, on: database).whenConfirmed(at: now) { transaction in
+          answer = try Act(invocation, on: database).whenConfirmed { transaction, now in
             try change.effect(left, at: now, in: transaction)
           }
           guard answer.code == .ok else { return answer }
