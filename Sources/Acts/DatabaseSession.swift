@@ -105,6 +105,26 @@ package enum DatabaseSession {
     return (try livingAccount(transaction, id.description), deletion)
   }
 
+  /// The account that the command names, in the same way.
+  package static func lockedAccount(
+    _ transaction: Transaction, _ invocation: Invocation
+  ) throws -> (account: Account, deletion: AccountDeletion?) {
+    try lockedAccount(transaction, invocation[CommonArguments.account])
+  }
+
+  /// The same for an act on an account that stays. Refuses one whose deletion was requested.
+  package static func stayingAccount(
+    _ transaction: Transaction, _ invocation: Invocation
+  ) throws -> Account {
+    let (account, deletion) = try lockedAccount(transaction, invocation)
+    guard deletion == nil else {
+      throw CommandFailure(
+        .refused,
+        "the deletion of \(account.id) was requested; coffer deletion cancel keeps the account")
+    }
+    return account
+  }
+
   /// The account that an operator named by its id, a short form of it, or its username. A text with digits may be
   /// a store's number.
   package static func account(_ queryable: some Queryable, _ text: String) throws -> Account {

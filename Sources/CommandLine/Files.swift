@@ -18,19 +18,10 @@ package enum InputFile {
   }
 
   private static func bytes(of file: Int32, named path: String) throws(CommandFailure) -> [UInt8] {
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 65_536)
-    while true {
-      let count = unsafe Glibc.read(file, &chunk, chunk.count)
-      if count == 0 { return bytes }
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw CommandFailure(.refused, "\(path) cannot be read: \(systemErrorText())")
-      }
-      bytes += chunk[..<count]
-      guard bytes.count <= byteCountMax else {
-        throw CommandFailure(.refused, "\(path) is larger than \(byteCountMax) bytes")
-      }
+    do throws(TextFile.Failure) {
+      return try TextFile.bytes(of: file, atMost: byteCountMax)
+    } catch {
+      throw CommandFailure(.refused, "\(path) \(error.text)")
     }
   }
 }

@@ -1,3 +1,5 @@
+import Configuration
+
 /// Rows for people: columns are aligned under their titles, numbers to the right.
 package struct Table {
   package enum Alignment {
@@ -136,16 +138,8 @@ package enum Folded {
 package enum Prose {
   /// Lines no longer than `width`, except for a single long word.
   package static func lines(_ text: String, width: Int) -> [String] {
-    var lines: [String] = []
-    var line = ""
-    for word in text.split(separator: " ", omittingEmptySubsequences: false) {
-      if !line.isEmpty, line.count + 1 + word.count > width {
-        lines.append(line)
-        line = ""
-      }
-      line += (line.isEmpty ? "" : " ") + word
-    }
-    return lines + [line]
+    SettingsHelp.lines(
+      text.split(separator: " ", omittingEmptySubsequences: false), width: width)
   }
 
   /// Lines that begin with `indent`, none longer than `width`. The second and later lines are

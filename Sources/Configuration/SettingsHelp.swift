@@ -53,16 +53,21 @@ package enum SettingsHelp {
 
   /// Breaks lines at spaces so that none is longer than `width`, except for a single long word.
   package static func wrapped(_ text: String, indent: String, width: Int) -> String {
+    lines(text.split(separator: " "), width: width - indent.count)
+      .map { indent + $0 + "\n" }.joined()
+  }
+
+  /// Words as lines, none longer than `width`, except for a single long word.
+  package static func lines(_ words: [Substring], width: Int) -> [String] {
     var lines: [String] = []
     var line = ""
-    for word in text.split(separator: " ") {
-      if !line.isEmpty, indent.count + line.count + 1 + word.count > width {
+    for word in words {
+      if !line.isEmpty, line.count + 1 + word.count > width {
         lines.append(line)
         line = ""
       }
       line += (line.isEmpty ? "" : " ") + word
     }
-    lines.append(line)
-    return lines.map { indent + $0 + "\n" }.joined()
+    return lines + [line]
   }
 }

@@ -1,18 +1,18 @@
-import Base
+package import Base
 import Glibc
 
-/// Reads a small file that an operator wrote.
-enum TextFile {
+/// Reads files whole: small ones that an operator wrote, and what a command is given.
+package enum TextFile {
   static let byteCountMax = 1 << 20
 
-  enum Failure: Error {
+  package enum Failure: Error {
     case unreadable(OpenFile.Refusal)
-    case tooLarge
+    case tooLarge(byteCountMax: Int)
 
-    var text: String {
+    package var text: String {
       switch self {
       case .unreadable(let refusal): refusal.text
-      case .tooLarge: "is larger than \(TextFile.byteCountMax) bytes"
+      case .tooLarge(let byteCountMax): "is larger than \(byteCountMax) bytes"
       }
     }
   }
@@ -28,18 +28,28 @@ enum TextFile {
     defer { withExtendedLifetime(file) {} }
     var status = stat()
     guard unsafe fstat(file.descriptor, &status) == 0 else { throw .unreadable(.system(errno)) }
-    let isOpenToOthers = SecretFile.rightsOfOthers(status) != 0
+    return (
+      try bytes(of: file.descriptor, atMost: byteCountMax), SecretFile.rightsOfOthers(status) != 0
+    )
+  }
+
+  /// Everything that a descriptor has to read.
+  package static func bytes(
+    of file: Int32, atMost byteCountMax: Int
+  ) throws(Failure) -> [UInt8] {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while true {
-      let count = unsafe Glibc.read(file.descriptor, &chunk, chunk.count)
-      if count == 0 { return (bytes, isOpenToOthers) }
+      let count = unsafe Glibc.read(file, &chunk, chunk.count)
+      if count == 0 { return bytes }
       if count < 0 {
         if errno == EINTR { continue }
         throw .unreadable(.system(errno))
       }
       bytes += chunk[..<count]
-      guard bytes.count <= byteCountMax else { throw .tooLarge }
+      guard bytes.count <= byteCountMax else {
+        throw .tooLarge(byteCountMax: byteCountMax)
+      }
     }
   }
 }

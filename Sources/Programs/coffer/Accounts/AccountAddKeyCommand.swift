@@ -39,13 +39,7 @@ extension Command {
       let publicKey = try publicKey(invocation[key])
       let label = invocation[label] ?? ""
       return try Act.whenConfirmed(invocation) { transaction, now in
-        let (account, deletion) = try DatabaseSession.lockedAccount(
-          transaction, invocation[CommonArguments.account])
-        guard deletion == nil else {
-          throw CommandFailure(
-            .refused,
-            "the deletion of \(account.id) was requested; coffer deletion cancel keeps the account")
-        }
+        let account = try DatabaseSession.stayingAccount(transaction, invocation)
         let others = try Device.list(transaction, of: account.id).count
         try Device.add(
           transaction, publicKey.bytes, to: account.id, label: label, statement: nil,

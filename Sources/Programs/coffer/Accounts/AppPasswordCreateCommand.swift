@@ -24,13 +24,7 @@ extension Command {
     run: { invocation in
       let label = invocation[label] ?? ""
       return try Act.atOnce(invocation) { transaction, now in
-        let (account, deletion) = try DatabaseSession.lockedAccount(
-          transaction, invocation[CommonArguments.account])
-        guard deletion == nil else {
-          throw CommandFailure(
-            .refused,
-            "the deletion of \(account.id) was requested; coffer deletion cancel keeps the account")
-        }
+        let account = try DatabaseSession.stayingAccount(transaction, invocation)
         guard let made = try AppPassword.create(transaction, of: account.id, label: label, now: now)
         else {
           throw CommandFailure(

@@ -23,8 +23,7 @@ extension Command {
     run: { invocation in
       let id = invocation[password]
       return try Act.whenConfirmed(invocation) { transaction, _ in
-        let (account, _) = try DatabaseSession.lockedAccount(
-          transaction, invocation[CommonArguments.account])
+        let (account, _) = try DatabaseSession.lockedAccount(transaction, invocation)
         guard let revoked = try AppPassword.revoke(transaction, id, of: account.id) else {
           throw CommandFailure(.refused, "account \(account.id) has no such app password")
         }

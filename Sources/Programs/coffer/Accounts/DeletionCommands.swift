@@ -107,8 +107,7 @@ extension Command {
     answers: Act.answers(["account": .text]),
     run: { invocation in
       try Act.whenConfirmed(invocation) { transaction, _ in
-        let (account, deletion) = try DatabaseSession.lockedAccount(
-          transaction, invocation[CommonArguments.account])
+        let (account, deletion) = try DatabaseSession.lockedAccount(transaction, invocation)
         guard let deletion else {
           throw CommandFailure(.refused, "no deletion was requested for \(account.id)")
         }

@@ -27,8 +27,7 @@ extension Command {
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let id = invocation[link]
         return try Act(invocation, on: database).whenConfirmed { transaction, now in
-          let (account, _) = try DatabaseSession.lockedAccount(
-            transaction, invocation[CommonArguments.account])
+          let (account, _) = try DatabaseSession.lockedAccount(transaction, invocation)
           guard let found = try PublicLink.find(transaction, id, of: account.id) else {
             throw CommandFailure(.refused, "account \(account.id) has no such link")
           }

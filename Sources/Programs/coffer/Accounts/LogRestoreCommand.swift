@@ -29,8 +29,7 @@ extension Command {
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let id = invocation[log]
         return try Act(invocation, on: database).whenConfirmed { transaction, now in
-          let (account, _) = try DatabaseSession.lockedAccount(
-            transaction, invocation[CommonArguments.account])
+          let (account, _) = try DatabaseSession.lockedAccount(transaction, invocation)
           let found = try MessageLog.find(transaction, id, for: account.id)
           guard let kept = try LogRestore.find(transaction, of: id, now: now) else {
             throw CommandFailure(.refused, "the log keeps no epoch that it had before")

@@ -22,8 +22,7 @@ extension Command {
     answers: Act.answers(["account": .text, "opens": .time]),
     run: { invocation in
       try Act.whenConfirmed(invocation) { transaction, now in
-        let (account, _) = try DatabaseSession.lockedAccount(
-          transaction, invocation[CommonArguments.account])
+        let (account, _) = try DatabaseSession.lockedAccount(transaction, invocation)
         guard let live = try Recovery.live(transaction, of: account.id) else {
           throw CommandFailure(.refused, "no recovery of account \(account.id) waits or is open")
         }

@@ -35,8 +35,7 @@ extension Command {
       let moment = suspends ? now : nil
       // An account whose deletion was requested cannot write anyway. This decides what applies if
       // the deletion is cancelled.
-      let (account, deletion) = try DatabaseSession.lockedAccount(
-        transaction, invocation[CommonArguments.account])
+      let (account, deletion) = try DatabaseSession.lockedAccount(transaction, invocation)
       let isChanged =
         deletion == nil
         ? try Account.suspend(transaction, account.id, since: moment)

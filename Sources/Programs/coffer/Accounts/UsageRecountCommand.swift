@@ -37,8 +37,9 @@ extension Command {
       let walk = try AccountWalk(invocation)
       return try DatabaseSession.with(invocation) { database, configuration in
         var round = RecountRound(
-          Recount(database, catalogue: configuration.catalogue, protocols: KnownProtocols.all),
-          correcting: invocation[dryRun] ? nil : try Act(invocation, on: database),
+          recount: Recount(
+            database, catalogue: configuration.catalogue, protocols: KnownProtocols.all),
+          act: invocation[dryRun] ? nil : try Act(invocation, on: database),
           clock: configuration.clock)
         let interrupted = try walk.run(
           "counting", in: database, one: { try round.take($0, listing: true) },
@@ -50,20 +51,15 @@ extension Command {
 
 /// One run over one account or all of them, and what it found.
 private struct RecountRound {
-  private let recount: Recount
-  private let act: Act?
-  private let clock: Clock
-  private var accountCount = 0
-  private var wrongCount = 0
-  private var listed: [UsageFinding] = []
+  let recount: Recount
+  /// Nil if nothing is corrected.
+  let act: Act?
+  let clock: Clock
+  var accountCount = 0
+  var wrongCount = 0
+  var listed: [UsageFinding] = []
 
   private static let listedCountMax = 10_000
-
-  init(_ recount: Recount, correcting act: Act?, clock: Clock) {
-    self.recount = recount
-    self.act = act
-    self.clock = clock
-  }
 
   mutating func take(_ account: Identifier, listing: Bool) throws {
     let found =

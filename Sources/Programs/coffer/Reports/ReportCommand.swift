@@ -46,7 +46,7 @@ extension Command {
         let month = try begunMonth(invocation[month], at: now)
         let figures = try ReportFigures(month, at: now, configuration, of: database)
         if let path {
-          let bytes = Array(ReportPage(figures).text.utf8)
+          let bytes = Array(ReportPage(figures: figures).text.utf8)
           if invocation[force] {
             try OutputFile.replace(path, with: bytes)
           } else {
@@ -54,7 +54,7 @@ extension Command {
           }
         }
         return Answer(
-          text: ReportText(figures).text, json: ReportColumns.report.json(figures),
+          text: ReportText(figures: figures).text, json: ReportColumns.report.json(figures),
           notice: path.map { "the page is in \($0)" })
       }
     })

@@ -8,9 +8,7 @@ import Tiers
 
 /// A month's figures as a page: one file that needs nothing else, for light and dark displays and for paper.
 struct ReportPage {
-  private let figures: ReportFigures
-
-  init(_ figures: ReportFigures) { self.figures = figures }
+  let figures: ReportFigures
 
   var text: String {
     let title = "Coffer in \(figures.month.title)"
@@ -127,7 +125,7 @@ struct ReportPage {
   // MARK: plots, each with its table
 
   private var sections: String {
-    let report = ReportText(figures)
+    let report = ReportText(figures: figures)
     let known = figures.month.known
     let months = known.map(\.month.description)
     var html = section(

@@ -7,9 +7,7 @@ import Tiers
 
 /// A month's figures for people at a terminal.
 struct ReportText {
-  private let figures: ReportFigures
-
-  init(_ figures: ReportFigures) { self.figures = figures }
+  let figures: ReportFigures
 
   var text: String {
     let toDate = figures.month.toDate.map { ", until \($0)" } ?? ""

@@ -38,8 +38,7 @@ extension Command {
       }
       return try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         try Act(invocation, on: database).whenConfirmed { transaction, now in
-          let (account, _) = try DatabaseSession.lockedAccount(
-            transaction, invocation[CommonArguments.account])
+          let (account, _) = try DatabaseSession.lockedAccount(transaction, invocation)
           let before = try FolderCap.find(transaction, folder)
           let after = try FolderCap.set(
             transaction, folder, of: account.id, byteCount: byteCount,

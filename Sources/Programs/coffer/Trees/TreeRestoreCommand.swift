@@ -38,8 +38,7 @@ extension Command {
       try DatabaseSession.withCatalogueOfRecord(invocation) { database, configuration in
         let (file, number) = (invocation[file], invocation[version])
         return try Act(invocation, on: database).whenConfirmed { transaction, now in
-          let (account, _) = try DatabaseSession.lockedAccount(
-            transaction, invocation[CommonArguments.account])
+          let (account, _) = try DatabaseSession.lockedAccount(transaction, invocation)
           let (before, after): (JSONValue, JSONValue)
           var (version, links) = (Int64?.none, Int64(0))
           if let number {
