@@ -98,10 +98,9 @@ private struct ValidationRound {
       code: brokenCount == 0 ? .ok : .refused,
       text: (found.listed.isEmpty ? "" : "\n")
         + "\(counted(accountCount, "account")), \(counted(brokenCount, "fault"))\n",
-      json: .object(
-        [
-          .init("accounts", .integer(Int64(accountCount))),
-          .init("broken", .integer(Int64(brokenCount))), found.listing.member(found.listed),
-        ]))
+      json: .object([
+        .init("accounts", .integer(Int64(accountCount))),
+        .init("broken", .integer(Int64(brokenCount))), found.listing.member(found.listed),
+      ]))
   }
 }

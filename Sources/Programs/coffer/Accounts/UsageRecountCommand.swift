@@ -87,12 +87,11 @@ private struct RecountRound {
     return Answer(
       text: (listed.isEmpty ? "" : listing.text(listed, at: clock.now()) + "\n")
         + "\(counted(accountCount, "account")), \(wrongCount) \(outcome)\n",
-      json: .object(
-        [
-          .init("accounts", .integer(Int64(accountCount))),
-          .init("wrong", .integer(Int64(wrongCount))),
-          .init("corrected", .integer(Int64(act == nil ? 0 : wrongCount))),
-          listing.member(listed),
-        ]))
+      json: .object([
+        .init("accounts", .integer(Int64(accountCount))),
+        .init("wrong", .integer(Int64(wrongCount))),
+        .init("corrected", .integer(Int64(act == nil ? 0 : wrongCount))),
+        listing.member(listed),
+      ]))
   }
 }
