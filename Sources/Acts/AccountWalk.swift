@@ -5,7 +5,6 @@ import Configuration
 import Glibc
 import JSON
 package import Storage
-import Sync
 
 /// The account that an operator named, or all accounts by id, in pages. Progress names the current account, so that
 /// an interrupted run can continue after it.

@@ -5,7 +5,6 @@ package import Base
 import CommandLine
 package import Configuration
 package import Storage
-import Sync
 
 /// Checks a backup by what was restored of it for that purpose.
 package struct BackupChecks {

@@ -10,8 +10,6 @@ import JSON
 import KnownStores
 import Ledger
 import Storage
-import Subscriptions
-import Sync
 
 extension Command {
   private static let limit = Parameter<Int>.limit()

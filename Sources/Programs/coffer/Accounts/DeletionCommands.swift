@@ -8,7 +8,6 @@ import JSON
 import KnownStores
 import Ledger
 import Storage
-import Subscriptions
 import Sync
 
 extension Command {

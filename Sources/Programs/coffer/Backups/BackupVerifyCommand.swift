@@ -7,7 +7,6 @@ import Configuration
 import Doctor
 import JSON
 import Storage
-import Sync
 
 extension Command {
   private static let wanted = Parameter<String>.required(

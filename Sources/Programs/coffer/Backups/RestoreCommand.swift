@@ -8,7 +8,6 @@ import JSON
 import Objects
 import S3
 import Storage
-import Sync
 
 extension Command {
   private static let wanted = Parameter<String>.required(

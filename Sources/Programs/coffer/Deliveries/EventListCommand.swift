@@ -10,7 +10,6 @@ import Ledger
 import Storage
 import Stores
 import Subscriptions
-import Sync
 
 extension Command {
   private static let limit = Parameter<Int>.limit()

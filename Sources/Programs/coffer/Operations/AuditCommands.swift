@@ -7,7 +7,6 @@ import Configuration
 import JSON
 import Orders
 import Storage
-import Sync
 
 extension Command {
   private static let limit = Parameter<Int>.limit()

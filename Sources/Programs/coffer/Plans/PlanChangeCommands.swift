@@ -6,7 +6,6 @@ import JSON
 import Ledger
 import Repair
 import Storage
-import Sync
 import Tiers
 
 extension Command {

@@ -8,7 +8,6 @@ import HTTPMessages
 import JSON
 import Jobs
 import Storage
-import Sync
 import Tiers
 
 extension Command {

@@ -10,7 +10,6 @@ import KnownStores
 import Ledger
 import Storage
 import Subscriptions
-import Sync
 
 extension Command {
   private static let purchaseList = Parameter<String>.required(

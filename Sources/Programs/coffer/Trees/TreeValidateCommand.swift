@@ -1,4 +1,3 @@
-import Accounts
 import Acts
 import Base
 import CommandLine
