@@ -81,12 +81,9 @@ package struct DeletionWait {
 
 extension DeletionProgress {
   fileprivate var lines: String {
-    """
-    state    \(state.rawValue)\(erased.map { ", \($0)" } ?? "")
-    sync     \(parts.sync.rawValue)
-    billing  \(parts.billing.rawValue)
-    stores   \(parts.stores.rawValue)
-
-    """
+    Prose.fields([
+      ("state", state.rawValue + (erased.map { ", \($0)" } ?? "")), ("sync", parts.sync.rawValue),
+      ("billing", parts.billing.rawValue), ("stores", parts.stores.rawValue),
+    ])
   }
 }

@@ -72,51 +72,39 @@ package struct FindResult: Sendable {
     _ text: String, _ ledger: Ledger, reading reader: Reader
   ) throws -> [FoundAccount] {
     var found: [FoundAccount] = []
-    func add(_ account: Account?, by: String) throws {
-      guard let account, !found.contains(where: { $0.id == account.id }) else { return }
-      found.append(try FoundAccount(account.id, by: by, ledger, reading: reader))
+    func add(_ id: Identifier?, by: String) throws {
+      guard let id, !found.contains(where: { $0.id == id }),
+        try Account.find(reader, id) != nil
+      else { return }
+      found.append(try FoundAccount(id, by: by, ledger, reading: reader))
     }
     if let id = Identifier(text) {
-      if let account = try Account.find(reader, id) {
-        try add(account, by: "its id")
-      } else if try AccountDeletion.find(id, reading: reader) != nil {
-        // Its row is gone as well, and coffer-billing may never have heard of it.
+      try add(id, by: "its id")
+      // The row of an erased account is gone as well, and coffer-billing may never have heard of it.
+      if found.isEmpty, try AccountDeletion.find(id, reading: reader) != nil {
         found.append(try FoundAccount(id, by: "its id", ledger, reading: reader))
       }
-      if let owner = try FileRecord.owner(reader, of: id) {
-        try add(try Account.find(reader, owner), by: "the id of its file")
-      }
-      if let owner = try DocumentBlob.owner(reader, of: id) {
-        try add(try Account.find(reader, owner), by: "the id of its blob")
-      }
-      if let owner = try MessageLog.owner(reader, of: id) {
-        try add(try Account.find(reader, owner), by: "the id of its log")
-      }
-      if let owner = try Chain.owner(reader, of: id) {
-        try add(try Account.find(reader, owner), by: "the id of its chain")
-      }
+      try add(FileRecord.owner(reader, of: id), by: "the id of its file")
+      try add(DocumentBlob.owner(reader, of: id), by: "the id of its blob")
+      try add(MessageLog.owner(reader, of: id), by: "the id of its log")
+      try add(Chain.owner(reader, of: id), by: "the id of its chain")
     }
     for owner in try BudgetOfLog.owners(reader, of: text) {
-      try add(try Account.find(reader, owner), by: "the id of its budget")
+      try add(owner, by: "the id of its budget")
     }
-    if let owner = try AppPassword.owner(reader, of: text) {
-      try add(try Account.find(reader, owner), by: "the id of its app password")
+    try add(AppPassword.owner(reader, of: text), by: "the id of its app password")
+    if let token = LinkToken(inURL: text) {
+      try add(PublicLink.find(reader, token)?.owner, by: "its public link")
     }
-    if let token = LinkToken(inURL: text), let link = try PublicLink.find(reader, token) {
-      try add(try Account.find(reader, link.owner), by: "its public link")
-    }
-    if let name = Username(text) { try add(try Account.find(reader, name), by: "its username") }
+    if let name = Username(text) { try add(Account.find(reader, name)?.id, by: "its username") }
     let joined = text.filter { !$0.isWhitespace }
     for key in Set([Base64.standard.decode(joined), Base64.url.decode(joined), Hex.decode(joined)])
     {
       guard let key, key.count == 32 else { continue }
-      if let recovery = try RecoveryKey.find(reader, key) {
-        try add(try Account.find(reader, recovery.account), by: "its recovery key")
-      }
+      try add(RecoveryKey.find(reader, key)?.account, by: "its recovery key")
       guard let found = try Device.find(reader, key) else { continue }
       try add(
-        try Account.find(reader, found.account),
-        by: found.device.revoked == nil ? "a key of its" : "a revoked key of its")
+        found.account, by: found.device.revoked == nil ? "a key of its" : "a revoked key of its")
     }
     return found
   }

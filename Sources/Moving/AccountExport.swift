@@ -123,14 +123,12 @@ package struct AccountExport {
       text +=
         "left        \(left.links) links and \(left.shares) shares, that involve other accounts\n"
     }
-    if messagesLeft > 0 {
-      text += "left        \(messagesLeft) messages, which wait in mailboxes of this server\n"
-    }
-    if chainsLeft > 0 {
-      text += "left        \(chainsLeft) signature chains, which the devices begin anew elsewhere\n"
-    }
-    if publicLinksLeft > 0 {
-      text += "left        \(publicLinksLeft) public links, whose URLs name this server\n"
+    for (count, what) in [
+      (messagesLeft, "messages, which wait in mailboxes of this server"),
+      (chainsLeft, "signature chains, which the devices begin anew elsewhere"),
+      (publicLinksLeft, "public links, whose URLs name this server"),
+    ] where count > 0 {
+      text += "left        \(count) \(what)\n"
     }
     return text
   }
