@@ -33,14 +33,6 @@ package struct AccountExport {
   private var publicLinksLeft: Int64 = 0
   private var objects: [ProtocolExport.Object] = []
 
-  private init(
-    _ database: Database, _ configuration: DatabaseConfiguration, _ writer: ArchiveWriter
-  ) {
-    self.database = database
-    self.configuration = configuration
-    self.writer = writer
-  }
-
   /// Writes the named account to a new archive, and records that by `act`. A deletion that waits for the
   /// export goes on, `deletionDelay` later.
   package static func write(
@@ -50,7 +42,7 @@ package struct AccountExport {
     let now = configuration.clock.now()
     let writer = try ArchiveWriter(
       path, kind: AccountArchive.kind, format: AccountArchive.format, at: now)
-    var writing = AccountExport(database, configuration, writer)
+    var writing = AccountExport(database: database, configuration: configuration, writer: writer)
     let account = try writing.run(name)
     let (text, members, isAwaited) = (writing.text, writing.members, writing.isAwaited)
     let erases = now + deletionDelay

@@ -39,7 +39,9 @@ extension Command {
     run: { invocation in
       let walk = try AccountWalk(invocation)
       return try DatabaseSession.withAnyCatalogue(invocation) { database, _ in
-        var round = ValidationRound(database, prints: !invocation[CommonOptions.json])
+        var round = ValidationRound(
+          database: database,
+          found: FoundRows(AccountFault.listing, prints: !invocation[CommonOptions.json]))
         let interrupted = try walk.run(
           "validating", in: database,
           one: { account in
@@ -71,15 +73,10 @@ private struct AccountFault {
 
 /// One run over one account or all of them, and what it found.
 private struct ValidationRound {
-  private let database: Database
-  private var accountCount = 0
-  private var brokenCount = 0
-  private var found: FoundRows<AccountFault>
-
-  init(_ database: Database, prints: Bool) {
-    self.database = database
-    found = FoundRows(AccountFault.listing, prints: prints)
-  }
+  let database: Database
+  var found: FoundRows<AccountFault>
+  var accountCount = 0
+  var brokenCount = 0
 
   /// `each` is called after each protocol.
   mutating func take(_ account: Identifier, _ progress: Progress, each: () -> Void = {}) throws {

@@ -8,9 +8,7 @@ import Tiers
 
 /// The differences between what is derived before and after something.
 struct ChangeText: Sendable {
-  private let change: DerivedChange
-
-  init(_ change: DerivedChange) { self.change = change }
+  let change: DerivedChange
 
   var text: String {
     var text = ""

@@ -94,7 +94,7 @@ extension Command {
     because reason: String, _ act: Act, at now: Instant
   ) -> Redecoder.Noting {
     { again, change, transaction in
-      let text = ChangeText(change)
+      let text = ChangeText(change: change)
       try act.note(
         Act.Effect(
           subject: "\(again.delivery.provider.rawValue) \(again.delivery.deliveryID)",
@@ -128,7 +128,7 @@ extension Command {
         let (delivery, redecoder) = try redecoded(names[0], invocation, ledger, database)
         let asked = invocation[moment]?.moment(at: now)
         let supposition = try redecoder.suppose(without: delivery, at: now, about: asked ?? now)
-        let text = SuppositionText(supposition, about: asked, at: now)
+        let text = SuppositionText(supposition: supposition, asked: asked, now: now)
         let notices = [
           supposition.isCutShort
             ? "more than \(Supposition.otherCountMax) deliveries are about it: the oldest are left out"
@@ -185,7 +185,7 @@ private enum ReplayText {
         ), ("facts", "\(again.decoded.facts.count)"),
       ], width: 11)
     return Answer(
-      text: head + ChangeText(change).text + (isDone ? "\nreplayed\n" : ""),
+      text: head + ChangeText(change: change).text + (isDone ? "\nreplayed\n" : ""),
       json: .object(
         listing.members(again) + ChangeText.listing.members(change)
           + [.init("done", .bool(isDone))]))

@@ -7,14 +7,10 @@ import Tiers
 
 /// What would apply without a delivery, or why nothing would be different.
 struct SuppositionText: Sendable {
-  private let supposition: Supposition
+  let supposition: Supposition
   /// The time in question; nil: all time.
-  private let asked: Instant?
-  private let now: Instant
-
-  init(_ supposition: Supposition, about asked: Instant?, at now: Instant) {
-    (self.supposition, self.asked, self.now) = (supposition, asked, now)
-  }
+  let asked: Instant?
+  let now: Instant
 
   private var change: DerivedChange { supposition.change }
   private var moment: Instant { asked ?? now }
@@ -24,7 +20,7 @@ struct SuppositionText: Sendable {
   var text: String {
     guard asked != nil else {
       let none = supposition.unchanged.map { "because \(Self.sentence($0))\n" } ?? ""
-      return ChangeText(change).text + none + sameCaps
+      return ChangeText(change: change).text + none + sameCaps
     }
     return "at \(moment), by what is known now\n" + then + sameCaps
   }
