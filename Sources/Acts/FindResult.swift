@@ -73,8 +73,7 @@ package struct FindResult: Sendable {
   ) throws -> [FoundAccount] {
     var found: [FoundAccount] = []
     func add(_ id: Identifier?, by: String) throws {
-      guard let id, !found.contains(where: { $0.id == id }),
-        try Account.find(reader, id) != nil
+      guard let id, !found.contains(where: { $0.id == id }), try Account.find(reader, id) != nil
       else { return }
       found.append(try FoundAccount(id, by: by, ledger, reading: reader))
     }

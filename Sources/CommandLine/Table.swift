@@ -138,8 +138,7 @@ package enum Folded {
 package enum Prose {
   /// Lines no longer than `width`, except for a single long word.
   package static func lines(_ text: String, width: Int) -> [String] {
-    SettingsHelp.lines(
-      text.split(separator: " ", omittingEmptySubsequences: false), width: width)
+    SettingsHelp.lines(text.split(separator: " ", omittingEmptySubsequences: false), width: width)
   }
 
   /// Lines that begin with `indent`, none longer than `width`. The second and later lines are

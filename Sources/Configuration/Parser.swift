@@ -11,8 +11,7 @@ package struct Parser<Value>: Sendable {
 
   /// A parser of texts that have a value or none; `refusal` is the sentence about a text without one.
   package init(
-    _ value: @escaping @Sendable (String) -> Value?,
-    refusal: @escaping @Sendable (String) -> String
+    _ value: @escaping @Sendable (String) -> Value?, refusal: @escaping @Sendable (String) -> String
   ) {
     self.init { (text) throws(ParseFailure) in
       guard let value = value(text) else { throw ParseFailure(refusal(text)) }

@@ -34,9 +34,7 @@ package enum TextFile {
   }
 
   /// Everything that a descriptor has to read.
-  package static func bytes(
-    of file: Int32, atMost byteCountMax: Int
-  ) throws(Failure) -> [UInt8] {
+  package static func bytes(of file: Int32, atMost byteCountMax: Int) throws(Failure) -> [UInt8] {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while true {
@@ -47,9 +45,7 @@ package enum TextFile {
         throw .unreadable(.system(errno))
       }
       bytes += chunk[..<count]
-      guard bytes.count <= byteCountMax else {
-        throw .tooLarge(byteCountMax: byteCountMax)
-      }
+      guard bytes.count <= byteCountMax else { throw .tooLarge(byteCountMax: byteCountMax) }
     }
   }
 }
