@@ -425,11 +425,19 @@ let package = Package(
         "Accounts", "Base", "Crypto", "JSON", "Mailboxes", "Requests", "SeededRandom",
         "Simulation", "Storage", "Sync", "TestDevices", "TestEngines", "TreeSimulation",
       ]),
+    support(
+      "Support/ChainSimulation",
+      [
+        "Accounts", "Base", "Chains", "Commits", "Crypto", "Documents", "JSON", "Mailboxes",
+        "Requests", "SeededRandom", "Simulation", "Storage", "Sync", "TestDevices",
+        "TestEngines", "TreeSimulation",
+      ]),
     program(
       "Tests/System/simulate",
       [
-        "Base", "BillingSimulation", "ContentSimulation", "Crypto", "DocumentSimulation",
-        "LogSimulation", "MailboxSimulation", "SeededOpenSSL", "Simulation", "TreeSimulation",
+        "Base", "BillingSimulation", "ChainSimulation", "ContentSimulation", "Crypto",
+        "DocumentSimulation", "LogSimulation", "MailboxSimulation", "SeededOpenSSL", "Simulation",
+        "TreeSimulation",
       ],
       exclude: ["seeds.txt"]),
 
@@ -582,9 +590,9 @@ let package = Package(
     tests(
       "System/TreeModelTests",
       [
-        "Base", "ContentSimulation", "Crypto", "DocumentSimulation", "LogSimulation",
-        "MailboxSimulation", "SeededRandom", "Simulation", "Storage", "Sync", "TestDevices",
-        "TestEngines", "TreeSimulation",
+        "Base", "ChainSimulation", "ContentSimulation", "Crypto", "DocumentSimulation",
+        "LogSimulation", "MailboxSimulation", "SeededRandom", "Simulation", "Storage", "Sync",
+        "TestDevices", "TestEngines", "TreeSimulation",
       ]),
     tests(
       "System/ScenarioTests",

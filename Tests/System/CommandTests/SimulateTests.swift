@@ -9,7 +9,7 @@ import Testing
 
   @Test(
     arguments: [
-      ("billing", "disk full"), ("content", "after lostAnswer"),
+      ("billing", "disk full"), ("chains", "the answer is lost"), ("content", "after lostAnswer"),
       ("documents", "the answer is lost"), ("logs", "the answer is lost"),
       ("mailboxes", "the answer is lost"), ("sync", "disk full"),
     ])

@@ -1,3 +1,4 @@
+import ChainSimulation
 import DocumentSimulation
 import LogSimulation
 import MailboxSimulation
@@ -10,12 +11,17 @@ import Testing
 /// crashes.
 @Suite struct ProtocolTests {
   enum Kind: CaseIterable {
-    case documents, logs, mailboxes
+    case chains, documents, logs, mailboxes
 
     /// Tells the story of a seed. Returns whether enough happened in it.
     func tell(_ seed: UInt64, _ engine: TestEngine) throws -> Bool {
       let times = TestRun.isFull ? 3 : 1
       switch self {
+      case .chains:
+        let story = try ChainStory(engine, seed: seed, isConcurrent: true, SimulationLog())
+        try story.tell(stepCount: 250 * times)
+        return story.appendedCount > 30 && story.forkCount > 0 && story.revokedCount > 0
+          && story.crashCount > 0
       case .documents:
         let story = try DocumentStory(engine, seed: seed, SimulationLog())
         try story.tell(stepCount: 300 * times)

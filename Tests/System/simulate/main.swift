@@ -1,5 +1,6 @@
 import Base
 import BillingSimulation
+import ChainSimulation
 import ContentSimulation
 import Crypto
 import DocumentSimulation
@@ -15,10 +16,12 @@ import TreeSimulation
 
 let arguments = CommandLine.arguments.dropFirst()
 guard arguments.count == 2, let what = arguments.first,
-  ["billing", "buying", "content", "documents", "logs", "mailboxes", "sync"].contains(what),
+  [
+    "billing", "buying", "chains", "content", "documents", "logs", "mailboxes", "sync",
+  ].contains(what),
   let seed = arguments.last.flatMap({ UInt64($0) })
 else {
-  print("usage: simulate billing|buying|content|documents|logs|mailboxes|sync SEED")
+  print("usage: simulate billing|buying|chains|content|documents|logs|mailboxes|sync SEED")
   exit(64)
 }
 guard seed_openssl(seed) == 1 else {
@@ -31,6 +34,7 @@ do {
   switch what {
   case "billing": try Storm.run(seed: seed, log)
   case "buying": try BuyingStorm.run(seed: seed, log)
+  case "chains": try ChainRun.run(seed: seed, log)
   case "content": try ContentRun.run(seed: seed, log)
   case "documents": try DocumentRun.run(seed: seed, log)
   case "logs": try LogRun.run(seed: seed, log)
