@@ -410,8 +410,8 @@ let package = Package(
     support(
       "Support/LogSimulation",
       [
-        "Accounts", "Base", "JSON", "Logs", "NaiveTries", "Requests", "SeededRandom", "Simulation",
-        "Storage", "Sync", "TestDevices", "TestEngines", "TreeSimulation",
+        "Accounts", "Base", "Crypto", "JSON", "Logs", "NaiveTries", "Requests", "SeededRandom",
+        "Simulation", "Storage", "Sync", "TestDevices", "TestEngines", "TreeSimulation",
       ]),
     support(
       "Support/DocumentSimulation",

@@ -1,4 +1,5 @@
 import Base
+import Crypto
 import JSON
 import Requests
 import TestDevices
@@ -17,11 +18,17 @@ enum Act {
   case putSnapshot([UInt8], covers: String, version: Int64)
   case beginEpoch(covers: String)
   case delete
+  /// The owner lets another account read the log, or append to it, too.
+  case grant(Identifier, LogModel.Mode)
+  /// That account accepts.
+  case accept
+  /// Either of both ends the share with an account.
+  case endShare(Identifier)
 
   /// Whether the server keeps the answer for a repeat of the same request.
   var isRecorded: Bool {
     switch self {
-    case .create, .putSnapshot, .beginEpoch, .delete: true
+    case .create, .putSnapshot, .beginEpoch, .delete, .grant, .accept, .endShare: true
     case .append, .after, .since, .log, .children, .snapshot: false
     }
   }
@@ -38,10 +45,15 @@ enum Act {
     case .putSnapshot(let bytes, _, _): "put a snapshot of \(bytes.count)"
     case .beginEpoch: "begin an epoch"
     case .delete: "delete"
+    case .grant(_, let mode): "grant \(mode)"
+    case .accept: "accept"
+    case .endShare: "end a share"
     }
   }
 
-  func request(on log: Identifier, by device: TestDevice) -> TestDevice.Signed {
+  func request(
+    on log: Identifier, by device: TestDevice, of account: Identifier
+  ) -> TestDevice.Signed {
     let path = "/v1/logs/\(log)"
     func post(_ target: String, _ body: JSONValue) -> TestDevice.Signed {
       device.sign("POST", target, body: body.encoded())
@@ -71,7 +83,30 @@ enum Act {
         headers: [("If-Match", "\"\(version)\"")])
     case .beginEpoch(let covers): return post("\(path)/epochs", ["covers": .string(covers)])
     case .delete: return device.sign("DELETE", path)
+    case .grant(let other, let mode):
+      return device.sign(
+        "PUT", "\(path)/shares/\(other)",
+        body: Self.signedGrant(of: log, to: other, mode, by: device).encoded())
+    case .accept:
+      let body = JSONValue.object([.init("state", "accepted")])
+      return device.sign("PUT", "\(path)/shares/\(account)", body: body.encoded())
+    case .endShare(let other): return device.sign("DELETE", "\(path)/shares/\(other)")
     }
+  }
+
+  private static func signedGrant(
+    of log: Identifier, to account: Identifier, _ mode: LogModel.Mode, by device: TestDevice
+  ) -> JSONValue {
+    let terms: [JSONValue.Member] = [
+      .init("state", "granted"), .init("mode", .string(mode.rawValue)), .init("key", .base64([7])),
+    ]
+    let share = JSONValue.object(
+      terms + [
+        .init("account", .string(account.description)), .init("log", .string(log.description)),
+      ])
+    let signature = device.key.signature(
+      for: JSONValue.object([.init("log_share", share)]).canonical())
+    return .object(terms + [.init("signature", .base64(signature))])
   }
 }
 

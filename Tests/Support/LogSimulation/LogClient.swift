@@ -98,6 +98,12 @@ final class LogClient {
     }
   }
 
+  /// The account may append no more. What it appended is others' now.
+  func giveUp() -> Set<UInt64> {
+    defer { (unsent, own) = ([], [:]) }
+    return Set(own.keys)
+  }
+
   /// Gives unsent messages new timestamps. Returns false if the clock allows none.
   private func restamp(where condition: (Message) -> Bool) -> Bool {
     for (index, message) in unsent.enumerated() where condition(message) {
@@ -175,6 +181,7 @@ final class LogClient {
           clock.receive(horizon, at: story.now), restamp(where: { $0.stamp <= horizon })
         else { return false }
       case "timestamp_ahead", "over_cap": return false
+      case "not_permitted": story.depart(self)
       default: throw UnexpectedAnswer(answer)
       }
     }

@@ -33,7 +33,11 @@ extension LogStory {
     let id = sent.log
     if case .delete = sent.act {
       model.delete(id)
-      acknowledged[id] = nil
+      (acknowledged[id], departed[id], promised[id]) = (nil, nil, nil)
+      return answer.body.isEmpty
+    }
+    if case .endShare(let other) = sent.act {
+      model.endShare(of: id, with: other)
       return answer.body.isEmpty
     }
     if case .snapshot = sent.act {
@@ -41,15 +45,28 @@ extension LogStory {
     }
     let json = try answer.json
     switch sent.act {
-    case .delete, .snapshot: return false
+    case .delete, .endShare, .snapshot: return false
+    case .grant(let other, let mode):
+      model.grant(mode, of: id, to: other)
+      return isShare(json, id, other)
+    case .accept:
+      model.accept(id, by: sent.account)
+      return isShare(json, id, sent.account)
     case .create:
       guard let epoch = json["epoch"].identifier else { return false }
       model.create(id, of: sent.account, epoch: epoch)
       return isLog(json, id)
-    case .append(_, let batch): return hasAppended(json, batch, to: id)
+    case .append(_, let batch):
+      let count = appendedCount
+      let isRight = hasAppended(json, batch, to: id)
+      if model.logs[id]?.owner != sent.account { sharedCount += appendedCount - count }
+      return isRight
     case .after(let cursor, let limit): return isPage(json, of: id, after: cursor, limit: limit)
     case .since(let stamp, let limit): return isPage(json, of: id, since: stamp, limit: limit)
-    case .log: return isLog(json, id) && json["root"].integer == root(id)
+    case .log:
+      let mode = model.logs[id]?.shares[sent.account]?.mode.rawValue
+      return isLog(json, id) && json["root"].integer == root(id)
+        && json["access"].string == mode ?? "owner"
     case .children(let path):
       let children = hashes.children(stamps(id), of: path)
       let found = json["children"].members ?? []
@@ -89,6 +106,14 @@ extension LogStory {
     return found["version"].integer == snapshot.version
       && found["bytes"].integer == Int64(snapshot.bytes.count)
       && found["covers"].string.map { model.note($0, epoch.id, covered) } ?? false
+  }
+
+  private func isShare(_ json: JSON, _ id: Identifier, _ account: Identifier) -> Bool {
+    guard let share = model.logs[id]?.shares[account] else { return false }
+    return json["log"].identifier == id && json["account"].identifier == account
+      && json["owner"].identifier == model.logs[id]?.owner
+      && json["mode"].string == share.mode.rawValue
+      && json["state"].string == (share.isAccepted ? "accepted" : "pending")
   }
 
   private func hasAppended(_ json: JSON, _ batch: [Message], to id: Identifier) -> Bool {

@@ -28,10 +28,34 @@ struct LogModel {
     var chargedByteCount: Int64 { byteCount + snapshotByteCount }
   }
 
+  enum Mode: String { case read, write }
+
+  /// What another account may do with a log, once it has accepted.
+  struct Share {
+    var mode: Mode
+    var isAccepted = false
+  }
+
   struct Log {
     let owner: Identifier
     var current: Epoch
     var kept: (epoch: Epoch, end: Instant)?
+    var shares: [Identifier: Share] = [:]
+
+    func isSeen(by account: Identifier) -> Bool {
+      account == owner || shares[account]?.isAccepted ?? false
+    }
+
+    func takesMessages(of account: Identifier) -> Bool {
+      account == owner || isSeen(by: account) && shares[account]?.mode == .write
+    }
+
+    /// What the log says, by its snapshot and its messages.
+    var edits: Set<UInt64> {
+      let bytes = current.snapshot?.bytes ?? []
+      let starts = stride(from: 0, to: bytes.count, by: Message.editByteCount)
+      return Set(starts.map { Message.edit(bytes[$0...]) } + current.messages.map(\.edit))
+    }
   }
 
   struct Refusal: Equatable {
@@ -84,6 +108,7 @@ struct LogModel {
   // MARK: What is refused
 
   private static let notFound = Refusal(status: 404, problem: "log_not_found")
+  private static let notPermitted = Refusal(status: 403, problem: "not_permitted")
   private static let epochChanged = Refusal(status: 409, problem: "epoch_changed")
   private static let overCap = Refusal(status: 507, problem: "over_cap")
 
@@ -98,10 +123,26 @@ struct LogModel {
       if logs[id] != nil { return Refusal(status: 409, problem: "log_exists") }
       return over(account, by: Self.fee) > 0 ? Self.overCap : nil
     }
-    guard let log = logs[id], log.owner == account else { return Self.notFound }
+    if case .accept = act {
+      return logs[id]?.shares[account] == nil ? Self.notFound : nil
+    }
+    if case .endShare(account) = act {
+      return logs[id]?.shares[account] == nil ? Self.notFound : nil
+    }
+    guard let log = logs[id], log.isSeen(by: account) else { return Self.notFound }
     let epoch = log.current
     switch act {
-    case .create, .delete, .log, .children, .since: return nil
+    case .delete, .grant, .endShare, .putSnapshot, .beginEpoch:
+      // What takes something from others is the owner's.
+      guard log.owner == account else { return Self.notPermitted }
+    case .append:
+      guard log.takesMessages(of: account) else { return Self.notPermitted }
+    default: break
+    }
+    switch act {
+    case .create, .delete, .log, .children, .since, .grant, .accept: return nil
+    case .endShare(let other):
+      return log.shares[other] == nil ? Refusal(status: 404, problem: "share_not_found") : nil
     case .after(let cursor, _):
       return cursor.map { cursors[$0]?.epoch != epoch.id } ?? false ? Self.epochChanged : nil
     case .snapshot:
@@ -221,6 +262,18 @@ struct LogModel {
   mutating func delete(_ id: Identifier) {
     guard let log = logs.removeValue(forKey: id) else { return }
     free(log.current.byteCount, log.owner)
+  }
+
+  mutating func grant(_ mode: Mode, of id: Identifier, to account: Identifier) {
+    logs[id]?.shares[account, default: Share(mode: mode)].mode = mode
+  }
+
+  mutating func accept(_ id: Identifier, by account: Identifier) {
+    logs[id]?.shares[account]?.isAccepted = true
+  }
+
+  mutating func endShare(of id: Identifier, with account: Identifier) {
+    logs[id]?.shares[account] = nil
   }
 
   /// Background work has come to its end.

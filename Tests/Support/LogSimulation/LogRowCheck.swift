@@ -44,6 +44,10 @@ extension LogStory {
       if let kept = log.kept { try check(kept.epoch) }
     }
     for account in people.map(\.account) { try check(account) }
+    let shareCount = model.logs.values.reduce(0) { $0 + $1.shares.count }
+    guard try number("SELECT count(*) FROM sync.log_shares") == Int64(shareCount) else {
+      throw Mismatch("there are other shares")
+    }
   }
 
   private func check(_ epoch: LogModel.Epoch) throws {

@@ -10,8 +10,8 @@ package import TestEngines
 import TreeSimulation
 
 /// A seeded story of message logs: the devices of a few accounts write, keep up, fold their logs into snapshots, forget,
-/// and have wrong clocks, while the network loses and repeats requests, the program crashes, caps change, and the
-/// operator takes epochs back. A model says what must be true.
+/// and have wrong clocks, and accounts share their logs for a while, while the network loses and repeats requests, the
+/// program crashes, caps change, and the operator takes epochs back. A model says what must be true.
 package final class LogStory {
   struct Person {
     let account: Identifier
@@ -28,6 +28,10 @@ package final class LogStory {
   var clients: [LogClient] = []
   /// The edits that the server has said it has, by log.
   var acknowledged: [Identifier: Set<UInt64>] = [:]
+  /// The edits by clients of other accounts that may append no more, by log. Nobody sends them again.
+  var departed: [Identifier: Set<UInt64>] = [:]
+  /// Those of them that the log has.
+  var promised: [Identifier: Set<UInt64>] = [:]
   /// The answers to requests that the server carries out once, by the request's number.
   var recorded: [Int: Answer] = [:]
   private var lastNumber = 0
@@ -37,6 +41,7 @@ package final class LogStory {
   private let isLarge: Bool
   /// What took effect. A story in which nothing happens proves nothing.
   package internal(set) var appendedCount = 0
+  package internal(set) var sharedCount = 0
   package internal(set) var epochCount = 0
   package var crashCount: Int { rough.crashCount }
   package private(set) var restoreCount = 0
@@ -58,6 +63,7 @@ package final class LogStory {
       model.caps[account] = Self.caps[1]
     }
     for person in people { try create(person) }
+    for id in model.logs.keys.sorted().prefix(1) { try share(id, .write) }
   }
 
   // MARK: Steps
@@ -76,16 +82,17 @@ package final class LogStory {
 
   private func step() throws {
     switch number(1...100) {
-    case ...26: try write()
-    case ...62: if let client = anyClient() { try keepUp(client) }
-    case ...71: try shorten()
-    case ...74: anyClient()?.forget(number(1...5))
-    case ...78: setClock()
-    case ...81: try changeCap()
-    case ...84: try restore()
-    case ...85: try delete()
-    case ...87: if let person = people.randomElement(using: &random) { try create(person) }
-    case ...89: if let client = anyClient() { clients.append(LogClient(copy: client)) }
+    case ...24: try write()
+    case ...58: if let client = anyClient() { try keepUp(client) }
+    case ...67: try shorten()
+    case ...70: anyClient()?.forget(number(1...5))
+    case ...74: setClock()
+    case ...77: try changeCap()
+    case ...80: try restore()
+    case ...81: try delete()
+    case ...83: if let person = people.randomElement(using: &random) { try create(person) }
+    case ...85: if let client = anyClient() { clients.append(LogClient(copy: client)) }
+    case ...90: try share()
     case ...94: try pass()
     case ...95: try work()
     case ...97: try rough.bringLate(deliver)
@@ -104,7 +111,9 @@ package final class LogStory {
   private func anyClient() -> LogClient? { clients.randomElement(using: &random) }
 
   private func write() throws {
-    guard let client = anyClient() else { return }
+    guard let client = anyClient(),
+      model.logs[client.log]?.takesMessages(of: client.account) ?? true || chance(10)
+    else { return }
     for _ in 0..<number(1...5) {
       lastEdit += 1
       let byteCount = chance(isLarge ? 60 : 4) ? number(10_000...40_000) : number(0...60)
@@ -116,20 +125,24 @@ package final class LogStory {
     }
   }
 
-  /// Has a client keep up, and forgets it if its log is gone.
+  /// Has a client keep up, and forgets it if its log is gone, or is shared with it no more.
   @discardableResult
   private func keepUp(_ client: LogClient) throws -> Bool {
     let pause = try client.keepUp()
     note("a client \(pause?.rawValue ?? "agrees")")
     guard pause == .ended else { return pause == nil }
-    guard model.logs[client.log] == nil else { throw Mismatch("\(client.log) is not found") }
+    guard model.logs[client.log]?.isSeen(by: client.account) != true else {
+      throw Mismatch("\(client.log) is not found")
+    }
+    depart(client)
     clients.removeAll { $0 === client }
     return false
   }
 
   /// A client folds the log's messages into a snapshot, and at times begins an epoch with it. Others may write meanwhile.
   private func shorten() throws {
-    guard let client = anyClient(), try keepUp(client), let cursor = try client.storeSnapshot()
+    guard let client = anyClient(), model.logs[client.log]?.owner == client.account,
+      try keepUp(client), let cursor = try client.storeSnapshot()
     else { return }
     if chance(40), let other = anyClient() { try keepUp(other) }
     if chance(75) { try client.beginEpoch(covering: cursor) }
@@ -184,6 +197,7 @@ package final class LogStory {
     guard isDone == true else { return }
     restoreCount += 1
     model.restore(id)
+    promised[id] = nil
   }
 
   // MARK: Logs
@@ -218,18 +232,57 @@ package final class LogStory {
     _ = try ask(.delete, client)
   }
 
-  /// Another account asks about a log. For it there is none.
+  /// Another account asks about a log. For it there is none, unless it has a share. The log stays its owner's.
   private func trespass() throws {
-    guard let client = anyClient(),
-      let other = people.first(where: { $0.account != client.account })
+    guard let client = anyClient(), let owner = model.logs[client.log]?.owner,
+      let other = people.filter({ $0.account != owner }).randomElement(using: &random)
     else { return }
     let act: Act =
-      switch number(1...3) {
+      switch number(1...5) {
       case 1: .log
       case 2: .after(nil, limit: 10)
+      case 3: .grant(client.account, .write)
+      case 4: .endShare(client.account)
       default: .delete
       }
     try deliver(sign(act, on: client.log, by: other.devices[0], of: other.account))
+  }
+
+  // MARK: Shares
+
+  private func share() throws {
+    guard let id = model.logs.keys.sorted().randomElement(using: &random) else { return }
+    try share(id, chance(60) ? .write : .read)
+  }
+
+  /// An owner shares a log with another account, which mostly accepts. Either of them ends a share at times.
+  private func share(_ id: Identifier, _ mode: LogModel.Mode) throws {
+    guard let log = model.logs[id], let owner = people.first(where: { $0.account == log.owner }),
+      let other = people.filter({ $0.account != log.owner }).randomElement(using: &random)
+    else { return }
+    if let share = log.shares[other.account], share.isAccepted, chance(50) {
+      return try ask(.endShare(other.account), id, chance(70) ? owner : other)
+    }
+    try ask(.grant(other.account, mode), id, owner)
+    guard model.logs[id]?.shares[other.account]?.isAccepted != true, chance(85) else { return }
+    try ask(.accept, id, other)
+    guard model.logs[id]?.isSeen(by: other.account) ?? false else { return }
+    for (device, way) in zip(other.devices, LogClient.Way.allCases) {
+      clients.append(client(device, other.account, id, way))
+    }
+  }
+
+  private func ask(_ act: Act, _ id: Identifier, _ person: Person) throws {
+    let sent = sign(act, on: id, by: person.devices[0], of: person.account)
+    _ = try rough.carry(sent, act.name, deliver)
+  }
+
+  /// A client may append no more. What the log has of it stays.
+  func depart(_ client: LogClient) {
+    let edits = client.giveUp()
+    guard let log = model.logs[client.log] else { return }
+    departed[client.log, default: []].formUnion(edits)
+    promised[client.log, default: []].formUnion(edits.intersection(log.edits))
   }
 
   // MARK: The network
@@ -240,7 +293,7 @@ package final class LogStory {
     lastNumber += 1
     return Sent(
       number: lastNumber, act: act, log: log, account: account, device: device,
-      request: act.request(on: log, by: device))
+      request: act.request(on: log, by: device, of: account))
   }
 
   /// Sends a client's request, at times in bad weather. Nil if the client gets no answer.
@@ -330,12 +383,17 @@ package final class LogStory {
       let made = all.reduce(into: Set<UInt64>()) { $0.formUnion($1.own.keys) }
       let joined = client(person.devices[0], log.owner, id, .arrival)
       guard try joined.keepUp() == nil else { throw Mismatch("no device can join \(id)") }
-      for client in all + [joined] where client.edits != made {
+      let least = made.union(promised[id] ?? [])
+      let most = made.union(departed[id] ?? [])
+      for client in all + [joined]
+      where client.edits != joined.edits || !least.isSubset(of: client.edits)
+        || !client.edits.isSubset(of: most)
+      {
         throw Mismatch(
-          "\(id): a device lacks \(made.subtracting(client.edits).count) of \(made.count) edits, "
-            + "and has \(client.edits.subtracting(made).count) of no one")
+          "\(id): a device lacks \(least.subtracting(client.edits).count) of \(least.count) edits, "
+            + "and has \(client.edits.subtracting(most).count) of no one")
       }
-      guard (acknowledged[id] ?? []).isSubset(of: made) else {
+      guard (acknowledged[id] ?? []).isSubset(of: most) else {
         throw Mismatch("\(id) acknowledged edits that no device made")
       }
       // One that has read the whole epoch.

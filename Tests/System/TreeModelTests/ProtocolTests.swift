@@ -29,7 +29,8 @@ import Testing
       case .logs:
         let story = try LogStory(engine, seed: seed, SimulationLog())
         try story.tell(stepCount: 300 * times)
-        return story.appendedCount > 50 && story.epochCount > 0 && story.crashCount > 0
+        return story.appendedCount > 50 && story.epochCount > 0 && story.sharedCount > 0
+          && story.crashCount > 0
       case .mailboxes:
         let story = try MailboxStory(engine, seed: seed, SimulationLog())
         try story.tell(stepCount: 400 * times)
