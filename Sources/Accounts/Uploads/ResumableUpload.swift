@@ -190,7 +190,7 @@ extension ResumableUpload {
   static func epochs(
     _ reader: Reader, of secretHashes: [[UInt8]]
   ) throws -> [[UInt8]: Int64] {
-    let found = try reader.rows(among: secretHashes.map { .blob($0) }) { list in
+    let found = try reader.rows(in: secretHashes.map { .blob($0) }) { list in
       "SELECT secret_hash, epoch FROM sync.uploads WHERE secret_hash IN (\(list))"
     } row: { row in
       (try row.blob(0), try row.integer(1))

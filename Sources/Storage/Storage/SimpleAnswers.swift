@@ -25,16 +25,4 @@ extension Queryable {
   package func ids(_ sql: String, _ values: SQLValue...) throws -> [Identifier] {
     try rows(sql, values: values) { row in try row.id(0) }
   }
-
-  /// The rows of a statement about many values, a slice of them at a time. `sql` gets the parameters of each slice.
-  package func rows<Value>(
-    among many: [SQLValue], _ sql: (_ list: String) -> String,
-    row: (borrowing Row) throws -> Value
-  ) throws -> [Value] {
-    var found: [Value] = []
-    for list in SQLList.slices(of: many, after: 0) {
-      found += try rows(sql(list.parameters), values: list.values, row: row)
-    }
-    return found
-  }
 }

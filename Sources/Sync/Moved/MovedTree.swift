@@ -121,13 +121,13 @@ package struct MovedTree: Sendable {
   package func requireForgotten(in queryable: some Queryable) throws {
     let lost = nodes.filter { nodes[$0.value.parent] == nil }
     let parents = Dictionary(lost.map { ($0.value.parent, $0.key) }) { first, _ in first }
-    let here = try queryable.rows(among: parents.keys.map { .id($0) }) { list in
+    let here = try queryable.rows(in: parents.keys.map { .id($0) }) { list in
       "SELECT id FROM sync.files WHERE id IN (\(list))"
     } row: { row in
       try row.id(0)
     }
     if let file = here.first.flatMap({ parents[$0] }) { throw MovingError(.parent, file) }
-    let named = try queryable.rows(among: nodes.keys.map { .id($0) }) { list in
+    let named = try queryable.rows(in: nodes.keys.map { .id($0) }) { list in
       """
       SELECT parent_id FROM sync.files WHERE deleted = 1 AND parent_id IN (\(list))
       UNION SELECT file_id FROM sync.shares WHERE file_id IN (\(list))

@@ -90,7 +90,7 @@ extension BatchPlan {
   static func numbers(
     of accounts: Set<Identifier>, _ queryable: some Queryable
   ) throws -> [Identifier: Int64] {
-    let found = try queryable.rows(among: accounts.sorted().map { .id($0) }) { list in
+    let found = try queryable.rows(in: accounts.sorted().map { .id($0) }) { list in
       "SELECT id, seq FROM sync.accounts WHERE id IN (\(list))"
     } row: { row in
       (try row.id(0), try row.integer(1))

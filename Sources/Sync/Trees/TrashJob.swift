@@ -82,7 +82,7 @@ struct TrashJob {
   ) throws -> [Identifier: [Identifier]] {
     guard entry.state == .restoring else { return [:] }
     let ids = files.map(\.id) + (entry.walked == 0 ? [entry.root] : [])
-    let found = try transaction.rows(among: ids.map { .id($0) }) { list in
+    let found = try transaction.rows(in: ids.map { .id($0) }) { list in
       "SELECT file_id, account_id FROM sync.shares WHERE state = 'pending' AND file_id IN (\(list))"
     } row: { row in
       (file: try row.id(0), account: try row.id(1))

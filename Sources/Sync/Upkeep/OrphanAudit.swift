@@ -67,7 +67,7 @@ package struct OrphanAudit {
   package func leftovers(before moment: Instant) throws -> [Identifier] {
     let old = try objects.leftovers(before: moment)
     let live = try database.read { reader in
-      try reader.rows(among: old.map { .id($0) }) { list in
+      try reader.rows(in: old.map { .id($0) }) { list in
         "SELECT object_id FROM sync.reservations WHERE object_id IN (\(list))"
       } row: { row in
         try row.id(0)

@@ -75,7 +75,7 @@ struct TreeSlice {
   private func found(
     among ids: [Identifier], _ query: (String) -> String
   ) throws -> Set<Identifier> {
-    Set(try reader.rows(among: ids.map { .id($0) }, query) { row in try row.id(0) })
+    Set(try reader.rows(in: ids.map { .id($0) }, sql: query) { row in try row.id(0) })
   }
 
   private func names() throws -> [TreeFinding] {
@@ -105,7 +105,7 @@ struct TreeSlice {
     }
     // The trash keeps contents of deleted records.
     let documents = files.filter { $0.kind == .document && !kept.contains($0.id) }
-    let lengths = try reader.rows(among: documents.map { .id($0.id) }) { list in
+    let lengths = try reader.rows(in: documents.map { .id($0.id) }) { list in
       """
       SELECT file_id, CAST(length(bytes) AS BIGINT) FROM sync.inline_contents
       WHERE file_id IN (\(list))
@@ -162,7 +162,7 @@ struct TreeSlice {
   private func signatures() throws -> [TreeFinding] {
     var keys: [[UInt8]: Ed25519PublicKey] = [:]
     let authors = Set(files.compactMap(\.author?.key))
-    let known = try reader.rows(among: authors.map { .blob($0) }) { list in
+    let known = try reader.rows(in: authors.map { .blob($0) }) { list in
       "SELECT public_key FROM sync.device_keys WHERE public_key IN (\(list))"
     } row: { row in
       try row.blob(0)
@@ -184,7 +184,7 @@ struct TreeSlice {
   /// Checks that the owners or sharees signed for everyone who sees the files.
   private func shares() throws -> [TreeFinding] {
     var findings: [TreeFinding] = []
-    let shares = try reader.rows(among: files.map { .id($0.id) }) { list in
+    let shares = try reader.rows(in: files.map { .id($0.id) }) { list in
       "SELECT \(Share.columns) FROM sync.shares WHERE file_id IN (\(list))"
     } row: { row in
       try Share(row: row)

@@ -168,7 +168,7 @@ package struct UsageExplanation: Sendable {
     /// The parts by account; nil for keys of accounts that are gone, and for what came from another Coffer.
     func writers() throws -> [Identifier?: Parts] {
       let keys = byKey.keys.filter { !$0.isEmpty }.map { SQLValue.blob($0) }
-      let found = try reader.rows(among: keys) { list in
+      let found = try reader.rows(in: keys) { list in
         "SELECT public_key, account_id FROM sync.device_keys WHERE public_key IN (\(list))"
       } row: { row in
         (try row.blob(0), try row.id(1))
