@@ -107,6 +107,14 @@ struct CatalogueFileTests {
         == "$.plans[0].products[0].interval: must be month or year")
   }
 
+  @Test func `a former plan may have no days, but not fewer`() throws {
+    let read = try catalogue(#""plans":[]"#, #""former_plan_days":0"#)
+    #expect(read.formerPlanDays == 0)
+    #expect(
+      refusal(#""version":"1""#, Self.free, #""plans":[]"#, #""former_plan_days":-1"#)
+        == "$.former_plan_days: must not be negative")
+  }
+
   private func priced(_ days: String, price: String = #""price":"q","#) -> String {
     #"{"provider":"stripe","product":"p",\#(price)"amount":1,"currency":"usd","interval":"month","#
       + #""trial_days":\#(days)}"#
