@@ -52,6 +52,7 @@ import Testing
     ("120", Instant.Span.seconds(120)), ("0", .seconds(0)),
     ("Sun, 06 Nov 1994 08:51:37 GMT", .seconds(120)),
     ("Sun, 06 Nov 1994 08:00:00 GMT", .seconds(0)), ("784111787500", .milliseconds(10_500)),
+    ("99999999999", .seconds(99_999_999_999)), ("100000000000", .seconds(0)),
     ("-1", nil), ("1.5", nil), ("soon", nil), ("99999999999999999999", nil), ("", nil),
   ])
   func `a wait is seconds, a date or milliseconds since 1970`(
