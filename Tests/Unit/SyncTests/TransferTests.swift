@@ -95,6 +95,15 @@ import Testing
     #expect(try told(device, server).first == "2026-05 0 4")
   }
 
+  @Test func `messages of a log count as received, and once`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    let log = try device.createLog()
+    let message = SentMessage(server.stamp(), [1, 2, 3])
+    for _ in 0..<2 { try device.append([message], to: log).requireSuccess() }
+    #expect(try told(device, server).first == "2026-05 0 3")
+  }
+
   @Test func `another month begins at nothing and shows the one before it`() throws {
     let server = try TestServer()
     let device = try server.register()
