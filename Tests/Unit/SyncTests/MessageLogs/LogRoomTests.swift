@@ -105,6 +105,18 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `an erasure of logs says that it is over once nothing is left of them`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
+    let (account, now) = (try scene.device.account, scene.server.clock.now)
+    while try scene.server.database.write(
+      for: account, { try MessageLogs.erase(account, in: $0, now: now) })
+    {}
+    #expect(try scene.rowCounts() == [0, 0, 0, 0])
+  }
+
+  @Test(arguments: TestEngine.available)
   func `each log whose rows disagree is found`(engine: TestEngine) throws {
     let scene = try Scene(engine)
     #expect(try scene.faults() == [])
