@@ -1,3 +1,4 @@
+import Base
 import HTTPMessages
 import HTTPServer
 import RawClient
@@ -82,5 +83,7 @@ import Testing
     }
     try server.start()
     #expect(RawClient(server).exchange(getHello)?.status == 200)
+    // It asks itself over IPv6.
+    #expect(server.answers("/hello", within: .seconds(10)))
   }
 }
