@@ -7,7 +7,7 @@ package struct BatchPlan: Sendable {
   let tree: PlannedTree
   let records: [Identifier: FileRecord]
   /// Unchanged folders that may have more levels below them than before.
-  let raisedHeights: [Identifier: Int64]
+  package let raisedHeights: [Identifier: Int64]
   /// The number of strangers invited, by receiver, if the caller's invitations are limited.
   let invitations: [Identifier: Int64]
   /// The accounts whose rows the batch changes or depends on, sharees included, with their sequence numbers.

@@ -260,4 +260,20 @@ import Testing
     }
     #expect(count == 8 * 7 * 5)
   }
+
+  @Test func `folders above get the height that was counted, not the one in doubt`() throws {
+    var world = SmallWorld()
+    for id in [1, 2] {
+      world.add(
+        World.File(id: id, owner: World.alice, parent: World.aliceRoot, kind: .folder, name: id))
+    }
+    var snapshot = world.snapshot(seenBy: World.alice, heights: [1: 127])
+    snapshot.countedHeights[SmallWorld.id(1)] = .some(3)
+    let move = SmallChange(
+      expectation: .at(parent: World.aliceRoot, name: 1),
+      file: World.File(id: 1, owner: World.alice, parent: 2, kind: .folder, name: 1))
+    let plan = try BatchRules.judge(
+      Batch(author: [], files: [move.change], shares: []), snapshot)
+    #expect(plan.raisedHeights == [SmallWorld.id(2): 4, SmallWorld.id(World.aliceRoot): 5])
+  }
 }
