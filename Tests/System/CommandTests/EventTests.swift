@@ -88,12 +88,14 @@ struct EventTests {
     let dry = try shop.coffer("event", "replay", FirstPurchase.paid, "--dry-run")
     #expect(dry.code == 0, "\(dry.errors)")
     #expect(dry.out.contains("no entitlement would change"))
+    #expect(!dry.out.contains("replayed"))
     #expect(try shop.coffer("entitlement", "explain", "ada").out == before)
     let asked = try shop.coffer("event", "replay", FirstPurchase.paid, "--reason", "ticket 17")
     #expect(asked.code == 3)
     let done = try shop.coffer(
       "event", "replay", FirstPurchase.paid, "--reason", "ticket 17", "--yes")
     #expect(done.code == 0, "\(done.errors)")
+    #expect(done.out.hasSuffix("\nreplayed\n"))
     #expect(try shop.coffer("audit", "list").out.contains("event replay"))
     #expect(try shop.coffer("entitlement", "explain", "ada").out == before)
   }
