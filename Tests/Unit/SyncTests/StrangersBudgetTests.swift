@@ -84,6 +84,24 @@ import Testing
     #expect(try answer(server, Self.unknownToken, from: "2001:db8:0:8::1").status == 401)
   }
 
+  @Test func `who guesses URLs of uploads is refused as any stranger`() throws {
+    let server = try server(trustedProxies: [try #require(AddressRange("127.0.0.1"))])
+    let stranger = server.device()
+    func guess(from address: String) throws -> Int {
+      try stranger.send(
+        TestDevice.Signed(
+          method: "HEAD", target: "/v1/uploads/guessed",
+          headers: [
+            ("Host", TestServer.authority), ("Tus-Resumable", "1.0.0"),
+            ("X-Forwarded-For", address),
+          ], body: [])
+      ).status
+    }
+    for _ in 0..<100 { #expect(try guess(from: "203.0.113.7") == 404) }
+    #expect(try guess(from: "203.0.113.7") == 429)
+    #expect(try guess(from: "203.0.113.8") == 404)
+  }
+
   @Test func `whoever is known is served at an address that waits`() throws {
     let server = try server()
     let device = try server.register()
