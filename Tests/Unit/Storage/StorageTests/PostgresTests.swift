@@ -18,6 +18,21 @@ struct PostgresTests {
     #expect(try database.itemIDs() == [1, 2])
   }
 
+  @Test func `connections that the server ended leave their places to others`() throws {
+    let scratch = try ScratchDatabase(.postgres)
+    let database = try scratch.open {
+      $0.readConnectionCountMax = 2
+      $0.readWait = .milliseconds(100)
+    }
+    defer { database.close() }
+    func readWithinRead() throws -> [Int] { try database.read { _ in try database.itemIDs() } }
+    #expect(try readWithinRead() == [])
+    try endConnections(of: scratch)
+    try database.insertItem(1)
+    #expect(try database.itemIDs() == [1])
+    #expect(try readWithinRead() == [1])
+  }
+
   @Test func `a connection lost before the commit repeats the write once`() throws {
     let scratch = try ScratchDatabase(.postgres)
     let database = try scratch.open()
