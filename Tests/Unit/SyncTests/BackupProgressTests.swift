@@ -1,0 +1,19 @@
+import Backup
+import Storage
+import Testing
+
+@Suite struct BackupProgressTests {
+  @Test func `a backup tells how much of the copy it has read again`() throws {
+    let server = try TestServer()
+    let backup = try BackupRun(
+      into: server.directory + "/backups", of: server.database,
+      at: .sqlite(directory: server.directory + "/database"), dumpingBy: nil, server.objects,
+      installation: nil, goesOn: false, checksEarlier: false, contentByteCount: 0,
+      apartFrom: [server.objectsDirectory])
+    var readByteCounts: [Int64] = []
+    let made = try backup.run(at: server.clock.now) { stage, done, _ in
+      if stage == .digests { readByteCounts.append(done) }
+    }
+    #expect(readByteCounts.max() == made.head.files.values.map(\.byteCount).max())
+  }
+}
