@@ -95,6 +95,19 @@ struct FlowTests {
     #expect(shop.stripe.chargeCount == 0)
   }
 
+  @Test func `a client that comes back too late is asked for nothing any more`() throws {
+    let shop = try BuyingShop(.sqlite)
+    shop.client = .isAway
+    let begun = try shop.ask(.subscribe("pm_card_authenticationRequired"))
+    try shop.settle()
+    guard case .confirmSetup = try shop.action(of: begun.id) else {
+      Issue.record("nothing is to be confirmed")
+      return
+    }
+    #expect(try shop.finish(begun.id).problem?.code == .notCompleted)
+    #expect(try shop.action(of: begun.id) == nil)
+  }
+
   @Test func `another customer's payment method is refused`() throws {
     let shop = try BuyingShop(.sqlite)
     let other = shop.stripe.addCustomer()
