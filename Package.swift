@@ -536,7 +536,7 @@ let package = Package(
     tests(
       "Unit/DoctorTests",
       ["Base", "Configuration", "Doctor", "KnownStores", "Storage", "TestEngines"]),
-    tests("Unit/MovingTests", ["Archive", "Base", "Moving", "Sync", "TestEngines"]),
+    tests("Unit/MovingTests", ["Archive", "Base", "Moving", "Sync", "TestEngines", "TestFiles"]),
     tests("Unit/Billing/ImportingTests", ["Importing", "SeededRandom"]),
     tests(
       "Unit/Billing/BillingTests",

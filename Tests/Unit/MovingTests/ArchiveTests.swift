@@ -2,6 +2,7 @@ import Archive
 import Base
 import Sync
 import TestEngines
+import TestFiles
 import Testing
 
 @testable import Moving
@@ -14,6 +15,17 @@ struct ArchiveTests {
       path, kind: "coffer-backup", format: 1, at: Instant(seconds: 1_772_445_300))
     _ = try writer.finish()
     #expect(throws: (any Error).self) { try ArrivingAccount(path) }
+  }
+
+  @Test func `what tar unpacks from an archive is its owner's to read`() throws {
+    let scratch = try ScratchDirectory()
+    let path = scratch.path + "/archive"
+    let writer = try ArchiveWriter(
+      path, kind: "coffer-account", format: 1, at: Instant(seconds: 1_772_445_300))
+    _ = try writer.finish()
+    // The mode, in octal digits, follows the name in the header of a file.
+    let mode = try #require(Files.bytes(path))[100..<107]
+    #expect(String(decoding: mode, as: UTF8.self) == "0000600")
   }
 
   @Test func `parts are numbered so that their order is that of their names`() {
