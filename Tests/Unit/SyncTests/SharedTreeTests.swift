@@ -211,6 +211,31 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `what is shared again while more than a thousand files go out of view comes whole`(
+    engine: TestEngine
+  ) throws {
+    var scene = try Scene(engine)
+    let (alice, bob) = (scene.alice, scene.bob)
+    let again = try alice.add("folder")
+    let child = try alice.add(in: again)
+    let link = try alice.share(again, with: bob)
+    try alice.revoke(again, from: bob.account).requireSuccess()
+    let large = try alice.add("folder", in: scene.folder)
+    for _ in 0..<3 {
+      try alice.batch(files: (0..<400).map { _ in try alice.creation(parent: large) })
+        .requireSuccess()
+    }
+    #expect(try scene.seen(limit: 100).count == 1202)
+    try alice.batch(
+      files: [alice.record(large).change { $0.parent = alice.root }],
+      shares: [
+        .grant(again, to: bob.account, mode: "read", key: Random.bytes(48), expect: "revoked")
+      ]
+    ).requireSuccess()
+    #expect(try scene.seen() == [link, again, child])
+  }
+
+  @Test(arguments: TestEngine.available)
   func `what left a folder while that was out of view does not come back with it`(
     engine: TestEngine
   ) throws {
