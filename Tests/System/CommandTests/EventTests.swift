@@ -192,6 +192,23 @@ struct EventTests {
     #expect(refused.errors == "coffer: \(complaint)\n")
   }
 
+  @Test func `a delivery for another account at Stripe has a warning in the log`() throws {
+    let shop = try FirstPurchase()
+    let paid = "\(RecordedStory.folder)/\(FirstPurchase.story.name)/04-invoice.paid.http"
+    let recorded = String(decoding: try #require(Files.bytes(paid)), as: UTF8.self)
+    let id = "evt_1alien" + FirstPurchase.paid.dropFirst(10)
+    let fixture = shop.scratch.path + "/foreign.http"
+    // Of the same length, as its header says.
+    try Files.write(
+      recorded.replacing(FirstPurchase.paid, with: id)
+        .replacing(#""pending_webhooks": 1"#, with: #""account": "acct_1xx""#), to: fixture)
+    let sent = try shop.coffer("webhook", "send", fixture)
+    #expect(sent.code == 0, "\(sent.errors)")
+    #expect(
+      shop.billing.log.contains(
+        "warning billing.delivery_without_effect why=foreign delivery=\(id) type=invoice.paid"))
+  }
+
   @Test func `each delivery has a line in the log, and each refusal one by its request's id`()
     throws
   {
