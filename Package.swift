@@ -562,7 +562,9 @@ let package = Package(
         "RawClient", "KnownStores", "BucketFaults", "S3", "TestBuckets", "ProviderAPI",
         "PushGateway", "WakeUps",
       ], exclude: ["PermissionMatrix.md"]),
-    tests("Unit/StreamsTests", ["Accounts", "Base", "SeededRandom", "Storage", "Streams"]),
+    tests(
+      "Unit/StreamsTests",
+      ["Accounts", "Base", "HTTPServer", "SeededRandom", "Storage", "Streams"]),
     tests("Unit/TidyTests", ["TestFiles"]),
 
     // The programs, over sockets; whole stories, in every order.

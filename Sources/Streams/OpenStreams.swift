@@ -1,10 +1,10 @@
-import Base
-import HTTPServer
+package import Base
+package import HTTPServer
 
 /// The open streams with what their sockets' buffers did not take. For the loop's thread.
 ///
 /// A stream holds at most one event that is sent in part, and one that waits, to which later ones are added.
-struct OpenStreams {
+package struct OpenStreams {
   private struct Stream {
     let seat: Seats.Seat
     let ends: MonotonicTime
@@ -22,25 +22,28 @@ struct OpenStreams {
 
   private static let heartbeat = Array(":\n\n".utf8)
 
-  init(_ watch: SocketWatch, _ limits: StreamLimits) {
+  package init(_ watch: SocketWatch, _ limits: StreamLimits) {
     self.watch = watch
     self.limits = limits
   }
 
   /// Takes over a connection; false if it is over already.
-  mutating func begin(_ arrival: StreamLoop.Arrival, at now: MonotonicTime) -> Bool {
-    guard watch.add(arrival.socket, silence: limits.stallSpan) else {
-      watch.end(arrival.socket)
+  package mutating func begin(
+    _ socket: Int32, _ seat: Seats.Seat, at now: MonotonicTime
+  ) -> Bool {
+    guard watch.add(socket, silence: limits.stallSpan) else {
+      watch.end(socket)
       return false
     }
     let lifetime = limits.lifetime.milliseconds
     let span = Int64.random(in: lifetime - lifetime / 10...lifetime + lifetime / 10)
-    streams[arrival.socket] = Stream(seat: arrival.seat, ends: now + .milliseconds(span))
-    send(Self.retry(seconds: 3...8), to: arrival.socket, at: now)
-    return streams[arrival.socket] != nil
+    streams[socket] = Stream(seat: seat, ends: now + .milliseconds(span))
+    send(Self.retry(seconds: 3...8), to: socket, at: now)
+    return streams[socket] != nil
   }
 
-  mutating func tell(_ socket: Int32, _ tell: Tell, at now: MonotonicTime) {
+  /// Sends an event, or adds it to the one that waits.
+  package mutating func tell(_ socket: Int32, _ tell: Tell, at now: MonotonicTime) {
     guard let stream = streams[socket] else { return }
     if stream.fullSince != nil {
       streams[socket]?.waiting.merge(tell)
@@ -50,7 +53,8 @@ struct OpenStreams {
     }
   }
 
-  mutating func goOn(_ socket: Int32, at now: MonotonicTime) {
+  /// Sends what waited, once the socket's buffer takes bytes again.
+  package mutating func goOn(_ socket: Int32, at now: MonotonicTime) {
     guard let stream = streams[socket], stream.fullSince != nil else { return }
     streams[socket]?.fullSince = nil
     streams[socket]?.unsent = []

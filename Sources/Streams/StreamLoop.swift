@@ -104,7 +104,8 @@ final class StreamLoop: Sendable {
         case .hasRoom(let socket): streams.goOn(socket, at: now)
         }
       }
-      for arrival in input.arrivals where streams.begin(arrival, at: now) {
+      for arrival in input.arrivals
+      where streams.begin(arrival.socket, arrival.seat, at: now) {
         audience.enter(arrival.socket, of: arrival.account, by: arrival.credential)
         wheel.add(arrival.socket)
       }
