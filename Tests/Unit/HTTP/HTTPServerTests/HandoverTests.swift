@@ -86,6 +86,43 @@ import Testing
     #expect(stream.next() == "still")
   }
 
+  /// The sockets of this process that have the port at their own end.
+  private static func sockets(at port: UInt16) -> [Int32] {
+    (Int32(0)..<4096).filter { descriptor in
+      var name = sockaddr_in()
+      var byteCount = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let code = unsafe withUnsafeMutablePointer(to: &name) { pointer in
+        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+          unsafe getsockname(descriptor, pointer, &byteCount)
+        }
+      }
+      return code == 0 && name.sin_family == sa_family_t(AF_INET)
+        && UInt16(bigEndian: name.sin_port) == port
+    }
+  }
+
+  @Test func `a connection that is reset before it is handed over leaves no socket open`() throws {
+    let (heir, isAsked, isReset) = (Heir(), Locked(false), Locked(false))
+    let route = Route.plain("GET", Self.target) { _, _ in
+      isAsked.signal { $0 = true }
+      _ = isReset.wait(until: .now() + .seconds(10)) { $0 ? true : nil }
+      return Response(status: 200, body: .inherited(heir))
+    }
+    let server = try startServer([route])
+    let listening = Self.sockets(at: server.port)
+    let client = RawClient(server)
+    client.send("GET", Self.target, Self.host)
+    _ = isAsked.wait(until: .now() + .seconds(10)) { $0 ? true : nil }
+    client.reset()
+    pause(milliseconds: 100)
+    isReset.signal { $0 = true }
+    let end = MonotonicTime.now() + .seconds(10)
+    while Self.sockets(at: server.port) != listening, MonotonicTime.now() < end {
+      pause(milliseconds: 10)
+    }
+    #expect(Self.sockets(at: server.port) == listening)
+  }
+
   @Test func `a watch sees the end, and takes no more than the buffer holds`() throws {
     let heir = Heir()
     let server = try startServer([Self.route(heir)])
