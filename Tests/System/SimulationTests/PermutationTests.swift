@@ -6,7 +6,7 @@ import Testing
 /// Whatever the order and the repetitions of deliveries, and whichever is lost, the end is the same.
 struct PermutationTests {
   /// The number of seeded orders for a story with too many deliveries to try every order.
-  static let orderCount = TestRun.isFull ? 500 : 30
+  static let orderCount = TestRun.isFull ? 500 : 15
   static let exhaustiveCountMax = TestRun.isFull ? 7 : 4
 
   @Test(arguments: Stories.all)
