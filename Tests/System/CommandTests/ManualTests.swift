@@ -7,6 +7,7 @@ struct ManualTests {
       #expect(page.contains("\n.SS coffer \(command.replacing("-", with: "\\-"))"))
     }
     #expect(page.contains("\n.B COFFER_DATABASE\n"))
+    #expect(page.contains("\n.SH EXIT STATUS\n.TP\n"))
     #expect(page.contains("\n.B 78\n"))
   }
 
