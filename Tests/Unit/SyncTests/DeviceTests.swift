@@ -178,6 +178,13 @@ import Testing
       "/v1/revocations",
       ["revocation": statement.json, "signature": admitted.signature(by: alice.key)])
     #expect(try mixed.json["path"].string == "$.signature")
+    let noted = try alice.post(
+      "/v1/revocations",
+      [
+        "revocation": statement.json, "signature": statement.signature(by: alice.key),
+        "note": "lost",
+      ])
+    #expect(try noted.json["path"].string == "$.note")
     statement.account = try bob.account
     #expect(try revoke(by: alice.key).json["path"].string == "$.revocation.account")
     #expect(try phone.get("/v1/account").status == 200)
