@@ -153,6 +153,20 @@ import Tiers
     #expect(try device.versions(id).count == 1)
   }
 
+  @Test func `a restore has no members but its own`() throws {
+    let server = try TestServer(keepingFor: 30)
+    let device = try server.register()
+    let id = try device.add()
+    let first = try device.write(id, small)
+    _ = try device.write(id, large)
+    let body: JSONValue = ["version": .integer(first), "note": "mine"]
+    let answer = try device.send(
+      device.sign(
+        "POST", "/v1/files/\(id)/restore", body: body.encoded(), headers: [("If-Match", "*")]))
+    #expect(answer.status == 400)
+    #expect(try answer.json["path"].string == "$.note")
+  }
+
   @Test(arguments: TestEngine.available)
   func `the oldest versions beyond the count go with the write`(engine: TestEngine) throws {
     let server = try TestServer(engine, keepingFor: 30, count: 2)
