@@ -104,6 +104,19 @@ import Testing
     #expect(try told(device, server).first == "2026-05 0 3")
   }
 
+  @Test func `a budget and its messages count as received, and once`() throws {
+    let server = try TestServer(actualAuthorities: [ActualClient.host])
+    let device = try server.register()
+    let client = try ActualClient(server, of: device)
+    let file = "0f8fad5b-d9cb-469f-a165-70867728950e"
+    let group = try client.create(file, [1, 2, 3])
+    let message = SentMessage(server.stamp(), [4])
+    for _ in 0..<2 { #expect(try client.sync(file, group: group, [message]).status == 200) }
+    try server.api.host.transfers.flush()
+    let received = try totals(server.database)[device.account]?[1]
+    #expect(received == Int64(3 + ActualClient.field(3, [4]).count))
+  }
+
   @Test func `another month begins at nothing and shows the one before it`() throws {
     let server = try TestServer()
     let device = try server.register()
