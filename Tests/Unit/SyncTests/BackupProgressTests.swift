@@ -1,5 +1,6 @@
 import Backup
 import Storage
+import TestDevices
 import Testing
 
 @Suite struct BackupProgressTests {
@@ -15,5 +16,14 @@ import Testing
       if stage == .digests { readByteCounts.append(done) }
     }
     #expect(readByteCounts.max() == made.head.files.values.map(\.byteCount).max())
+  }
+
+  @Test func `a check of small contents tells how many files it has read`() throws {
+    let server = try TestServer()
+    _ = try server.register().create()
+    var fileCount: Int64 = 0
+    _ = try InlineAudit(server.database).missing { fileCount = $0 }
+    #expect(fileCount > 0)
+    #expect(try server.count("files") == fileCount)
   }
 }
