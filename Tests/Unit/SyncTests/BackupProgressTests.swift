@@ -4,18 +4,28 @@ import TestDevices
 import Testing
 
 @Suite struct BackupProgressTests {
-  @Test func `a backup tells how much of the copy it has read again`() throws {
-    let server = try TestServer()
-    let backup = try BackupRun(
+  private func backup(of server: TestServer) throws -> BackupRun {
+    try BackupRun(
       into: server.directory + "/backups", of: server.database,
       at: .sqlite(directory: server.directory + "/database"), dumpingBy: nil, server.objects,
       installation: nil, goesOn: false, checksEarlier: false, contentByteCount: 0,
       apartFrom: [server.objectsDirectory])
+  }
+
+  @Test func `a backup tells how much of the copy it has read again`() throws {
+    let server = try TestServer()
     var readByteCounts: [Int64] = []
-    let made = try backup.run(at: server.clock.now) { stage, done, _ in
+    let made = try backup(of: server).run(at: server.clock.now) { stage, done, _ in
       if stage == .digests { readByteCounts.append(done) }
     }
     #expect(readByteCounts.max() == made.head.files.values.map(\.byteCount).max())
+  }
+
+  @Test func `backups of one second have names of their own`() throws {
+    let server = try TestServer()
+    let first = try backup(of: server).run(at: server.clock.now) { _, _, _ in }
+    let second = try backup(of: server).run(at: server.clock.now) { _, _, _ in }
+    #expect(second.path == first.path + "-2")
   }
 
   @Test func `a check of small contents tells how many files it has read`() throws {
