@@ -27,6 +27,7 @@ struct ListingFaultTests {
     }
     let pages = stripe.requestCount
     #expect((2...20).contains(pages), "\(pages) pages in ten minutes")
+    #expect(stripe.firstPageCount >= 2)
     #expect(try installation.reconciliations().allSatisfy { $0.ended == nil })
   }
 
@@ -128,10 +129,14 @@ private final class OddStripe: ProviderTransport {
 
   private let refusesPlaces: Bool
   private let count = Locked(0)
+  private let firstPages = Locked(0)
 
   init(refusesPlaces: Bool) { self.refusesPlaces = refusesPlaces }
 
   var requestCount: Int { count.withLock { $0 } }
+
+  /// How often the list of events was read from its start.
+  var firstPageCount: Int { firstPages.withLock { $0 } }
 
   func stores(_ clock: Clock) -> StoreList {
     StoreList.known(
@@ -146,13 +151,13 @@ private final class OddStripe: ProviderTransport {
     count.withLock { $0 += 1 }
     let isPlaced = request.url.contains("starting_after")
     let isEvents = request.url.contains("/v1/events")
+    if isEvents && !isPlaced { firstPages.withLock { $0 += 1 } }
     let items = isEvents ? #"{"id":"evt_odd","object":"event"}"# : ""
+    let page = #"{"object":"list","data":[\#(items)],"has_more":\#(isEvents && refusesPlaces)}"#
+    let refusal = #"{"error":{"type":"invalid_request_error","code":"resource_missing"}}"#
     return APIReply(
-      status: isPlaced ? 400 : 200,
-      headers: Headers([("Date", Self.now.httpDate)]),
-      body: Array(
-        #"{"object":"list","data":[\#(items)],"has_more":\#(isEvents && refusesPlaces)}"#.utf8),
-      elapsed: .milliseconds(1))
+      status: isPlaced ? 400 : 200, headers: Headers([("Date", Self.now.httpDate)]),
+      body: Array((isPlaced ? refusal : page).utf8), elapsed: .milliseconds(1))
   }
 }
 
