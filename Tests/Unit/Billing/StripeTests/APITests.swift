@@ -147,6 +147,11 @@ struct APITests {
     }
     #expect(content.items.map(\.price) == ["price_a", "price_b"])
     #expect(answer.notes.isEmpty)
+    let kept = KeptMessage(
+      deliveryID: DecodedDelivery.answerID(to: 1, of: fact.key), environment: .live,
+      received: Self.dateMoment, isForeign: false, body: answer.transcript)
+    let again = try StripeStore().decoded(again: kept).facts.first { $0.key == fact.key }
+    #expect(again?.object == fact.object)
   }
 
   @Test func `a list without an end stops and says so`() throws {
