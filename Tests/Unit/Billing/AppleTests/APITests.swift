@@ -263,6 +263,20 @@ struct APITests {
     }
   }
 
+  @Test func `only the list of what failed asks for nothing else`() throws {
+    let transport = Transport([
+      "/inApps/v1/notifications/history": .json([
+        "notificationHistory": .array([]), "hasMore": false,
+      ])
+    ])
+    let store = AppleStore(verifier: Sample.verifier(), apis: [.live: [try api(transport)]])
+    for listing in store.listings {
+      _ = try store.page(StorePageRequest(listing, since: nil, until: Sample.now, place: nil))
+    }
+    let bodies = transport.bodies.withLock { $0 }
+    #expect(try bodies.map { try JSON.parse($0)["onlyFailures"].bool } == [true, nil])
+  }
+
   @Test func `an id cannot change the path`() throws {
     let transport = Transport([:])
     let api = try api(transport)
@@ -287,6 +301,7 @@ struct APITests {
   final class Transport: ProviderTransport {
     let answers: [String: Answer]
     let requests = Locked<[(target: String, token: String)]>([])
+    let bodies = Locked<[[UInt8]]>([])
     /// The number of requests that are answered 401 first.
     let refusals = Locked(0)
 
@@ -299,6 +314,7 @@ struct APITests {
       let target = String(request.url.dropFirst("https://apple.test".count))
       let token = request.headers.first { $0.0 == "Authorization" }?.1 ?? ""
       requests.withLock { $0.append((target, token)) }
+      bodies.withLock { $0.append(request.body ?? []) }
       let isRefused = refusals.withLock { count in
         defer { count = max(0, count - 1) }
         return count > 0
