@@ -105,6 +105,9 @@ import Testing
     #expect(try taken.json["file"].string == holder.description)
     let unsigned = try device.restoreDeleted(folder, signedBy: other.key) { _ in }
     #expect(try unsigned.rules == ["signature_invalid"])
+    let body = JSONValue.object([.init("note", "mine")]).encoded()
+    let noted = try device.send(device.sign("POST", "/v1/trash/\(folder)/restore", body: body))
+    #expect(try noted.json["path"].string == "$.note")
     #expect(try device.record(folder).deleted)
     #expect(try device.record(inner).deleted)
     // Its old name may be taken if it gets another one.
