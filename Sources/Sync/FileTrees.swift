@@ -49,10 +49,6 @@ package struct FileTrees: ProtocolRoom {
     try TreeExport.write(account, from: reader, to: archive, progress: progress)
   }
 
-  package static func weights(
-    of account: Identifier, reading queryable: some Queryable
-  ) throws -> [String: UsageWeight] { [:] }
-
   package static func followed(
     by account: Identifier, atMost count: Int, reading queryable: some Queryable
   ) throws -> [Followed] {
