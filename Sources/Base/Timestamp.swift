@@ -2,15 +2,14 @@ extension Instant {
   /// Reads RFC 3339 in UTC (`Z`) or with an offset from it, as other systems may write it.
   package init?(foreign text: String) {
     let bytes = Array(text.utf8)
-    guard bytes.last != UInt8(ascii: "Z"), bytes.count > 6 else {
+    let offset = Array(bytes.suffix(6))
+    guard bytes.last != UInt8(ascii: "Z"), offset.count == 6 else {
       self.init(rfc3339: text)
       return
     }
-    let offset = bytes.suffix(6)
-    let digits = [1, 2, 4, 5].map { offset[offset.startIndex + $0] }
-    let sign = offset[offset.startIndex]
+    let (sign, digits) = (offset[0], [1, 2, 4, 5].map { offset[$0] })
     guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"),
-      offset[offset.startIndex + 3] == UInt8(ascii: ":"), digits.allSatisfy(Self.isDigit),
+      offset[3] == UInt8(ascii: ":"), digits.allSatisfy(Self.isDigit),
       let local = Instant(rfc3339: String(decoding: bytes.dropLast(6), as: UTF8.self) + "Z")
     else { return nil }
     let (hours, minutes) = (Self.value(digits[..<2]), Self.value(digits[2...]))
