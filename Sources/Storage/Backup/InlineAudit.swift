@@ -17,26 +17,26 @@ package struct InlineAudit {
   package func missing(
     sample: Identifier? = nil, each: (_ files: Int64) -> Void
   ) throws -> (checked: Int64, missing: ObjectAudit.Found) {
-    var (checked, read, missing) = (Int64(0), 0, ObjectAudit.Found())
-    func walk(from start: Identifier, before end: Identifier?) throws {
-      var (owner, number): (Identifier, Int64) = (start, -1)
-      while sample == nil || read < Self.rowCount {
-        let limit = sample == nil ? Self.rowCount : Self.rowCount - read
-        let page = try page(behind: owner, number, limit)
-        for file in page.prefix(while: { file in end.map { file.owner < $0 } ?? true }) {
-          read += 1
-          guard file.expected > 0 || file.found != nil else { continue }
-          checked += 1
-          if file.expected != file.found { missing.add(file.id, file.expected) }
-        }
-        each(Int64(read))
-        guard page.count == limit, let last = page.last else { return }
-        (owner, number) = (last.owner, last.number)
-        if let end, owner >= end { return }
+    var (checked, read, missing) = (Int64(0), Int64(0), ObjectAudit.Found())
+    func check(_ files: some Sequence<File>) {
+      for file in files {
+        read += 1
+        guard file.expected > 0 || file.found != nil else { continue }
+        checked += 1
+        if file.expected != file.found { missing.add(file.id, file.expected) }
       }
+      each(read)
     }
-    try walk(from: sample ?? Self.first, before: nil)
-    if let sample { try walk(from: Self.first, before: sample) }
+    var files = try page(behind: sample ?? Self.first, -1, Self.rowCount)
+    check(files)
+    if let sample {
+      let others = try page(behind: Self.first, -1, Self.rowCount - files.count)
+      check(others.prefix { $0.owner < sample })
+    }
+    while sample == nil, files.count == Self.rowCount, let last = files.last {
+      files = try page(behind: last.owner, last.number, Self.rowCount)
+      check(files)
+    }
     return (checked, missing)
   }
 

@@ -36,4 +36,18 @@ import Testing
     #expect(fileCount > 0)
     #expect(try server.count("files") == fileCount)
   }
+
+  @Test func `a sample of few small contents is all of them, wherever it begins`() throws {
+    let server = try TestServer()
+    let accounts = try (0..<3).map { _ in
+      let device = try server.register()
+      _ = try device.create()
+      return try device.account
+    }
+    for account in accounts {
+      var fileCount: Int64 = 0
+      _ = try InlineAudit(server.database).missing(sample: account) { fileCount = $0 }
+      #expect(try server.count("files") == fileCount)
+    }
+  }
 }
