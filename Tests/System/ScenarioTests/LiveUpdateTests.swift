@@ -12,10 +12,16 @@ import Testing
 @Suite struct LiveUpdateTests {
   private static let target = "/v1/updates/stream"
 
-  private static func connect(_ device: TestDevice, _ server: Server) throws -> RawStream {
-    let request = device.sign("GET", target)
-    let stream = try #require(
+  private static func ask(
+    _ device: TestDevice, _ server: Server, headers: [(String, String)] = []
+  ) throws -> RawStream {
+    let request = device.sign("GET", target, headers: headers)
+    return try #require(
       RawStream(connectingTo: server.port, request.method, request.target, request.headers))
+  }
+
+  private static func connect(_ device: TestDevice, _ server: Server) throws -> RawStream {
+    let stream = try ask(device, server)
     try #require(stream.isOpened, "\(stream.head)")
     try #require(stream.next() == "{\"all\":true}")
     return stream
@@ -117,6 +123,23 @@ import Testing
       // On a slow machine signs of life come before.
       #expect(stream.rest.last?.hasPrefix("retry: ") == true)
     }
+  }
+
+  @Test func `an account and an address have no more streams than the operator lets them have`()
+    throws
+  {
+    let installation = try Installation(
+      settings: [
+        "COFFER_STREAMS_PER_ACCOUNT": "2", "COFFER_STREAMS_PER_ADDRESS": "3",
+        "COFFER_TRUSTED_PROXIES": "127.0.0.1",
+      ])
+    let server = try installation.start(.sync)
+    let (ada, bob) = (try installation.device(of: server), try installation.device(of: server))
+    let streams = try [ada, ada, ada, bob, bob].map { device in
+      try Self.ask(device, server, headers: [("X-Forwarded-For", "192.0.2.1")])
+    }
+    #expect(streams.map(\.isOpened) == [true, true, false, true, false])
+    #expect(server.stop() == .exited(0))
   }
 
   @Test func `clients that come and go all the time leave no file open`() throws {
