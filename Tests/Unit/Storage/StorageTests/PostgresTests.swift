@@ -33,6 +33,23 @@ struct PostgresTests {
     #expect(try readWithinRead() == [1])
   }
 
+  @Test func `a read that failed leaves its connection to the next`() throws {
+    let scratch = try ScratchDatabase(.postgres)
+    let database = try scratch.open()
+    defer { database.close() }
+    func connection() throws -> Int64? {
+      try database.read { try $0.first("SELECT pg_backend_pid()") { try $0.integer(0) } }
+    }
+    let before = try connection()
+    #expect(throws: Refusal(reason: "nothing found")) {
+      try database.read { reader in
+        _ = try reader.rows("SELECT id FROM sync.items") { try $0.integer(0) }
+        throw Refusal(reason: "nothing found")
+      }
+    }
+    #expect(try connection() == before)
+  }
+
   @Test func `a connection lost before the commit repeats the write once`() throws {
     let scratch = try ScratchDatabase(.postgres)
     let database = try scratch.open()
