@@ -32,10 +32,13 @@ struct PushKeyTests {
     #expect(gate.refusal(token("k2", Sample.otherKey, at: gate.now)) == nil)
   }
 
-  @Test(arguments: [
+  /// What an answer says of the set's time, and the seconds that it holds.
+  static let ages: [(String, Int64)] = [
     ("max-age=60", 300), ("public, max-age=7200, must-revalidate", 7200),
     ("max-age=999999999", 86_400), ("max-age=x", 300), ("no-store", 300),
-  ])
+  ]
+
+  @Test(arguments: ages)
   func `the set is read again when a tenth of its time is left, and serves meanwhile`(
     header: String, seconds: Int64
   ) {
@@ -49,13 +52,18 @@ struct PushKeyTests {
     #expect(gate.endpoint.isAsked(2))
   }
 
-  @Test func `the last good set serves for a day beyond its time, and not longer`() {
-    let gate = Gate(patience: .milliseconds(50))
+  @Test(arguments: ages)
+  func `the last good set serves for a day beyond its time, and not longer`(
+    header: String, seconds: Int64
+  ) {
+    let gate = Gate(
+      Endpoint(headers: [("Cache-Control", header)]), patience: .milliseconds(50))
     #expect(gate.refusal(token("k1", Sample.key, at: gate.now)) == nil)
     gate.endpoint.answer(nil)
-    gate.now = Sample.now + .hours(24)
+    let end = Sample.now + .seconds(seconds) + .hours(24)
+    gate.now = end + .seconds(-1)
     #expect(gate.refusal(token("k1", Sample.key, at: gate.now)) == nil)
-    gate.now = Sample.now + .hours(24) + .minutes(6)
+    gate.now = end
     #expect(gate.refusal(token("k1", Sample.key, at: gate.now)) == .keysUnavailable)
   }
 
