@@ -28,6 +28,19 @@ import Testing
     try other.start()
   }
 
+  @Test func `a client that has sent nothing holds up the drain for a second only`() throws {
+    var limits = usualLimits
+    limits.headSpan = .seconds(60)
+    let server = try startServer([.hello], limits: limits)
+    let silent = RawClient(server)
+    // Connections are accepted in turn.
+    _ = RawClient(server).exchange(getHello)
+    let start = MonotonicTime.now()
+    server.drain(within: .seconds(20))
+    #expect(MonotonicTime.now().seconds(since: start) < 10)
+    #expect(silent.receiveAll() == [])
+  }
+
   @Test func `a suspended request gets its answer, the last of its connection`() throws {
     let desk = Desk<Response>()
     let server = try startServer([Self.route(desk)])
