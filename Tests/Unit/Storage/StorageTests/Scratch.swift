@@ -14,6 +14,15 @@ func fileSize(_ path: String) -> Int {
   return unsafe stat(path, &status) == 0 ? Int(status.st_size) : 0
 }
 
+/// The user who owns a file; nil if there is none.
+func fileOwner(_ path: String) -> UInt32? {
+  var status = stat()
+  return unsafe stat(path, &status) == 0 ? status.st_uid : nil
+}
+
+/// Gives a file or folder to a user. Returns false if it cannot.
+func give(_ path: String, to user: UInt32) -> Bool { unsafe chown(path, user, user) == 0 }
+
 /// The number of locks on a file that the kernel lists for this process.
 func ownLockCount(_ path: String) -> Int {
   var status = stat()
