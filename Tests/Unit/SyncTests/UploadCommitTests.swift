@@ -2,9 +2,11 @@ import Accounts
 import Base
 import Crypto
 import JSON
+import RawClient
 import Sync
 import TestDevices
 import TestEngines
+import TestFiles
 import Testing
 import Tiers
 
@@ -94,6 +96,32 @@ import Tiers
     limits.contentByteCountMax = 49_999
     let scene = try UploadScene(TestServer(limits: limits))
     #expect(try scene.device.send(scene.creation()).problem == "upload_too_large")
+  }
+
+  @Test func `an upload whose first bytes find every thread busy holds no room`() throws {
+    let scene = try UploadScene(TestServer())
+    let (request, pool) = (scene.creation(first: 20_000), scene.server.api.host.pool)
+    let client = try #require(RawClient(connectingTo: scene.server.port))
+    let fields = request.headers.map { "\($0.0): \($0.1)\r\n" }.joined()
+    client.send(
+      "\(request.method) \(request.target) HTTP/1.1\r\n\(fields)Content-Length: 20000\r\n\r\n")
+    client.send(Array(request.body.prefix(10_000)))
+    let temporary = scene.server.objectsDirectory + "/tmp"
+    try #require(wait { Files.names(in: temporary).isEmpty ? nil : true } == true)
+    let (busyCount, isOver) = (Locked(0), Locked(false))
+    let block: @Sendable () -> Void = {
+      busyCount.signal { $0 += 1 }
+      _ = isOver.wait(until: .now() + .seconds(20)) { $0 ? true : nil }
+    }
+    for _ in 0..<2 { #expect(pool.submit(for: Random.identifier(), block)) }
+    try #require(busyCount.wait(until: .now() + .seconds(10)) { $0 == 2 ? true : nil } == true)
+    while pool.submit(for: Random.identifier(), block) {}
+    client.send(Array(request.body.suffix(10_000)))
+    let status = client.receiveResponse()?.status
+    isOver.signal { $0 = true }
+    #expect(status == 503)
+    let isFree: Bool? = wait { try? scene.server.reservedObjects().isEmpty ? true : nil }
+    #expect(isFree == true)
   }
 
   // MARK: Appends
