@@ -132,6 +132,13 @@ struct TreeValidateTests: CommandSuite {
     #expect(!rest.out.contains("go_on_after"))
   }
 
+  @Test func `the first thousand findings are listed, and all are counted`() throws {
+    try addAccounts(1000)
+    let found = try coffer("tree", "validate", "--all", "--json").out
+    #expect(found.contains(#""broken":1001,"#))
+    #expect(found.matches(of: #/"rule":/#).count == 1000)
+  }
+
   @Test(arguments: [["tree", "validate"], ["account", "validate"], ["usage", "recount"]])
   func `an interrupted run's JSON says where to go on`(words: [String]) throws {
     try addAccounts(6000)
