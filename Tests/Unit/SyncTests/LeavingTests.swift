@@ -164,6 +164,37 @@ import Testing
     _ = try bob.add(in: bobs)
   }
 
+  @Test func `it leaves no invitation open, however many have invited it`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    let account = try device.account
+    try server.database.write(for: nil) { transaction in
+      for number in Int64(1)...3000 {
+        let owner = SQLValue.id(Random.identifier())
+        try transaction.execute(
+          """
+          INSERT INTO sync.accounts (id, root_id, seq, usage_bytes, created_ms)
+          VALUES ($1, $1, 1, 0, 0)
+          """, owner)
+        try transaction.execute(
+          """
+          INSERT INTO sync.shares (file_id, account_id, owner_id, mode, state, share_key, author_key,
+            signature, seq, changed_ms)
+          VALUES ($1, $2, $1, 'read', 'pending', $1, $1, $1, $3, 0)
+          """, owner, .id(account), .integer(number))
+      }
+    }
+    _ = try ask(device)
+    try erase(server)
+    let open = try server.database.read { reader in
+      try reader.first(
+        "SELECT count(*) FROM sync.shares WHERE account_id = $1 AND state = 'pending'",
+        .id(account)
+      ) { try $0.integer(0) }
+    }
+    #expect(open == 0)
+  }
+
   @Test(arguments: TestEngine.available)
   func `of a person who is gone no row is left but of an id, and that not for ever`(
     engine: TestEngine
