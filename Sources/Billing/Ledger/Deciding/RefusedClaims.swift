@@ -15,6 +15,8 @@ package enum RefusedClaims {
   package static func note(
     _ key: ObjectKey, of account: Identifier, at now: Instant, in transaction: Transaction
   ) throws {
+    // Before those that are left are counted.
+    try transaction.sweepClaims(in: "refused_claims", by: "refused_ms", upTo: now - keptSpan)
     let counts = try transaction.first(
       """
       SELECT (SELECT count(*) FROM billing.refused_claims
@@ -29,7 +31,6 @@ package enum RefusedClaims {
       INSERT INTO billing.refused_claims (object, account_id, refused_ms) VALUES ($1, $2, $3)
       ON CONFLICT (object, account_id) DO UPDATE SET refused_ms = excluded.refused_ms
       """, .text(key.description), .id(account), .instant(now))
-    try transaction.sweepClaims(in: "refused_claims", by: "refused_ms", upTo: now - keptSpan)
   }
 
   /// The refused claims of an account that nothing has answered, newest first.

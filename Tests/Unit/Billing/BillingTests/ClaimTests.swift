@@ -54,6 +54,36 @@ struct ClaimTests {
     #expect(try shop.count("SELECT count(*) FROM billing.deliveries") == deliveries)
   }
 
+  /// Claims of so many other accounts, which are refused.
+  private func refuse(_ count: Int, _ shop: Shop) throws {
+    for _ in 0..<count {
+      let device = try shop.device(of: Random.identifier())
+      #expect(try shop.post(claim(at: shop.now), by: device) == (409, "purchase_owned"))
+    }
+  }
+
+  @Test func `of the refused claims of a purchase the first ten are kept`() throws {
+    let shop = try Shop()
+    #expect(try shop.post(claim(), by: shop.device(of: ada)) == (200, "owned"))
+    try refuse(11, shop)
+    #expect(try shop.count("SELECT count(*) FROM billing.refused_claims") == 10)
+  }
+
+  @Test func `a refused claim is kept for thirty days, and then keeps no other out`() throws {
+    let shop = try Shop()
+    #expect(try shop.post(claim(), by: shop.device(of: ada)) == (200, "owned"))
+    try refuse(10, shop)
+    func kept(at moment: Instant) throws -> Int {
+      try shop.database.read { try RefusedClaims.all(about: key, at: moment, reading: $0) }.count
+    }
+    let end = shop.now + .days(30)
+    #expect(try kept(at: end - .milliseconds(1)) == 10)
+    #expect(try kept(at: end) == 0)
+    shop.now = end
+    try refuse(1, shop)
+    #expect(try kept(at: end) == 1)
+  }
+
   @Test func `the provider's own token outweighs a claim`() throws {
     let shop = try Shop()
     #expect(try shop.post(claim(), by: shop.device(of: bob)) == (200, "owned"))
