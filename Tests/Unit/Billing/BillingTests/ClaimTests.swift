@@ -84,6 +84,28 @@ struct ClaimTests {
     #expect(try kept(at: end) == 1)
   }
 
+  @Test func `an account claims at most a hundred purchases, and keeps those that it has`() throws {
+    let shop = try Shop()
+    let device = try shop.device(of: ada)
+    for number in 0..<99 {
+      try shop.decide(
+        .claim(
+          ada,
+          ObjectKey(
+            provider: .apple, environment: .live, kind: .subscription, id: "10\(number)")))
+    }
+    for _ in 0..<2 { #expect(try shop.post(claim(), by: device) == (200, "owned")) }
+    #expect(try shop.post(ClaimTests().claim(), by: device) == (429, "too_many_claims"))
+  }
+
+  @Test func `an account that is being deleted claims nothing`() throws {
+    let shop = try Shop()
+    let device = try shop.device(of: ada)
+    try shop.leave(ada)
+    #expect(try shop.post(claim(), by: device).1 == "account_leaving")
+    #expect(try shop.owner(of: key) == nil)
+  }
+
   @Test func `the provider's own token outweighs a claim`() throws {
     let shop = try Shop()
     #expect(try shop.post(claim(), by: shop.device(of: bob)) == (200, "owned"))

@@ -67,14 +67,7 @@ final class Harness: Sendable {
 
   /// Records that the sync program will erase the account at `moment`; nil: once it is exported.
   func leave(_ account: Identifier, at now: Instant, erasing moment: Instant?) throws {
-    let sync = try Database.open(scratch.location, owning: .sync)
-    defer { sync.close() }
-    try sync.write(for: nil) { transaction in
-      _ = try transaction.execute(
-        """
-        INSERT INTO sync.account_deletions (account_id, asked_ms, erase_ms) VALUES ($1, $2, $3)
-        """, .id(account), .instant(now), .instant(moment))
-    }
+    try scratch.leave(account, at: now, erasing: moment)
   }
 
   func decide(_ decision: Decision, at now: Instant) throws {
@@ -199,6 +192,20 @@ final class Harness: Sendable {
       return try SealingKeys([Secret([UInt8](repeating: 7, count: 32))])
     } catch {
       preconditionFailure("\(error)")
+    }
+  }
+}
+
+extension ScratchDatabase {
+  /// Records that the sync program will erase the account at `moment`; nil: once it is exported.
+  func leave(_ account: Identifier, at now: Instant, erasing moment: Instant?) throws {
+    let sync = try Database.open(location, owning: .sync)
+    defer { sync.close() }
+    try sync.write(for: nil) { transaction in
+      _ = try transaction.execute(
+        """
+        INSERT INTO sync.account_deletions (account_id, asked_ms, erase_ms) VALUES ($1, $2, $3)
+        """, .id(account), .instant(now), .instant(moment))
     }
   }
 }

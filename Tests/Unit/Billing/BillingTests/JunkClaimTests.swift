@@ -44,6 +44,18 @@ struct JunkClaimTests {
     #expect(try shop.job("acknowledge", "p") != nil)
   }
 
+  @Test func `a claim that waits gives nothing to an account that is being deleted`() throws {
+    let shop = try PlayShop()
+    let (first, second) = (try shop.device(of: ada), try shop.device(of: Random.identifier()))
+    shop.play.sell("p", at: shop.now)
+    #expect(try shop.claim("p", by: first) == (202, "pending"))
+    shop.now = shop.now + .seconds(1)
+    #expect(try shop.claim("p", by: second) == (202, "pending"))
+    try shop.leave(ada)
+    try shop.runDue()
+    #expect(try shop.claim("p", by: second) == (200, "owned"))
+  }
+
   @Test func `a purchase that Google told of while it was read for a claim is not forgotten`()
     throws
   {
@@ -68,6 +80,22 @@ struct JunkClaimTests {
     }
     #expect(answers["pending"] == 5)
     #expect(answers["too_many_claims"] == 45)
+  }
+
+  @Test func `what Google does not know counts among them for ten minutes`() throws {
+    let shop = try PlayShop()
+    let device = try shop.device(of: ada)
+    for number in 0..<5 {
+      #expect(try shop.claim("junk\(number)", by: device) == (202, "pending"))
+    }
+    for _ in 0..<5 { try shop.runDue() }
+    let end = shop.now + .minutes(10)
+    shop.now = end - .milliseconds(1)
+    #expect(try shop.claim("more", by: device) == (429, "too_many_claims"))
+    shop.now = end
+    for token in ["more", "junk0"] {
+      #expect(try shop.claim(token, by: device) == (202, "pending"))
+    }
   }
 
   /// The worst case: 30 accounts post 1,500 claims of nothing. Other threads read the purchases that Google

@@ -79,6 +79,11 @@ final class PlayShop {
     try ClaimingDevice(of: account, scratch.location)
   }
 
+  /// Records that the account will be erased, as the sync program would.
+  func leave(_ account: Identifier) throws {
+    try scratch.leave(account, at: now, erasing: now + .days(7))
+  }
+
   func claim(_ token: String, by device: ClaimingDevice) throws -> (status: Int, word: String) {
     try device.claim(
       ["provider": "google", "token": .string(token)], at: now, through: routes)

@@ -75,4 +75,17 @@ struct RestoreTests {
     #expect(answers == ["owned", "owned", "owned", "purchase_owned"])
     #expect(try shop.owner(of: key) == new)
   }
+
+  @Test func `a purchase that has moved three times moves again thirty days later`() throws {
+    let shop = try shop(.transfer)
+    let devices = (try shop.device(of: lost), try shop.device(of: new))
+    for turn in 0..<3 {
+      let device = turn % 2 == 0 ? devices.1 : devices.0
+      #expect(try shop.post(claim(signed: 3 + Double(turn) / 10), by: device) == (200, "owned"))
+    }
+    shop.now = day(34) - .milliseconds(1)
+    #expect(try shop.post(claim(signed: 33), by: devices.0) == (409, "purchase_owned"))
+    shop.now = day(34)
+    #expect(try shop.post(claim(signed: 33), by: devices.0) == (200, "owned"))
+  }
 }

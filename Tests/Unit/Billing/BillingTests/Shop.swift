@@ -162,6 +162,11 @@ final class Shop {
     }
   }
 
+  /// Records that the account will be erased, as the sync program would.
+  func leave(_ account: Identifier) throws {
+    try scratch.leave(account, at: now, erasing: now + .days(7))
+  }
+
   /// Removes the account's keys, as the sync program would.
   func forget(_ account: Identifier) throws {
     let sync = try Database.open(scratch.location, owning: .sync)
