@@ -33,6 +33,19 @@ struct FlowTests {
     #expect(shop.current.count == 1)
   }
 
+  @Test func `an intention that is repeated a quarter of an hour later is another one`() throws {
+    let shop = try BuyingShop(.sqlite)
+    let method = shop.stripe.addPaymentMethod(.works)
+    let first = try shop.finish(try shop.ask(.subscribe(method)).id)
+    let closed = try #require(first.closed)
+    let later = closed + .minutes(15)
+    shop.installation.now = later - .milliseconds(1)
+    #expect(try shop.ask(.subscribe(method)).id == first.id)
+    shop.installation.now = later
+    let problem = #expect(throws: FlowProblem.self) { try shop.ask(.subscribe(method)) }
+    #expect(problem?.code == .alreadySubscribed)
+  }
+
   @Test func `another intention is refused while one is open`() throws {
     let shop = try BuyingShop(.sqlite)
     let first = try shop.ask(.subscribe("pm_card_visa"))
