@@ -100,6 +100,20 @@ import Testing
     _ = try Self.make(ada)
   }
 
+  @Test func `of more than 50 log-ins with a password the one unused for longest ends`() throws {
+    let server = try TestServer(actualAuthorities: [ActualClient.host])
+    let device = try server.register()
+    let password = try Self.make(device)["password"].requireString()
+    let clients = try (0..<51).map { _ in
+      server.clock.advance(.seconds(1))
+      var client = ActualClient(stranger: device)
+      client.token = try #require(try client.logIn(password).json["data"]["token"].string)
+      return client
+    }
+    let statuses = try clients.map { try $0.send("GET", "/account/validate").status }
+    #expect(statuses == [401] + Array(repeating: 200, count: 50))
+  }
+
   @Test func `a suspended account makes none, and may revoke what it has`() throws {
     let server = try TestServer()
     let device = try server.register()

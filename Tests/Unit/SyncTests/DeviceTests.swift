@@ -134,6 +134,18 @@ import Testing
     #expect(try answer.json["path"].string == "$.device.created")
   }
 
+  @Test(arguments: [-86_400, 300])
+  func `a statement may be a day old, and of a clock that is five minutes ahead`(
+    seconds: Int64
+  ) throws {
+    let server = try TestServer()
+    let alice = try server.register()
+    let phone = server.device(root: alice.root)
+    let created = server.clock.now.seconds + seconds
+    let body = try admission(alice, of: phone) { $0.created = created }
+    #expect(try alice.post("/v1/devices", body).status == 201)
+  }
+
   @Test func `an account is named after its first key`() throws {
     let server = try TestServer()
     let device = try server.register()
