@@ -197,6 +197,50 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `an account has places in at most 256 chains of others, whoever adds it`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = try server.contacts()
+    let (account, owner) = (try bob.account, try server.register().account)
+    try server.database.write(for: nil) { transaction in
+      let bytes = SQLValue.blob([UInt8](repeating: 0, count: 32))
+      for _ in 0..<255 {
+        let chain = SQLValue.id(Random.identifier())
+        try transaction.execute(
+          """
+          INSERT INTO sync.chains (id, owner_id, own, head_epoch, head_hash, member_count, bytes,
+            created_ms)
+          VALUES ($1, $2, 0, 0, $3, 1, 0, 0)
+          """, chain, .id(owner), bytes)
+        try transaction.execute(
+          """
+          INSERT INTO sync.chain_accounts (chain_id, account_id, owner_id, member_count, added_by)
+          VALUES ($1, $2, $3, 1, $4)
+          """, chain, .id(account), .id(owner), bytes)
+      }
+    }
+    let heads = [try ada.chain(), try ada.chain()]
+    try ada.append(ada.block(after: heads[0], adding: [bob]))
+    let full = try ada.send(ada.block(after: heads[1], adding: [bob]))
+    #expect(try full.problem == "invitation_not_taken")
+  }
+
+  @Test func `a chain takes no block after the millionth`() throws {
+    let server = try TestServer()
+    let ada = try server.register()
+    let head = try ada.chain()
+    try server.change(
+      "UPDATE sync.chains SET head_epoch = 999999 WHERE id = $1", .id(head.chain))
+    let last = try ada.append(
+      ada.block(after: KnownHead(chain: head.chain, epoch: 999_999, hash: head.hash)))
+    var next = ada.block(after: last)
+    next.epoch = 1_000_000
+    let full = try ada.send(next)
+    #expect(try (full.status, full.problem) == (409, "chain_full"))
+  }
+
+  @Test(arguments: TestEngine.available)
   func `an account has at most 256 chains`(engine: TestEngine) throws {
     let server = try TestServer(engine)
     let device = try server.register()
