@@ -170,6 +170,15 @@ import Testing
     #expect(try device.batch(files: (0..<500).map { _ in try device.creation() }).status == 200)
   }
 
+  @Test func `a clock that was set back by years keeps no account from creating records`() throws {
+    let scene = try Scene(.sqlite)
+    let later = scene.server.clock.now + .days(3650)
+    try scene.server.database.write(for: nil) { transaction in
+      _ = try transaction.execute("UPDATE sync.accounts SET created_until_ms = $1", .instant(later))
+    }
+    _ = try scene.device.add()
+  }
+
   // MARK: What would grow with every write
 
   /// As after 12,000 writes by a version that kept every entry, and 10,000 more.

@@ -151,6 +151,20 @@ import Tiers
     try server.requireRight([device])
   }
 
+  @Test func `an account caps at most a hundred folders at a time`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    let folders = try (0..<101).map { _ in try device.add("folder") }
+    for folder in folders.dropLast() {
+      #expect(try device.capFolder(folder, .integer(5000)).status == 200)
+    }
+    let full = try device.capFolder(folders[100], .integer(5000))
+    #expect(try (full.status, full.problem) == (409, "too_many_folder_caps"))
+    #expect(try device.capFolder(folders[0], .integer(6000)).status == 200)
+    #expect(try device.capFolder(folders[0], .null).status == 200)
+    #expect(try device.capFolder(folders[100], .integer(5000)).status == 200)
+  }
+
   @Test func `a cap that the writer does not see shows no numbers`() throws {
     let server = try TestServer()
     let (alice, bob) = (try server.register(), try server.register())
