@@ -336,6 +336,9 @@ CREATE TABLE document_devices (
 CREATE INDEX document_devices_by_writer ON document_devices (writer_id)
   WHERE writer_id IS NOT NULL;
 
+-- Whether other accounts know a key, so that one of an erased account does not come back in another meanwhile.
+CREATE INDEX document_devices_foreign ON document_devices (author_key) WHERE writer_id IS NOT NULL;
+
 -- Up to which number of the account's sequence a device had everything when it pulled while a newer deletion waited, and
 -- when. A pull writes it, at most once an hour. The row of a deletion goes before its retention ends once no device is
 -- below it whose key is not revoked, if the account has no contacts. The row stays while the account does.

@@ -55,6 +55,9 @@ CREATE TABLE chain_members (
   PRIMARY KEY (chain_id, public_key)
 ) STRICT, WITHOUT ROWID;
 
+-- Whether a key is a member anywhere, so that one of an erased account does not come back in another meanwhile.
+CREATE INDEX chain_members_by_key ON chain_members (public_key);
+
 -- An account that has members in a chain, and so reads it: how many of its devices are, and the device whose block
 -- added the first. Once `left_ms` is set, the account has left: it reads the chain no more, and its devices stay members
 -- until a block removes them. The row goes with the last of them, with the account and with the chain.

@@ -115,6 +115,21 @@ package struct Device: Sendable {
     ) { row in (try Device(row: row), try row.id(13)) }
   }
 
+  /// Whether rows are left of a key whose account was erased: what the erasure has yet to delete, and its place in
+  /// chains of others. They are found by the key alone, and would count for the account that registers it next.
+  package static func hasRemains(_ queryable: some Queryable, _ publicKey: [UInt8]) throws -> Bool {
+    let places = [
+      ("mailboxes", "public_key"), ("mailbox_messages", "sender_key"),
+      ("key_packages", "public_key"), ("chain_members", "public_key"),
+      ("document_devices", "writer_id IS NOT NULL AND author_key"),
+    ]
+    return try places.contains { table, column in
+      try queryable.first(
+        "SELECT 1 FROM sync.\(table) WHERE \(column) = $1 LIMIT 1", .blob(publicKey)
+      ) { _ in true } ?? false
+    }
+  }
+
   /// The caller holds the account's row, or has not committed the account yet. An operator adds a key, without a
   /// statement, for a user who lost every device.
   @discardableResult
@@ -130,6 +145,7 @@ package struct Device: Sendable {
     ) { row in try row.blob(0) }.count
     guard all < countInAllMax else { throw AccountRefusal.keysUsedUp(max: countInAllMax) }
     if try RecoveryKey.find(transaction, publicKey) != nil { throw AccountRefusal.keyRegistered }
+    if try hasRemains(transaction, publicKey) { throw AccountRefusal.keyRegistered }
     let device = Device(
       publicKey: publicKey, label: label, added: now, revoked: nil, statement: statement,
       isByOperator: isByOperator, revocation: nil)

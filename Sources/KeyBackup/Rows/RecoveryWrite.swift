@@ -33,7 +33,8 @@ package struct RecoveryWrite {
     }
     if let guest {
       guard try Device.find(transaction, guest.key) == nil,
-        try RecoveryKey.find(transaction, guest.key) == nil
+        try RecoveryKey.find(transaction, guest.key) == nil,
+        try !Device.hasRemains(transaction, guest.key)
       else { throw AccountRefusal.keyRegistered }
     }
     let number = (all.first?.number ?? 0) + 1

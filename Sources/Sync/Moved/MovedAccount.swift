@@ -100,6 +100,9 @@ package struct MovedAccount: Sendable {
     for device in devices where try Device.find(database, device.publicKey) != nil {
       return "a key of the account is another account's already"
     }
+    for device in devices where try Device.hasRemains(database, device.publicKey) {
+      return "a key of the account was that of an erased account, of which something is left"
+    }
     return nil
   }
 

@@ -86,6 +86,25 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a key of an erased account comes back in another one once no chain has it`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = try server.contacts()
+    let carol = try server.register()
+    try server.introduce(ada, carol)
+    var head = try ada.chain(with: [bob])
+    #expect(try bob.remove("/v1/account").status == 202)
+    server.clock.advance(.days(8))
+    try server.sweeper().sweepErasures()
+    #expect(try carol.admit(bob).problem == "key_registered")
+    head = try ada.append(ada.block(after: head, removing: [bob]))
+    #expect(try carol.admit(bob).status == 201)
+    try ada.append(ada.block(after: head, adding: [bob]))
+    try server.requireChains(ada)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `rows that disagree with the blocks are found, and the bytes put right by a recount`(
     engine: TestEngine
   ) throws {

@@ -105,6 +105,26 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a key comes back in another account only when what it wrote there is gone`(
+    engine: TestEngine
+  ) throws {
+    let scene = try DocumentScene(engine)
+    let (server, ada, bob) = (scene.server, scene.ada, scene.bob)
+    try ada.push(ada.version(Random.identifier(), 3, to: [try bob.account])).requireSuccess()
+    let keyCount = try server.count("device_keys")
+    #expect(try ada.remove("/v1/account").status == 202)
+    server.clock.advance(.days(8))
+    while try server.count("device_keys") == keyCount {
+      try #require(try server.sweeper().sweepErasure())
+    }
+    #expect(try bob.admit(ada).problem == "key_registered")
+    try server.sweeper().sweepErasures()
+    #expect(try bob.admit(ada).status == 201)
+    try ada.push(ada.version(Random.identifier(), 1)).requireSuccess()
+    #expect(try bob.pull().versions.map(\.author) == [ada.publicKey])
+  }
+
+  @Test(arguments: TestEngine.available)
   func `what an erased account wrote goes from other accounts, and what others wrote from it`(
     engine: TestEngine
   ) throws {

@@ -178,6 +178,30 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a key comes back in another account only when its old mailbox is gone`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = try server.contacts()
+    try bob.mail(to: [ada.publicKey]).requireSuccess()
+    let keyCount = try server.count("device_keys")
+    #expect(try ada.remove("/v1/account").status == 202)
+    server.clock.advance(.days(8))
+    while try server.count("device_keys") == keyCount {
+      try #require(try server.sweeper().sweepErasure())
+    }
+    #expect(try bob.admit(ada).problem == "key_registered")
+    let recovery = server.device()
+    try bob.name(recovery.key, delayDays: 3).requireSuccess()
+    #expect(try recovery.recover(bob.account, letting: ada).problem == "key_registered")
+    try server.sweeper().sweepErasures()
+    #expect(try bob.admit(ada).status == 201)
+    try bob.mail(to: [ada.publicKey]).requireSuccess()
+    #expect(try ada.mailBodies() == [[1, 2, 3]])
+    try server.requireMailboxes(bob)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `what totals and mailboxes count wrongly is found, and put right by a recount`(
     engine: TestEngine
   ) throws {
