@@ -1,9 +1,9 @@
 import Accounts
-import Base
-import Storage
+package import Base
+package import Storage
 
 /// Forgets deletions that every client has seen, or is too old to be sent.
-enum Pruning {
+package enum Pruning {
   /// Allows for the clocks of different machines.
   static let margin = Instant.Span.days(1)
   private static let isDue = FailingItems.isDue(.pruning, "files.id", at: "$3")
@@ -21,7 +21,9 @@ enum Pruning {
       """, .instant(horizon), .integer(Sweeper.sliceCountMax), .instant(now))
   }
 
-  static func files(
+  /// Forgets those files that are still deleted. Another instance may have forgotten one since it was found to be due,
+  /// and an account may have used its id anew.
+  package static func files(
     _ transaction: Transaction, _ due: [Identifier], before horizon: Instant
   ) throws {
     var shares: [Share] = []
@@ -34,6 +36,11 @@ enum Pruning {
     var accounts = try LockedOwners(transaction, Set(shares.map(\.account)))
     let visibility = Visibility(transaction, now: horizon)
     for id in due {
+      // The row is held from here on.
+      let held = try transaction.execute(
+        "UPDATE sync.files SET deleted = 1 WHERE id = $1 AND deleted = 1 AND deleted_ms <= $2",
+        .id(id), .instant(horizon))
+      guard held == 1 else { continue }
       try FolderCap.forget(id, transaction)
       try transaction.execute("DELETE FROM sync.shares WHERE file_id = $1", .id(id))
       try transaction.execute("DELETE FROM sync.files WHERE id = $1", .id(id))

@@ -52,6 +52,19 @@ import Testing
     #expect(try scene.bob.share(of: scene.file)?.state == "pending")
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a file whose id was used anew since it was due is not forgotten`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let alice = try server.register()
+    let (document, horizon) = (try alice.add(), server.clock.now)
+    try server.database.write(for: nil) { transaction in
+      try Pruning.files(transaction, [document], before: horizon)
+    }
+    #expect(try alice.get("/v1/files/\(document)").status == 200)
+  }
+
   /// The account's tree as an archive brings it. Throws unless it breaks no rule.
   private func moved(_ device: TestDevice, on server: TestServer) throws -> MovedTree {
     let id = try device.account
