@@ -76,6 +76,12 @@ struct PostClaim: SyncWrite {
   let pattern = "/v1/devices/{key}/key-packages/claim"
   let bodyByteCountMax = 0
 
+  struct Claimed: Sendable {
+    let outcome: Outcome
+    /// Whether the same request was carried out before.
+    let isRepeated: Bool
+  }
+
   /// Returns the device's key.
   func parse(_ body: [UInt8], of request: AccountRequest) throws -> [UInt8] {
     guard let key = Base64.url.decode(request.captures[0]),
@@ -86,22 +92,27 @@ struct PostClaim: SyncWrite {
 
   func write(
     _ device: [UInt8], of request: AccountRequest, in transaction: Transaction, now: Instant
-  ) throws -> Outcome {
-    try LockedCaller.once(
-      transaction, request.credentials, now: now,
-      with: { caller in [try KeyPackageClaim.account(of: device, for: caller, transaction)] }
-    ) { locked in
-      let claim = KeyPackageClaim(
-        host: host, transaction: transaction, claimer: locked.caller.account, now: now)
-      let claimed = try claim.claim(of: device, &locked.owners)
-      try locked.owners.save(transaction, now: now)
-      return Outcome(
+  ) throws -> Claimed {
+    let credentials = request.credentials
+    var locked = try LockedCaller(transaction, credentials, now: now) { caller in
+      [try KeyPackageClaim.account(of: device, for: caller, transaction)]
+    }
+    if let recorded = try Nonces.recorded(transaction, credentials) {
+      return Claimed(outcome: recorded, isRepeated: true)
+    }
+    let claim = KeyPackageClaim(
+      host: host, transaction: transaction, claimer: locked.caller.account, now: now)
+    let claimed = try claim.claim(of: device, &locked.owners)
+    try locked.owners.save(transaction, now: now)
+    let outcome = try Nonces.once(transaction, credentials) {
+      Outcome(
         200, ["key_package": .base64(claimed.bytes), "last_resort": .bool(claimed.isLastResort)])
     }
+    return Claimed(outcome: outcome, isRepeated: false)
   }
 
-  func respond(_ outcome: Outcome, to input: AccountInput<[UInt8]>) -> Response {
-    MailboxMetrics.claimed.add()
-    return outcome.response
+  func respond(_ claimed: Claimed, to input: AccountInput<[UInt8]>) -> Response {
+    if !claimed.isRepeated { MailboxMetrics.claimed.add() }
+    return claimed.outcome.response
   }
 }

@@ -85,4 +85,21 @@ import Testing
     try server.sweeper().sweep()
     #expect(try Self.total(expired) >= before.expired + 2)
   }
+
+  /// The other tests claim fewer packages all together than this request is repeated.
+  @Test(arguments: TestEngine.available)
+  func `a key package is counted once, however often its claim is repeated`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let ada = try server.register()
+    try ada.offer([ada.keyPackage(1)]).requireSuccess()
+    let (claimed, repeatCount) = ("coffer_key_packages_claimed_total", 500)
+    let before = try Self.total(claimed)
+    let claim = ada.sign(
+      "POST", "/v1/devices/\(Base64.url.encode(ada.publicKey))/key-packages/claim")
+    for _ in 0...repeatCount { try ada.send(claim).requireSuccess() }
+    let counted = try Self.total(claimed) - before
+    #expect(1..<repeatCount ~= counted)
+  }
 }
