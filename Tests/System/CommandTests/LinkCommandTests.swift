@@ -72,6 +72,14 @@ struct LinkCommandTests: CommandSuite {
     #expect(try coffer("link", "show", "https://sync.example.com/").code != 0)
   }
 
+  @Test func `a link that has ended is shown as such until it is deleted`() throws {
+    #expect(try coffer("link", "show", Self.url).out.contains("expires  -\n"))
+    let end = Self.now - .seconds(1)
+    try scratch.change(.sync, ("UPDATE sync.public_links SET expires_ms = $1", [.instant(end)]))
+    let shown = try coffer("link", "show", Self.url)
+    #expect(shown.out.contains("expires  \(end), ended: not served\n"), "\(shown.out)")
+  }
+
   @Test func `a link is ended with a reason, which the audit log has`() throws {
     let asked = try coffer("link", "revoke", "ada", Self.link.description, "--reason", "report 4")
     #expect(asked.code != 0)

@@ -23,17 +23,21 @@ extension Command {
     arguments: [url],
     answers: shown.item,
     run: { invocation in
-      try DatabaseSession.read(invocation) { reader, _ in
+      try DatabaseSession.read(invocation) { reader, now in
         guard let link = try PublicLink.find(reader, invocation[url]),
           let account = try Account.find(reader, link.owner)
         else { throw CommandFailure(.refused, "there is no such link, or it has ended") }
+        // The next sweep deletes it.
+        let expires = link.expires.map { end in
+          end <= now ? "\(end), ended: not served" : end.description
+        }
         return Answer(
           text: """
             account  \(account.id)\(account.suspended == nil ? "" : ", suspended: not served")
             link     \(link.id)
             size     \(link.byteCount) bytes (\(ByteCount.text(link.byteCount)))
             created  \(link.created)
-            expires  \(link.expires?.description ?? "-")
+            expires  \(expires ?? "-")
 
             """, json: shown.json((account, link)))
       }
