@@ -35,6 +35,14 @@ package struct ArrivingBudgets: Sendable {
       guard ActualFile.isID(uploaded.file) else {
         throw JSONError(code: .wrongType, path: json["file"].path, message: "is no id of a budget")
       }
+      // As an upload must be: clients read both.
+      guard !uploaded.name.isEmpty else {
+        throw JSONError(code: .wrongType, path: json["name"].path, message: "must not be empty")
+      }
+      guard uploaded.meta?.isReadable ?? true else {
+        throw JSONError(
+          code: .wrongType, path: meta.path, message: "must be JSON whose keyId is its key")
+      }
     }
   }
 
@@ -73,6 +81,13 @@ package struct ArrivingBudgets: Sendable {
         try ActualFile.find(transaction, budget.uploaded.file, of: account)?.reset(transaction)
       }
     }
+  }
+}
+
+extension ActualFile.Meta {
+  fileprivate var isReadable: Bool {
+    let json = try? JSON.parse(Array(text.utf8))
+    return json?["keyId"].string == key
   }
 }
 

@@ -289,4 +289,34 @@ import Testing
           == "has a budget whose message \(timestamp) is no Actual envelope, in the log \(log)")
     }
   }
+
+  @Test func `a budget of an archive has a name, and encryption that its clients can read`() throws
+  {
+    let log = Random.identifier()
+    func json(_ name: String, _ value: JSONValue) throws -> JSON {
+      try JSON.parse(JSONValue.object([.init(name, .array([value]))]).encoded())
+    }
+    let listed: JSONValue = [
+      "id": .string(log.description), "name": "AQ==", "key": .null, "created_ms": 0,
+      "messages": 0, "bytes": 0, "horizon": .null, "snapshot": .null,
+    ]
+    let logs = try ArrivingLogs(
+      json("logs", listed), pages: { _, _ in }, snapshots: [:], sequence: 1)
+    func arrive(name: String = "Budget", meta: String) throws {
+      let budget: JSONValue = [
+        "file": "b", "log": .string(log.description), "name": .string(name), "reset": false,
+        "format": 2, "key": .null, "meta": ["text": .string(meta), "key": "k"],
+      ]
+      _ = try ArrivingBudgets(json("budgets", budget), of: logs)
+    }
+    try arrive(meta: #"{"keyId":"k"}"#)
+    for meta in ["", "[]", "{}", #"{"keyId":"another"}"#] {
+      let error = #expect(throws: JSONError.self) { try arrive(meta: meta) }
+      #expect(error?.path == "$.budgets[0].meta", "\(meta)")
+    }
+    let error = #expect(throws: JSONError.self) {
+      try arrive(name: "", meta: #"{"keyId":"k"}"#)
+    }
+    #expect(error?.path == "$.budgets[0].name")
+  }
 }
