@@ -71,18 +71,22 @@ struct ChainAccounts {
     transaction.report(News(of: chain.owner, .chains, chain.id))
   }
 
-  /// Stores the counts that a device with the key `author` changed, and tells accounts that join or are removed.
+  /// Stores the counts that a device with the key `author` changed, and tells accounts that join or are removed. Those
+  /// that are `replaced` had been added by a block whose place another one took.
   func save(
-    _ counts: [Identifier: Int64], insteadOf before: [Identifier: Int64], by author: [UInt8]
+    _ counts: [Identifier: Int64], insteadOf before: [Identifier: Int64],
+    replaced: Set<Identifier> = [], by author: [UInt8]
   ) throws {
     for account in Set(counts.keys).union(before.keys).sorted() {
       let (old, new) = (before[account] ?? 0, counts[account] ?? 0)
-      guard old != new else { continue }
-      if new == 0 {
+      let isReplaced = replaced.contains(account)
+      guard old != new || isReplaced else { continue }
+      if new == 0 || isReplaced {
         try transaction.execute(
           "DELETE FROM sync.chain_accounts WHERE chain_id = $1 AND account_id = $2",
           .id(chain.id), .id(account))
-      } else {
+      }
+      if new > 0 {
         try transaction.execute(
           """
           INSERT INTO sync.chain_accounts (chain_id, account_id, owner_id, member_count, added_by)

@@ -142,7 +142,8 @@ package struct ChainWrite {
     try admit(joining, with: counts, after: countsAtStart, to: chain, &owners)
     try store(batch, commit, members, in: &chain)
     try ChainAccounts(transaction: transaction, chain: chain).save(
-      counts, insteadOf: countsBefore, by: caller.publicKey)
+      counts, insteadOf: countsBefore,
+      replaced: Set(countsBefore.keys).subtracting(countsAtStart.keys), by: caller.publicKey)
     try charge(
       chain.byteCount - byteCountBefore, mustFit: !batch.onlyRemoves, .blocksAppended, chain,
       &owners)

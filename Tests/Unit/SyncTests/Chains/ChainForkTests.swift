@@ -49,6 +49,27 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `an account that both blocks add is the contact of the one that stays`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = try server.contacts()
+    let cyd = try server.register()
+    for device in [ada, bob] { try server.introduce(device, cyd) }
+    let head = try ada.chain(with: [bob])
+    try bob.append(bob.block(after: head, adding: [cyd]))
+    try ada.append(ada.block(after: head, adding: [cyd]))
+    let account = try cyd.account
+    let author = try server.database.read { reader in
+      try reader.first(
+        "SELECT added_by FROM sync.chain_accounts WHERE account_id = $1", .id(account)
+      ) { row in try row.blob(0) }
+    }
+    #expect(author == ada.publicKey)
+    try server.requireChains(ada)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `of two that joined together the smaller key wins`(engine: TestEngine) throws {
     let server = try TestServer(engine)
     let devices = try server.devices(5)
