@@ -112,12 +112,14 @@ package enum Look {
     package let number: Int64
     /// The other accounts whose news concern the account, and their sequence numbers.
     let followed: [Followed: Int64]
+    /// The numbers of their last changes that devices may need to act on.
+    let loud: [Followed: Int64]
 
     package var isShut: Bool { state.isShut }
 
-    /// A digest of what clients are told of besides the account's own number.
+    /// A digest of what devices are woken for besides the account's own number.
     package var digest: [UInt8] {
-      let followed = followed.map { followed, number in
+      let followed = loud.map { followed, number in
         "\(followed.owner) \(followed.topic.name) \(number)"
       }
       let parts = [
@@ -142,11 +144,12 @@ package enum Look {
     }
     let numbers = try numbers(of: Set(followed.values.joined().map(\.owner)), queryable)
     return states.reduce(into: [:]) { seen, found in
+      let all = Set(followed[found.key] ?? [])
       seen[found.key] = Seen(
         state: found.value.state, number: found.value.number,
         followed: Dictionary(
-          (followed[found.key] ?? []).map { ($0, numbers[$0.owner] ?? 0) },
-          uniquingKeysWith: max))
+          uniqueKeysWithValues: all.map { ($0, numbers[$0.owner]?.latest ?? 0) }),
+        loud: Dictionary(uniqueKeysWithValues: all.map { ($0, numbers[$0.owner]?.loud ?? 0) }))
     }
   }
 
@@ -220,13 +223,13 @@ package enum Look {
 
   private static func numbers(
     of owners: Set<Identifier>, _ queryable: some Queryable
-  ) throws -> [Identifier: Int64] {
-    var numbers: [Identifier: Int64] = [:]
+  ) throws -> [Identifier: (latest: Int64, loud: Int64)] {
+    var numbers: [Identifier: (latest: Int64, loud: Int64)] = [:]
     for list in SQLList.slices(of: owners.map { .id($0) }, after: 0) {
       try queryable.query(
-        "SELECT id, seq FROM sync.accounts WHERE id IN (\(list.parameters))", list.values
+        "SELECT id, seq, loud_seq FROM sync.accounts WHERE id IN (\(list.parameters))", list.values
       ) { row in
-        numbers[try row.id(0)] = try row.integer(1)
+        numbers[try row.id(0)] = (latest: try row.integer(1), loud: try row.integer(2))
         return true
       }
     }

@@ -80,7 +80,9 @@ struct WakeUpSender: Sendable {
   private func arrived(_ row: PushRow, _ before: Look.Seen) throws {
     let now = host.clock.now()
     try host.database.write(for: nil) { transaction in
-      let hasChanged = try look(at: row, transaction, now: now).map { $0 != before } ?? false
+      let hasChanged =
+        try look(at: row, transaction, now: now)
+        .map { $0.number != before.number || $0.digest != before.digest } ?? false
       try row.end(sent: now, next: hasChanged ? now + limits.pause : nil, in: transaction)
     }
   }

@@ -22,7 +22,8 @@ CREATE TABLE history (
 -- `trash`; `history_due_ms` is when to look next for what to delete of them, and NULL if there is nothing.
 -- `purges_history`: the oldest versions, and then the oldest trash, are deleted before a write is refused for
 -- lack of room. `caps_folders`: it has or had rows in `folder_caps`. It is read with the row's lock, because a
--- statement that waits for the lock would miss a row of that table. The days count invitations and received content for limits. `suspended_ms`: an operator blocked writes. The row goes when the account is erased.
+-- statement that waits for the lock would miss a row of that table. The days count invitations and received content for limits. `suspended_ms`: an operator blocked writes. `loud_seq` is the number of the last change that
+-- devices of other accounts may need to act on. The row goes when the account is erased.
 CREATE TABLE accounts (
   id BLOB NOT NULL PRIMARY KEY CHECK (length(id) = 16),
   username TEXT UNIQUE,
@@ -44,7 +45,8 @@ CREATE TABLE accounts (
   history_due_ms INTEGER,
   trash_bytes INTEGER NOT NULL DEFAULT 0 CHECK (trash_bytes >= 0),
   purges_history INTEGER NOT NULL DEFAULT 0 CHECK (purges_history = 0 OR purges_history = 1),
-  caps_folders INTEGER NOT NULL DEFAULT 0 CHECK (caps_folders = 0 OR caps_folders = 1)
+  caps_folders INTEGER NOT NULL DEFAULT 0 CHECK (caps_folders = 0 OR caps_folders = 1),
+  loud_seq INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX accounts_by_history_due ON accounts (history_due_ms, id)

@@ -231,11 +231,12 @@ package struct LockedOwner {
       """
       UPDATE sync.accounts
       SET seq = $2, usage_bytes = $3, record_count = $4, history_bytes = $5, history_due_ms = $6,
-        trash_bytes = $7
+        trash_bytes = $7, loud_seq = coalesce($8, loud_seq)
       WHERE id = $1
       """,
       .id(account), .integer(sequence), .integer(usageByteCount), .integer(recordCount),
-      .integer(historyByteCount), .instant(due), .integer(trashByteCount))
+      .integer(historyByteCount), .instant(due), .integer(trashByteCount),
+      isLoud ? .integer(sequence) : .null)
     (isChanged, isLoud, entries, changed) = (false, false, [:], [:])
     (sequenceBefore, historyDue) = (sequence, due)
   }

@@ -99,8 +99,8 @@ import WakeUps
     }
 
     /// Changes the account by a commit without a report, as of a program that was killed right after it.
-    func changeUnheard() throws {
-      let account = try laptop.account
+    func changeUnheard(of other: TestDevice? = nil) throws {
+      let account = try (other ?? laptop).account
       try server.database.write(for: account) { transaction in
         _ = try transaction.execute(
           "UPDATE sync.accounts SET seq = seq + 1 WHERE id = $1", .id(account))
@@ -239,6 +239,29 @@ import WakeUps
     #expect(try home.server.count("versions") == 0)
     try home.settleAllHeard()
     #expect(home.wakeUps(of: "phone") == before)
+    #expect(home.wakeUps(of: "sharee") == 0)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `nor does the next look at all accounts wake a sharee for it`(engine: TestEngine) throws {
+    let home = try Home(
+      engine, Self.limits(lookSpan: .milliseconds(100)), freeLimits: .init(historyDays: 2))
+    let (sharee, other) = (try home.server.register(), try home.server.register())
+    let folder = try home.laptop.add("folder")
+    let document = try home.laptop.add(in: folder)
+    try home.laptop.share(folder, with: sharee)
+    for content in [[1], [2]] as [[UInt8]] { _ = try home.laptop.write(document, content) }
+    // Now, so that none of this wakes them.
+    for (device, id) in [(sharee, "sharee"), (other, "other")] {
+      #expect(try device.register(push: id).status == 204)
+    }
+    home.clock.advance(.days(2))
+    try home.server.sweepDeletions()
+    #expect(try home.server.count("versions") == 0)
+    // A look that finds this one's change has seen the sharee, too.
+    try home.changeUnheard(of: other)
+    #expect(home.soon { home.wakeUps(of: "other") == 1 })
+    try home.settle()
     #expect(home.wakeUps(of: "sharee") == 0)
   }
 
