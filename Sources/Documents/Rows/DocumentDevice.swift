@@ -7,17 +7,24 @@ struct DocumentDevice: Sendable {
   let counter: Int64
   /// The highest counter of its deletions whose rows have gone; 0 if there is none.
   let collected: Int64
+  /// Whether any of its versions is current; true also where that was not asked.
+  var hasCurrent = true
 
   /// The devices whose versions an account holds or held, in the order of their keys: at most as many as a clock names.
   static func all(_ queryable: some Queryable, of account: Identifier) throws -> [DocumentDevice] {
     try queryable.rows(
       """
-      SELECT author_key, counter, collected FROM sync.document_devices WHERE account_id = $1
-      ORDER BY author_key
+      SELECT author_key, counter, collected, CASE WHEN EXISTS (
+          SELECT 1 FROM sync.document_versions AS v
+          WHERE v.account_id = document_devices.account_id
+            AND v.author_key = document_devices.author_key AND v.replaced_ms IS NULL)
+        THEN 1 ELSE 0 END
+      FROM sync.document_devices WHERE account_id = $1 ORDER BY author_key
       """, .id(account)
     ) { row in
       DocumentDevice(
-        author: try row.blob(0), counter: try row.integer(1), collected: try row.integer(2))
+        author: try row.blob(0), counter: try row.integer(1), collected: try row.integer(2),
+        hasCurrent: try row.integer(3) == 1)
     }
   }
 
