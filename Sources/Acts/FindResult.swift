@@ -84,6 +84,9 @@ package struct FindResult: Sendable {
         found.append(try FoundAccount(id, by: "its id", ledger, reading: reader))
       }
       try add(FileRecord.owner(reader, of: id), by: "the id of its file")
+      for holder in try DocumentHolders.accounts(reader, of: id) {
+        try add(holder, by: "the id of its document")
+      }
       try add(DocumentBlob.owner(reader, of: id), by: "the id of its blob")
       try add(MessageLog.owner(reader, of: id), by: "the id of its log")
       try add(Chain.owner(reader, of: id), by: "the id of its chain")

@@ -240,9 +240,10 @@ CREATE TABLE document_versions (
   CHECK (writer_id IS NULL OR text_id IS NOT NULL)
 ) STRICT;
 
--- A document has one current version of each device.
+-- A document has one current version of each device. The document comes first, here and where versions are replaced, so
+-- that an operator finds who holds a document by its id alone.
 CREATE UNIQUE INDEX document_versions_current
-  ON document_versions (account_id, document_id, author_key) WHERE replaced_ms IS NULL;
+  ON document_versions (document_id, account_id, author_key) WHERE replaced_ms IS NULL;
 
 -- What a clock lacks, without a look at what was replaced.
 CREATE UNIQUE INDEX document_versions_by_counter
@@ -252,7 +253,7 @@ CREATE UNIQUE INDEX document_versions_by_counter
 CREATE UNIQUE INDEX document_versions_replaced
   ON document_versions (account_id, author_key, counter) WHERE replaced_ms IS NOT NULL;
 
-CREATE INDEX document_versions_by_document ON document_versions (account_id, document_id, seq)
+CREATE INDEX document_versions_by_document ON document_versions (document_id, account_id, seq)
   WHERE replaced_ms IS NOT NULL;
 
 CREATE INDEX document_versions_by_age ON document_versions (account_id, replaced_ms, seq)

@@ -63,6 +63,21 @@ struct FindTests {
     }
   }
 
+  @Test func `a document leads to the account that holds it`() throws {
+    let shop = try FirstPurchase()
+    let document = "00000000-0000-4000-8000-0000000000d0"
+    try shop.write(
+      """
+      INSERT INTO sync.document_versions (account_id, seq, document_id, author_key, counter,
+        deleted, bytes, stored_ms, created_s, signature, clock)
+      SELECT id, 1, x'\(document.filter { $0 != "-" })', zeroblob(32), 1, 1, 0, 1, 1, zeroblob(64), x''
+      FROM sync.accounts
+      """, owning: .sync)
+    let found = try shop.coffer("find", document).out
+    #expect(found.contains("\(FirstPurchase.account)  ada"), "\(found)")
+    #expect(found.contains("the id of its document"), "\(found)")
+  }
+
   @Test func `an account that was erased is none any more`() throws {
     let shop = try FirstPurchase()
     let account = FirstPurchase.account

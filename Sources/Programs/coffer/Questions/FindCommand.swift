@@ -20,8 +20,8 @@ extension Command {
     abstract: "Find accounts, purchases and deliveries by any id or name",
     discussion: """
       Accepts what a customer or a store quotes. Accounts: username, id, device key (base64 or \
-      hexadecimal), recovery key, id of a file, blob, log, chain, Actual budget or app password, or the URL of a public \
-      link. Stores: customer, subscription, invoice or invoice number, charge, payment, refund, \
+      hexadecimal), recovery key, id of a file, document, blob, log, chain, Actual budget or app password, or the URL \
+      of a public link. Stores: customer, subscription, invoice or invoice number, charge, payment, refund, \
       dispute, transaction, order, purchase token, event or delivery number. With COFFER_SEARCH_KEY also a \
       buyer's whole e-mail address or name.
 

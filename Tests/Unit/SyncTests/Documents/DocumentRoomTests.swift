@@ -166,6 +166,26 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `whoever holds a version of a document is found by its id, current or replaced`(
+    engine: TestEngine
+  ) throws {
+    let scene = try DocumentScene(engine, keepingFor: 30)
+    let (ada, bob) = (scene.ada, scene.bob)
+    func holders() throws -> Set<Identifier> {
+      try scene.server.database.read { reader in
+        try Set(DocumentHolders.accounts(reader, of: document))
+      }
+    }
+    try ada.push(ada.version(Random.identifier(), 1)).requireSuccess()
+    #expect(try holders().isEmpty)
+    try ada.push(ada.version(document, 2, to: [bob.account])).requireSuccess()
+    #expect(try holders() == [ada.account, bob.account])
+    try ada.push(ada.version(document, 3, covering: [ada.publicKey: 2])).requireSuccess()
+    try scene.server.change("DELETE FROM sync.document_versions WHERE replaced_ms IS NULL")
+    #expect(try holders() == [ada.account])
+  }
+
+  @Test(arguments: TestEngine.available)
   func `totals that disagree with the versions are found, and put right by a recount`(
     engine: TestEngine
   ) throws {
