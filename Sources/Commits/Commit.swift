@@ -11,12 +11,10 @@ struct Commit: Sendable {
     let id: Identifier
     let body: [UInt8]
 
-    static let bodyByteCountMax = 64 << 10
-
     init(_ json: JSON) throws(RequestRefusal) {
       try json.requireMembers(["body", "id"])
       id = try json["id"].identifier()
-      body = try json["body"].base64(byteCount: 1...Self.bodyByteCountMax)
+      body = try json["body"].base64(byteCount: 1...SealedMessage.bodyByteCountMax)
     }
 
     func message(_ kind: SealedMessage.Kind, to receivers: [[UInt8]]) -> SealedMessage {
@@ -29,7 +27,8 @@ struct Commit: Sendable {
   let commit: Letter
   let welcome: Letter?
 
-  static let bodyByteCountMax = 256 << 10
+  /// A block with revocations, and two messages in base64.
+  static let bodyByteCountMax = 3 << 20
 
   init(_ body: [UInt8], of request: AccountRequest, _ host: ProtocolHost) throws {
     let json = try JSON.body(body, limits: JSONLimits(byteCountMax: Self.bodyByteCountMax))

@@ -117,7 +117,7 @@ struct PostChainMessages: SyncWrite {
   let host: ProtocolHost
   let method = "POST"
   let pattern = "/v1/chains/{id}/messages"
-  let bodyByteCountMax = 96 << 10
+  let bodyByteCountMax = SealedMessage.requestByteCountMax
 
   typealias Body = (chain: Identifier, epoch: Int64, message: Commit.Letter)
 

@@ -4,7 +4,6 @@ import Base
 enum MailboxBounds {
   /// The most devices that one message goes to.
   static let receiverCountMax = 256
-  static let bodyByteCountMax = 64 << 10
   /// The most that waits in the mailbox of a device. Tellings of expired messages may add to it.
   static let ofDevice = Load(count: 4000, byteCount: 64 << 20)
   /// The most of it that is of one account.

@@ -15,8 +15,12 @@ package struct SealedMessage: Sendable {
   package let kind: Kind
   /// Device keys without duplicates, at most 256.
   package let receivers: [[UInt8]]
-  /// At most 64 KiB.
   package let body: [UInt8]
+
+  /// As much as a welcome with the ratchet tree of a large group needs. Mailboxes are bounded by their bytes.
+  package static let bodyByteCountMax = 1 << 20
+  /// A request with one message, in base64, and the keys of its receivers.
+  package static let requestByteCountMax = 1536 << 10
 
   package init(id: Identifier, kind: Kind, receivers: [[UInt8]], body: [UInt8]) {
     self.id = id
@@ -27,11 +31,12 @@ package struct SealedMessage: Sendable {
 
   /// Reads `{"id": …, "to": […], "body": …}`.
   init(_ body: [UInt8]) throws(RequestRefusal) {
-    let json = try JSON.body(body)
+    let json = try JSON.body(
+      body, limits: JSONLimits(byteCountMax: Self.requestByteCountMax))
     try json.requireMembers(["body", "id", "to"])
     self.init(
       id: try json["id"].identifier(), kind: .message, receivers: try Self.receivers(json["to"]),
-      body: try json["body"].base64(byteCount: 1...MailboxBounds.bodyByteCountMax))
+      body: try json["body"].base64(byteCount: 1...Self.bodyByteCountMax))
   }
 
   /// Reads a list of 1 to 256 device keys, each once.

@@ -12,7 +12,7 @@ struct PostMessages: SyncWrite {
   let host: ProtocolHost
   let method = "POST"
   let pattern = "/v1/messages"
-  let bodyByteCountMax = 128 << 10
+  let bodyByteCountMax = SealedMessage.requestByteCountMax
 
   /// What became of the request.
   struct Sent: Sendable {

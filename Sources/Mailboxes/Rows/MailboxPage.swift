@@ -8,7 +8,7 @@ import Storage
 /// What waits in the mailbox of a device, in the order of arrival, as much as one answer has.
 enum MailboxPage {
   static let limitMax = 250
-  /// A page ends after so much, counted as in the mailbox. So an answer has less than 1.5 MiB.
+  /// A page ends after so much, counted as in the mailbox. So an answer has less than 2.5 MiB.
   private static let byteCountMax: Int64 = 640 << 10
 
   static func read(

@@ -31,6 +31,24 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a commit and a welcome with a large tree, of a mebibyte each, fit in one request`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, freeByteCount: 10_000_000)
+    let devices = try server.devices(3)
+    let (a, b, c) = (devices[0], devices[1], devices[2])
+    let head = try a.chain(with: [b])
+    let (commit, welcome) = (
+      [UInt8](repeating: 1, count: 1 << 20), [UInt8](repeating: 2, count: 1 << 20)
+    )
+    let made = MadeCommit(a.block(after: head, adding: [c]), body: commit, welcome: welcome)
+    #expect(try a.commit(made).status == 200)
+    #expect(try b.mailBodies() == [commit])
+    #expect(try c.mailBodies() == [welcome])
+    try server.requireChains(a)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a device that joins anew gets the commit and the welcome`(engine: TestEngine) throws {
     let server = try TestServer(engine)
     let devices = try server.devices(2)
@@ -208,7 +226,7 @@ import Testing
     for made in [twice, MadeCommit(block, welcome: [1]), MadeCommit(block, body: [])] {
       #expect(try device.commit(made).problem == "body_invalid")
     }
-    let long = MadeCommit(block, body: [UInt8](repeating: 1, count: (64 << 10) + 1))
+    let long = MadeCommit(block, body: [UInt8](repeating: 1, count: (1 << 20) + 1))
     #expect(try device.commit(long).problem == "body_invalid")
     #expect(try device.head(of: head.chain) == head)
   }

@@ -118,11 +118,11 @@ import Testing
     try server.requireMailboxes(ada)
   }
 
-  @Test func `a message has 1 to 256 receivers, each once, and 1 to 65,536 bytes`() throws {
-    let server = try TestServer()
+  @Test func `a message has 1 to 256 receivers, each once, and 1 to 1,048,576 bytes`() throws {
+    let server = try TestServer(freeByteCount: 10_000_000)
     let ada = try server.register()
     let keys = (0..<257).map { _ in Random.bytes(32) }
-    let long = [UInt8](repeating: 1, count: 65_537)
+    let long = [UInt8](repeating: 1, count: 1_048_577)
     #expect(try ada.mail(to: []).problem == "body_invalid")
     #expect(try ada.mail(to: keys).problem == "body_invalid")
     #expect(try ada.mail(to: [keys[0], keys[0]]).problem == "body_invalid")
@@ -167,7 +167,7 @@ import Testing
   func `a message to 256 devices costs a few statements, and a body once`(
     engine: TestEngine
   ) throws {
-    let server = try TestServer(engine)
+    let server = try TestServer(engine, freeByteCount: 10_000_000)
     let ada = try server.register()
     let account = try ada.account
     let keys = (0..<256).map { _ in Random.bytes(32) }
@@ -176,15 +176,29 @@ import Testing
         keys.map { [.blob($0), .text("planted"), .integer(1), .integer(1)] }, of: account,
         into: "device_keys (account_id, public_key, label, added_ms, last_session_ms)")
     }
-    let body = [UInt8](repeating: 1, count: 60_000)
+    let body = [UInt8](repeating: 1, count: 1 << 20)
     let (before, usage) = (server.database.writeWork, try ada.usage())
     try ada.mail(body, to: keys).requireSuccess()
     // An entry, a mailbox and a sender for each device; what is read of each; and a few other rows.
     #expect((server.database.writeWork - before).rowCount <= 256 * 5 + 60)
     #expect(try server.count("mailbox_entries") == 256)
     #expect(try server.count("mailbox_messages") == 1)
-    #expect(try ada.usage() == usage + 1000 + 60_000 + 128 * 257)
+    #expect(try ada.usage() == usage + 1000 + 1_048_576 + 128 * 257)
     try server.requireMailboxes(ada)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a page has no more than one of the largest messages`(engine: TestEngine) throws {
+    let server = try TestServer(engine, freeByteCount: 10_000_000)
+    let ada = try server.register()
+    let body = [UInt8](repeating: 1, count: 1 << 20)
+    for _ in 0..<2 { try ada.mail(body, to: [ada.publicKey]).requireSuccess() }
+    let page = try ada.mailbox()
+    #expect(page["messages"].array?.count == 1)
+    let next = try #require(page["next"].integer)
+    let rest = try ada.mailbox("?after=\(next)")
+    #expect(rest["messages"].array?.count == 1)
+    #expect(rest["next"].isNull)
   }
 
   @Test(arguments: TestEngine.available)
