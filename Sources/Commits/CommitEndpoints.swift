@@ -96,7 +96,8 @@ struct PostCommits: SyncWrite {
     }
     var delivered: [Delivered] = []
     for message in messages where !message.receivers.isEmpty {
-      delivered.append(try delivery.store(message, &owners))
+      delivered.append(
+        try delivery.store(message, mustFit: !commit.batch.onlyRemoves, &owners))
     }
     try owners.save(transaction, now: now)
     let refused = delivered.flatMap(\.refused)

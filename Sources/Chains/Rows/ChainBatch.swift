@@ -76,7 +76,7 @@ package struct ChainBatch: Sendable {
   var removed: Set<[UInt8]> { Set(blocks.flatMap(\.removals)) }
 
   /// Whether it takes members away and gives nothing. That works at any usage, also of a suspended account.
-  var onlyRemoves: Bool { blocks.allSatisfy(\.onlyRemoves) }
+  package var onlyRemoves: Bool { blocks.allSatisfy(\.onlyRemoves) }
 
   func require(author: [UInt8], chain: Identifier) throws(ChainRefusal) {
     if let forgery { throw .blocksRefused(forgery) }

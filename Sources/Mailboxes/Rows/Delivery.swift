@@ -46,11 +46,14 @@ package struct Delivery {
 
   /// Stores a message in the mailbox of each receiver that takes it, and charges it to the sender's account. Those that
   /// do not take it are named in what is returned. If none does, nothing is stored but that they were full. The caller
-  /// saves the owners. `isNew`: it found no `repeated` one in this transaction.
+  /// saves the owners. `isNew`: it found no `repeated` one in this transaction. `mustFit`: false for a message without
+  /// which nobody could be removed. A full account sends it, if so far it has no more messages waiting than a mailbox
+  /// takes of one account.
   ///
   /// - Throws: `MailboxRefusal.messageDiffers` under another message's id; an `AccountRefusal` of a suspension or cap.
   package func store(
-    _ message: SealedMessage, isNew: Bool = false, _ owners: inout LockedOwners
+    _ message: SealedMessage, isNew: Bool = false, mustFit: Bool = true,
+    _ owners: inout LockedOwners
   ) throws -> Delivered {
     try owners.requireWritable([], by: sender, transaction)
     if !isNew, let repeated = try repeated(message) { return repeated }
@@ -76,7 +79,7 @@ package struct Delivery {
       _ = try owners.require(account)
     }
     try MailboxRows(transaction).note(full: full, now: now)
-    if !takers.isEmpty { try store(message, for: takers, refused, &owners) }
+    if !takers.isEmpty { try store(message, for: takers, refused, mustFit: mustFit, &owners) }
     return Delivered(
       sender: sender.account, receiverCount: takers.count, refused: refused,
       storedByteCount: takers.isEmpty ? 0 : Int64(message.body.count), isRepeated: false)
@@ -104,7 +107,7 @@ package struct Delivery {
 
   private func store(
     _ message: SealedMessage, for takers: [Receiver], _ refused: [RefusedReceiver],
-    _ owners: inout LockedOwners
+    mustFit: Bool, _ owners: inout LockedOwners
   ) throws {
     let fee = host.catalogue.metadataFeeByteCount
     let refusedBytes = refused.flatMap(\.bytes)
@@ -112,9 +115,15 @@ package struct Delivery {
       message.byteCount + Int64(takers.count) * MailboxBounds.overheadByteCount
       + Int64(refusedBytes.count)
     let charge = MailboxCharge(messages: Load(count: 1, byteCount: byteCount))
-    try owners.require(sender.account).requireRoom(
-      for: charge.byteCount(fee: fee), askedBy: sender.account, transaction,
-      catalogue: host.catalogue, now: now)
+    let isAdmitted =
+      try !mustFit
+      && MailboxTotals(transaction, of: sender.account).messages
+        .hasRoom(for: byteCount, below: MailboxBounds.ofSender)
+    if !isAdmitted {
+      try owners.require(sender.account).requireRoom(
+        for: charge.byteCount(fee: fee), askedBy: sender.account, transaction,
+        catalogue: host.catalogue, now: now)
+    }
     let number = try charge.make(
       transaction, &owners, of: sender.account, reason: .mailSent, file: message.id, fee: fee)
     let rows = MailboxRows(transaction)

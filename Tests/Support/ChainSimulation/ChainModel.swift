@@ -193,9 +193,9 @@ struct ChainModel {
     var refused: [Key] = []
     for (letter, receivers) in [(draft.commit, readers), (draft.welcome, block.additions)] {
       guard let letter else { continue }
-      guard let found = next.send(letter, to: receivers, by: block.author) else {
-        return Self.fullAccount
-      }
+      guard
+        let found = next.send(letter, to: receivers, by: block.author, mustFit: !isFree)
+      else { return Self.fullAccount }
       refused += found
     }
     self = next
@@ -244,8 +244,10 @@ struct ChainModel {
     return refused.map { .sent(refused: $0) } ?? Self.fullAccount
   }
 
-  /// Returns the devices that do not take the message; nil if there is no room for it.
-  private mutating func send(_ letter: Letter, to receivers: [Key], by sender: Key) -> [Key]? {
+  /// Returns the devices that do not take the message; nil if there is no room for it. The commit of a removal needs none.
+  private mutating func send(
+    _ letter: Letter, to receivers: [Key], by sender: Key, mustFit: Bool = true
+  ) -> [Key]? {
     let name = Name(sender: sender, id: letter.id)
     if let known = mail(name) { return known.refused }
     let takers = receivers.filter { account(of: $0) != nil }
@@ -253,7 +255,7 @@ struct ChainModel {
     guard let id = devices[sender]?.account, !takers.isEmpty else { return refused }
     let new = Mail(
       name: name, letter: letter, takers: takers, refused: refused, waiting: Set(takers))
-    guard hasRoom(id, for: new.charge) else { return nil }
+    guard !mustFit || hasRoom(id, for: new.charge) else { return nil }
     accounts[id]?.mail.append(new)
     for key in takers { devices[key]?.mailbox.append(Entry(name: name)) }
     storedCounts[letter.mark, default: 0] += 1

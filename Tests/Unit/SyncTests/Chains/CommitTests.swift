@@ -81,6 +81,28 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a full account removes a device by a commit, up to a bound, and adds none`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let devices = try server.devices(4)
+    let (a, b, c, d) = (devices[0], devices[1], devices[2], devices[3])
+    let head = try a.chain(with: [b, c])
+    try server.setCap(a.account, 1000, plan: "free", reason: "never_subscribed")
+    let joining = MadeCommit(a.block(after: head, adding: [d], removing: [c]), welcome: [7])
+    #expect(try a.commit(joining).problem == "over_cap")
+    let leaving = MadeCommit(a.block(after: head, removing: [c]))
+    #expect(try a.commit(leaving).status == 200)
+    #expect(try a.chainMembers(head.chain) == [a.publicKey, b.publicKey])
+    for device in [b, c] { #expect(try server.mail(of: device) == ["commit"]) }
+    try server.requireChains(a)
+    try server.change("UPDATE sync.mailbox_totals SET message_count = 1000")
+    let last = a.block(after: KnownHead(leaving.block), removing: [b])
+    #expect(try a.commit(MadeCommit(last)).problem == "over_cap")
+    try a.append(last)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a commit that is sent again is stored once, and another one for its block is refused`(
     engine: TestEngine
   ) throws {
