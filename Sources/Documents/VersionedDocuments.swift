@@ -80,6 +80,12 @@ package struct VersionedDocuments: ProtocolRoom {
     return totals.number == 0 ? [:] : ["document_version": totals.weight]
   }
 
+  package static func historyByteCount(
+    of account: Identifier, reading queryable: some Queryable
+  ) throws -> Int64 {
+    try DocumentTotals(queryable, of: account).historyByteCount
+  }
+
   package static func faults(of account: Identifier, in database: Database) throws -> [String] {
     let (recorded, sum) = try DocumentSum.read(of: account, in: database)
     return try (sum.fault(of: recorded).map { ["of documents of versions, \($0)"] } ?? [])

@@ -352,13 +352,15 @@ CREATE TABLE document_readers (
 ) STRICT, WITHOUT ROWID;
 
 -- What an account's versions add up to: `record_count` is the number of the current ones, and `bytes` the sum of all
--- and of the texts and blobs that the account is charged for.
+-- and of the texts and blobs that the account is charged for. `history_bytes` is the part of it that replaced versions
+-- take, with the account's own texts that they refer to.
 -- `seq` is the number of the latest change. `due_ms` is when to look next for rows to delete; NULL: nothing waits.
 CREATE TABLE document_totals (
   account_id BLOB NOT NULL PRIMARY KEY REFERENCES accounts (id),
   seq INTEGER NOT NULL,
   record_count INTEGER NOT NULL CHECK (record_count >= 0),
   bytes INTEGER NOT NULL CHECK (bytes >= 0),
+  history_bytes INTEGER NOT NULL DEFAULT 0 CHECK (history_bytes >= 0),
   due_ms INTEGER
 ) STRICT, WITHOUT ROWID;
 

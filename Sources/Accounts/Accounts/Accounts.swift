@@ -11,7 +11,7 @@ package struct Account: Sendable {
   package let username: String?
   package let root: Identifier
   package let usageByteCount: Int64
-  /// The part of the usage that is in earlier versions of documents.
+  /// The part of the usage that is in earlier versions of files.
   package let historyByteCount: Int64
   package let whenFull: WhenFull
   /// The part of the usage that is in the trash.
@@ -223,10 +223,12 @@ package struct NewAccount: Sendable {
 }
 
 extension Account {
+  /// `protocolHistory` is what protocols keep of what was replaced, besides `historyByteCount`.
   package func json(
-    _ cap: Cap, graceEnd: Instant? = nil, devices: [Device]? = nil,
+    _ cap: Cap, protocolHistory: Int64 = 0, graceEnd: Instant? = nil, devices: [Device]? = nil,
     transfers: [Transfers.Month]? = nil
   ) -> JSONValue {
+    let history = historyByteCount + protocolHistory
     var members: [JSONValue.Member] = [
       .init("account", .string(id.description)),
       .init("username", username.map { .string($0) } ?? .null),
@@ -237,8 +239,8 @@ extension Account {
       .init(
         "usage_parts",
         [
-          "live": .integer(usageByteCount - historyByteCount - trashByteCount),
-          "history": .integer(historyByteCount), "trash": .integer(trashByteCount),
+          "live": .integer(usageByteCount - history - trashByteCount),
+          "history": .integer(history), "trash": .integer(trashByteCount),
         ]), .init("when_full", .string(whenFull.rawValue)),
     ]
     if let graceEnd { members.append(.init("grace_until", .string(graceEnd.description))) }

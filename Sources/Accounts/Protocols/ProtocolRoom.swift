@@ -45,6 +45,11 @@ package protocol ProtocolRoom: Sendable {
     of account: Identifier, reading queryable: some Queryable
   ) throws -> [String: UsageWeight]
 
+  /// The part of `weights` that is kept of what was replaced. It makes no room for writes, as versions of files can.
+  static func historyByteCount(
+    of account: Identifier, reading queryable: some Queryable
+  ) throws -> Int64
+
   /// Whose news concern an account besides its own, at most `count`. A change of that is reported as
   /// `News.Topic.account`.
   static func followed(
@@ -92,6 +97,11 @@ extension ProtocolRoom {
     of account: Identifier, reading queryable: some Queryable
   ) throws -> [String: UsageWeight] { [:] }
 
+  /// A protocol that keeps nothing of what was replaced, or whose `Account.historyByteCount` has it.
+  package static func historyByteCount(
+    of account: Identifier, reading queryable: some Queryable
+  ) throws -> Int64 { 0 }
+
   /// A protocol in which no row repeats what others say.
   package static func faults(of account: Identifier, in database: Database) throws -> [String] {
     []
@@ -120,6 +130,15 @@ extension [any ProtocolRoom.Type] {
   ) throws -> [String: UsageWeight] {
     try reduce(into: [:]) { weights, room in
       weights.merge(try room.weights(of: account, reading: queryable)) { $0 + $1 }
+    }
+  }
+
+  /// What all of them keep for an account of what was replaced, besides `Account.historyByteCount`.
+  package func historyByteCount(
+    of account: Identifier, reading queryable: some Queryable
+  ) throws -> Int64 {
+    try reduce(0) { sum, room in
+      try sum + room.historyByteCount(of: account, reading: queryable)
     }
   }
 }

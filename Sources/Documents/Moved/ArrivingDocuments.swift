@@ -33,6 +33,8 @@ package struct ArrivingDocuments: Sendable {
   package private(set) var count: Int64 = 0
   /// What the account is charged for by them.
   package private(set) var weight = UsageWeight()
+  /// The part of it for replaced versions.
+  private var historyByteCount: Int64 = 0
   /// The latest moment that a version names; nil without versions.
   package private(set) var latest: Instant?
 
@@ -76,6 +78,7 @@ package struct ArrivingDocuments: Sendable {
           recordCount: stored.replaced == nil ? 1 : 0,
           contentByteCount: stored.version.chargedByteCount)
         weight = weight + added
+        if stored.replaced != nil { historyByteCount += stored.version.chargedByteCount }
         for moment in [stored.stored, stored.replaced ?? stored.stored] {
           latest = max(latest ?? moment, moment)
         }
@@ -132,6 +135,7 @@ package struct ArrivingDocuments: Sendable {
     try DocumentBlob.markNamed(Set(stored.map(\.id)), of: account, transaction)
     var totals = try DocumentTotals(transaction, of: account)
     (totals.recordCount, totals.byteCount) = (weight.recordCount, weight.contentByteCount)
+    totals.historyByteCount = historyByteCount
     totals.number = sequence
     totals.look(at: now + DocumentPurge.pauseMax)
     try totals.save(transaction, of: account)

@@ -46,7 +46,9 @@ enum DocumentPurge {
       let released = slice.leaving.compactMap {
         ReleasedText($0.text, writer: $0.writer, holder: account)
       }
-      let freed = try DocumentTexts(transaction).release(released, holding: [account])
+      let texts = DocumentTexts(transaction)
+      totals.historyByteCount -= try texts.charge(of: Array(slice.leaving.prefix(replacedCount)))
+      let freed = try texts.release(released, holding: [account])
       try totals.collect(
         slice.leaving.reduce(freed[account] ?? 0) { $0 + $1.byteCount },
         records: Int64(deletions.count), fee: host.catalogue.metadataFeeByteCount,

@@ -18,6 +18,18 @@ struct ReleasedText: Sendable {
   }
 }
 
+/// The row of a version that an account holds.
+protocol HeldVersion {
+  /// Its charge besides the fee of a record and its text.
+  var byteCount: Int64 { get }
+  /// The account whose device wrote it; nil for the one that holds it.
+  var writer: Identifier? { get }
+  var text: Identifier? { get }
+}
+
+extension CurrentVersion: HeldVersion {}
+extension LeavingVersion: HeldVersion {}
+
 /// The texts that versions share. While any is held, the account whose device wrote it is charged for it.
 struct DocumentTexts {
   let transaction: Transaction
@@ -36,6 +48,17 @@ struct DocumentTexts {
           .blob(version.content?.body),
         ]
       }, of: owner, into: "document_texts (owner_id, id, bytes, clock, body)")
+  }
+
+  /// What an account pays for versions that it holds: for their rows, and for its own texts that they refer to.
+  func charge(of versions: [some HeldVersion]) throws -> Int64 {
+    let texts = versions.compactMap { $0.writer == nil ? $0.text : nil }
+    let byteCounts = try transaction.rows(in: texts.map { .id($0) }) { list in
+      "SELECT bytes FROM sync.document_texts WHERE id IN (\(list))"
+    } row: { row in
+      try row.integer(0)
+    }
+    return versions.reduce(byteCounts.reduce(0, +)) { $0 + $1.byteCount }
   }
 
   /// Deletes those that nobody holds, of the `locked` accounts; the others' wait. Returns their charge by owner.

@@ -10,19 +10,24 @@ struct DocumentTotals: Equatable, Sendable {
   var recordCount: Int64 = 0
   /// The charge of all versions besides that.
   var byteCount: Int64 = 0
+  /// The part of it for replaced versions, with the account's own texts that they refer to.
+  var historyByteCount: Int64 = 0
   /// When to look next for rows to delete; nil if nothing waits.
   var due: Instant?
 
   init(_ queryable: some Queryable, of account: Identifier) throws {
     let found = try queryable.first(
-      "SELECT seq, record_count, bytes, due_ms FROM sync.document_totals WHERE account_id = $1",
-      .id(account)
+      """
+      SELECT seq, record_count, bytes, history_bytes, due_ms FROM sync.document_totals
+      WHERE account_id = $1
+      """, .id(account)
     ) { row in
       (
-        try row.integer(0), try row.integer(1), try row.integer(2), try row.optionalInstant(3)
+        try row.integer(0), try row.integer(1), try row.integer(2), try row.integer(3),
+        try row.optionalInstant(4)
       )
     }
-    if let found { (number, recordCount, byteCount, due) = found }
+    if let found { (number, recordCount, byteCount, historyByteCount, due) = found }
   }
 
   var weight: UsageWeight {
@@ -47,11 +52,13 @@ struct DocumentTotals: Equatable, Sendable {
   func save(_ transaction: Transaction, of account: Identifier) throws {
     try transaction.execute(
       """
-      INSERT INTO sync.document_totals (account_id, seq, record_count, bytes, due_ms)
-      VALUES ($1, $2, $3, $4, $5)
+      INSERT INTO sync.document_totals
+        (account_id, seq, record_count, bytes, history_bytes, due_ms)
+      VALUES ($1, $2, $3, $4, $5, $6)
       ON CONFLICT (account_id) DO UPDATE SET seq = excluded.seq,
-        record_count = excluded.record_count, bytes = excluded.bytes, due_ms = excluded.due_ms
+        record_count = excluded.record_count, bytes = excluded.bytes,
+        history_bytes = excluded.history_bytes, due_ms = excluded.due_ms
       """, .id(account), .integer(number), .integer(recordCount), .integer(byteCount),
-      .instant(due))
+      .integer(historyByteCount), .instant(due))
   }
 }

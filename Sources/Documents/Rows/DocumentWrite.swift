@@ -26,6 +26,8 @@ struct DocumentWrite {
     let document: Identifier
     var recordCount: Int64
     var byteCount: Int64
+    /// What becomes history of it, less what ends.
+    var historyByteCount: Int64 = 0
     /// When to look for rows to delete; nil if there are none.
     var due: Instant?
 
@@ -48,8 +50,10 @@ struct DocumentWrite {
       numbers: number + 1...number + Int64(plan.fresh.count), document: first.document,
       recordCount: added.recordCount, byteCount: added.byteCount)
     if span != nil, plan.replaces {
-      own.byteCount -= try deletedSurplus(
-        of: Set(plan.fresh.map(\.version.document)), in: account, limits, &released)
+      own.historyByteCount =
+        try DocumentTexts(transaction).charge(of: plan.replaced) + plan.pastByteCount
+      try deleteSurplus(
+        of: Set(plan.fresh.map(\.version.document)), in: account, limits, from: &own, &released)
     }
     if let span, plan.replaces { own.look(at: now + min(span, DocumentPurge.pauseMax)) }
     if plan.fresh.contains(where: { $0.version.isDeletion && $0.isCurrent }) {
@@ -157,8 +161,8 @@ struct DocumentWrite {
       for: delivery.roomRecordCount * host.catalogue.metadataFeeByteCount, askedBy: account,
       transaction, catalogue: host.catalogue, now: now)
     if let span = limits.historySpan, !delivery.replaced.isEmpty {
-      change.byteCount -= try deletedSurplus(
-        of: Set(delivery.versions.keys), in: receiver, limits, &released)
+      try deleteSurplus(
+        of: Set(delivery.versions.keys), in: receiver, limits, from: &change, &released)
       change.look(at: now + min(span, DocumentPurge.pauseMax))
     }
     if versions.contains(where: \.isRemoval) {
@@ -168,12 +172,12 @@ struct DocumentWrite {
   }
 
   /// Deletes the replaced versions that are more than the plan keeps of a document. A former plan may keep more of those
-  /// that are older than its end. Returns the charge of their rows.
-  private func deletedSurplus(
+  /// that are older than its end. Their charge is taken from a change.
+  private func deleteSurplus(
     of documents: Set<Identifier>, in holder: Identifier, _ limits: Plan.Limits,
-    _ released: inout [ReleasedText]
-  ) throws -> Int64 {
-    guard let countMax = limits.historyVersionCount else { return 0 }
+    from change: inout Change, _ released: inout [ReleasedText]
+  ) throws {
+    guard let countMax = limits.historyVersionCount else { return }
     let rows = VersionRows(transaction, of: holder)
     var retention: Retention?
     var surplus: [LeavingVersion] = []
@@ -191,7 +195,8 @@ struct DocumentWrite {
     }
     try rows.delete(surplus.map(\.number))
     released += surplus.compactMap { ReleasedText($0.text, writer: $0.writer, holder: holder) }
-    return surplus.reduce(0) { $0 + $1.byteCount }
+    change.byteCount -= surplus.reduce(0) { $0 + $1.byteCount }
+    change.historyByteCount -= try DocumentTexts(transaction).charge(of: surplus)
   }
 
   private func charge(
@@ -201,6 +206,7 @@ struct DocumentWrite {
     totals.number = change.numbers.upperBound
     totals.recordCount += change.recordCount
     totals.byteCount += change.byteCount
+    totals.historyByteCount += change.historyByteCount
     if let due = change.due { totals.look(at: due) }
     try totals.save(transaction, of: holder)
     try owners.change(holder) { owner in

@@ -139,6 +139,11 @@ struct PushPlan: Sendable {
     fresh.filter { $0.isCurrent || (keeps && !$0.version.isRemoval) }
   }
 
+  /// The charge of the versions that are never current, if they are kept.
+  var pastByteCount: Int64 {
+    stored(keeping: true).filter { !$0.isCurrent }.reduce(0) { $0 + $1.version.chargedByteCount }
+  }
+
   /// The versions that have a text: some account holds them besides the device's own, or may.
   func texts(keeping keeps: Bool) -> [(id: Identifier, version: DocumentVersion)] {
     let counters = deliveries.counters.union(stored(keeping: keeps).map(\.version.counter))

@@ -6,6 +6,7 @@ import Storage
 struct DocumentSum {
   private(set) var recordCount: Int64 = 0
   private(set) var byteCount: Int64 = 0
+  private(set) var historyByteCount: Int64 = 0
 
   /// The totals as they are stored, and the sum of the rows at the same moment.
   static func read(
@@ -15,12 +16,18 @@ struct DocumentSum {
       var sum = DocumentSum()
       try database.readSlices(
         """
-        SELECT seq, bytes, replaced_ms FROM sync.document_versions
-        WHERE account_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
+        SELECT v.seq, v.bytes, v.replaced_ms,
+          CASE WHEN v.writer_id IS NULL THEN coalesce(t.bytes, 0) ELSE 0 END
+        FROM \(StoredVersion.source) WHERE v.account_id = $1 AND v.seq > $2 ORDER BY v.seq LIMIT $3
         """, of: account, after: .integer(0)
       ) { row in
-        sum.byteCount += try row.integer(1)
-        if try row.optionalInteger(2) == nil { sum.recordCount += 1 }
+        let byteCount = try row.integer(1)
+        sum.byteCount += byteCount
+        if try row.optionalInteger(2) == nil {
+          sum.recordCount += 1
+        } else {
+          sum.historyByteCount += byteCount + (try row.integer(3))
+        }
         return [.integer(try row.integer(0))]
       }
       try database.readSlices(
@@ -53,6 +60,10 @@ struct DocumentSum {
     if recorded.byteCount != byteCount {
       return "the versions have \(byteCount) bytes, and the totals count \(recorded.byteCount)"
     }
+    if recorded.historyByteCount != historyByteCount {
+      return "the replaced versions have \(historyByteCount) bytes, and the totals count "
+        + "\(recorded.historyByteCount)"
+    }
     return nil
   }
 }
@@ -70,6 +81,7 @@ enum DocumentRepair {
         throw DatabaseError.busy(retryAfterSeconds: 1)
       }
       (totals.recordCount, totals.byteCount) = (sum.recordCount, sum.byteCount)
+      totals.historyByteCount = sum.historyByteCount
       try totals.save(transaction, of: account)
     }
     return 1

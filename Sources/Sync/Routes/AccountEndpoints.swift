@@ -77,6 +77,7 @@ struct PostAccounts: SyncWrite {
 /// `GET /v1/account`: the account, usage, quota, keys, and the transfers of two months, some seconds old.
 struct GetAccount: SyncRead {
   let host: ProtocolHost
+  let protocols: [any ProtocolRoom.Type]
   let pattern = "/v1/account"
 
   func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
@@ -88,7 +89,8 @@ struct GetAccount: SyncRead {
     let graceEnd =
       cap.reason == .grace ? try Cap.end(reader, account.id, after: now) : nil
     return account.json(
-      cap, graceEnd: graceEnd, devices: try Device.list(reader, of: account.id),
+      cap, protocolHistory: try protocols.historyByteCount(of: account.id, reading: reader),
+      graceEnd: graceEnd, devices: try Device.list(reader, of: account.id),
       transfers: try Transfers.recent(reader, account.id, now: now))
   }
 }

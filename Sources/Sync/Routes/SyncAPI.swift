@@ -58,7 +58,8 @@ package struct SyncAPI: Sendable {
   /// All routes. `openapi.json` describes them to programs.
   package var routes: [Route] {
     let endpoints: [any Endpoint] = [
-      PostAccounts(api: self), GetAccount(host: host), GetDirectory(host: host),
+      PostAccounts(api: self),
+      GetAccount(host: host, protocols: protocols.map { type(of: $0) }), GetDirectory(host: host),
       PostSessions(host: host), GetSessions(host: host), DeleteSession(host: host),
       PostAppPasswords(host: host), GetAppPasswords(host: host), DeleteAppPassword(host: host),
       PostDevices(host: host), PostRevocations(host: host), GetBlocks(host: host),

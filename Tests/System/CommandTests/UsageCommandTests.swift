@@ -93,6 +93,23 @@ struct UsageCommandTests: CommandSuite {
     #expect(json.out.contains(#""account":null,"others":0,"records":2"#), "\(json.out)")
   }
 
+  @Test func `what was replaced of documents is history, and no part of the documents`() throws {
+    try scratch.change(
+      .sync,
+      (
+        """
+        INSERT INTO sync.document_totals (account_id, seq, record_count, bytes, history_bytes)
+        SELECT id, 3, 2, 700, 300 FROM sync.accounts WHERE username = 'ada'
+        """, []
+      ))
+    for words in [["account", "show"], ["usage", "show"], ["usage", "explain"]] {
+      let shown = try Finished(words + ["ada", "--json"], environment: environment).out
+      #expect(shown.contains(#""history":300,"#), "\(shown)")
+    }
+    let told = try coffer("usage", "explain", "ada", "--json").out
+    #expect(told.contains(#""documents":2400,"#), "\(told)")
+  }
+
   @Test func `usage is shown to programs with where it comes from`() throws {
     try expectGolden(try coffer("usage", "show", "ada", "--json").out, "usage-show-json")
   }

@@ -44,6 +44,7 @@ private struct ShownAccount {
   private let overdraft: Int64
   private let failures: MessageFailures
   private let kinds: [Kind]
+  private let historyByteCount: Int64
   private let linkCount: Int64
   private let appPasswordCount: Int64
   /// How its owner gets back in without a device, and whether that is under way.
@@ -60,6 +61,9 @@ private struct ShownAccount {
     failures = try MessageFailures(reader, of: account.id)
     kinds = try KnownProtocols.all.weights(of: account.id, reading: reader)
       .sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    historyByteCount =
+      try account.historyByteCount
+      + KnownProtocols.all.historyByteCount(of: account.id, reading: reader)
     linkCount = try PublicLink.weight(reader, of: account.id).recordCount
     appPasswordCount = Int64(try AppPassword.list(reader, of: account.id).count)
     recoveryKey = try RecoveryKey.find(reader, of: account.id)
@@ -71,7 +75,7 @@ private struct ShownAccount {
       AccountSummary.single.columns { $0.summary } + [
         .list("devices", devices) { $0.keys },
         Column("proven", .orNull(.bool)) { $0.isProven.map { .bool($0) } ?? .null },
-        .integer("history") { $0.summary.account.historyByteCount },
+        .integer("history") { $0.historyByteCount },
         .integer("trash") { $0.summary.account.trashByteCount },
         .integer("log_overdraft") { $0.overdraft },
         .integer("message_failures") { $0.failures.count },
@@ -109,7 +113,7 @@ private struct ShownAccount {
       deletion   \(summary.deletion?.text ?? "-")
       invite     \(account.invite?.description ?? "-")
       used       \(account.usageByteCount) bytes (\(ByteCount.text(account.usageByteCount)))
-      history    \(account.historyByteCount) bytes of it are earlier versions of files
+      history    \(historyByteCount) bytes of it are earlier versions of files and documents
       trash      \(account.trashByteCount) bytes of it are deleted files
       overdraft  \(overdraft) bytes of it are messages above the cap
       unusable   \(failures.text)

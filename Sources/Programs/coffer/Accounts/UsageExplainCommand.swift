@@ -23,9 +23,10 @@ extension Command {
       Reads all records of the account in one snapshot while the servers run. FOLDER is a folder at the top of \
       the tree, or the root for files in no folder. ACCOUNT is whose key wrote a content last, or made the \
       record if it has none. Names are ciphertext. LOGS are message logs with their snapshots; coffer log list \
-      shows each. DOCUMENTS are those that devices merge, not those of the tree. MAILBOXES are messages to devices \
-      and key packages. CHAINS are signature chains with the blocks of all members. LINKS are public \
-      links; coffer link list shows each. UPLOADS are reserved by uploads under way, and COLLECTABLE bytes wait for their deletion: neither is charged.
+      shows each. DOCUMENTS are those that devices merge, not those of the tree. HISTORY has what was replaced of \
+      both. MAILBOXES are messages to devices and key packages. CHAINS are signature chains with the blocks of all \
+      members. LINKS are public links; coffer link list shows each. UPLOADS are reserved by uploads under way, and \
+      COLLECTABLE bytes wait for their deletion: neither is charged.
       """,
     examples: ["coffer usage explain ada"],
     arguments: [CommonArguments.account],
@@ -48,6 +49,8 @@ private struct ExplainedUsage {
   private let account: Account
   private let cap: Cap
   private let explanation: UsageExplanation
+  /// What was replaced, of files and of documents.
+  private let historyByteCount: Int64
   /// What the other protocols are charged for.
   private let logByteCount: Int64
   private let documentByteCount: Int64
@@ -69,7 +72,9 @@ private struct ExplainedUsage {
       reader, account.id, root: account.root, fee: catalogue.metadataFeeByteCount, limit: limit,
       now: now)
     logByteCount = try charge(for: MessageLogs.self)
-    documentByteCount = try charge(for: VersionedDocuments.self)
+    let ofDocuments = try VersionedDocuments.historyByteCount(of: account.id, reading: reader)
+    historyByteCount = explanation.total.historyByteCount + ofDocuments
+    documentByteCount = try charge(for: VersionedDocuments.self) - ofDocuments
     mailboxByteCount = try charge(for: DeviceMailboxes.self)
     chainByteCount = try charge(for: SignatureChains.self)
     publicLinkByteCount = try charge(for: PublishedContents.self)
@@ -84,7 +89,7 @@ private struct ExplainedUsage {
       .text("plan") { $0.cap.planID }, .text("reason") { $0.cap.reason.rawValue },
       .integer("over") { $0.overByteCount }, .text("when_full") { $0.account.whenFull.rawValue },
       .integer("live") { $0.explanation.total.liveByteCount },
-      .integer("history") { $0.explanation.total.historyByteCount },
+      .integer("history") { $0.historyByteCount },
       .integer("trash") { $0.explanation.total.trashByteCount },
       .integer("logs") { $0.logByteCount }, .integer("documents") { $0.documentByteCount },
       .integer("mailboxes") { $0.mailboxByteCount }, .integer("chains") { $0.chainByteCount },
@@ -106,7 +111,7 @@ private struct ExplainedUsage {
       over         \(overByteCount == 0 ? "-" : size(overByteCount))
       when full    \(account.whenFull == .purge ? "purge" : "keep") history and trash
       live         \(size(total.liveByteCount))
-      history      \(size(total.historyByteCount))
+      history      \(size(historyByteCount))
       trash        \(size(total.trashByteCount))
       logs         \(size(logByteCount))
       documents    \(size(documentByteCount))

@@ -46,6 +46,8 @@ extension Command {
             account: account,
             cap: try Cap(reader, account.id, catalogue: configuration.catalogue, now: now),
             deletion: try DeletionProgress(of: account.id, reading: reader), finding: finding,
+            protocolHistory: try KnownProtocols.all.historyByteCount(
+              of: account.id, reading: reader),
             months: try Transfers.months(reader, account.id))
           return UsageReport.entries.answer(
             page, at: now, notice: try page.notice { try UsageEntry.count(reader, of: account.id) }
@@ -61,7 +63,11 @@ private struct UsageReport {
   let cap: Cap
   let deletion: DeletionProgress?
   let finding: UsageFinding
+  /// What protocols keep of what was replaced, besides the versions of files.
+  let protocolHistory: Int64
   let months: [Transfers.Month]
+
+  private var historyByteCount: Int64 { finding.recordedHistoryByteCount + protocolHistory }
 
   /// Everything but the entries of the ledger.
   static var listing: Listing<UsageReport> {
@@ -70,7 +76,7 @@ private struct UsageReport {
         .integer("cap") { $0.cap.byteCount }, .text("plan") { $0.cap.planID },
         .text("reason") { $0.cap.reason.rawValue }, .optionalTime("suspended") { $0.suspended },
         .optionalText("deletion") { $0.deletion?.state.rawValue },
-        .integer("history") { $0.finding.recordedHistoryByteCount },
+        .integer("history") { $0.historyByteCount },
         .integer("trash") { $0.finding.recordedTrashByteCount },
         .text("when_full") { $0.account.whenFull.rawValue }, .list("types", types) { $0.kinds },
         .list("reasons", reasons) { $0.posted }, .list("transfers", transfers) { $0.months },
@@ -96,7 +102,7 @@ private struct UsageReport {
       cap        \(cap.byteCount) bytes (\(ByteCount.text(cap.byteCount)))
       plan       \(cap.planID)
       reason     \(cap.reason.rawValue)
-      history    \(finding.recordedHistoryByteCount) bytes of it are earlier versions of files
+      history    \(historyByteCount) bytes of it are earlier versions of files and documents
       trash      \(finding.recordedTrashByteCount) bytes of it are deleted files
       when full  \(account.whenFull == .purge ? "purge" : "keep") history and trash
       counted    \(finding.trueByteCount) bytes in \(finding.trueRecordCount) records

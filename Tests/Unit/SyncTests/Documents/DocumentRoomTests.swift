@@ -109,6 +109,36 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `what was replaced is history of whoever pays for it, until it goes`(
+    engine: TestEngine
+  ) throws {
+    let scene = try DocumentScene(engine, keepingFor: 3)
+    let (ada, bob) = (scene.ada, scene.bob)
+    func history(of device: TestDevice) throws -> Int64? {
+      let json = try device.get("/v1/account").json
+      let parts = json["usage_parts"]
+      let sum = ["live", "history", "trash"].compactMap { parts[$0].integer }.reduce(0, +)
+      #expect(sum == json["usage"].integer)
+      return parts["history"].integer
+    }
+    try ada.push(ada.version(document, 1, [1, 2])).requireSuccess()
+    #expect(try history(of: ada) == 0)
+    // The second and the third are shared, so each has a text of its own.
+    for counter in Int64(2)...3 {
+      let clock = [ada.publicKey: counter - 1]
+      try ada.push(ada.version(document, counter, covering: clock, [1], to: [bob.account]))
+        .requireSuccess()
+    }
+    #expect(try history(of: ada) == (128 + 2) + (128 + 40 + 128 + 1))
+    #expect(try history(of: bob) == 0)
+    try scene.requireRight()
+    scene.server.clock.advance(.days(3))
+    try scene.server.sweeper().sweep()
+    #expect(try history(of: ada) == 0)
+    try scene.requireRight()
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a plan that counts versions keeps the newest of a document`(engine: TestEngine) throws {
     let server = try TestServer(engine, keepingFor: 30, count: 2)
     let device = try server.register()
@@ -196,6 +226,7 @@ import Testing
     for damage in [
       "UPDATE sync.document_totals SET bytes = bytes + 1",
       "UPDATE sync.document_totals SET record_count = record_count + 1",
+      "UPDATE sync.document_totals SET history_bytes = history_bytes + 1",
     ] {
       try server.database.write(for: nil) { transaction in _ = try transaction.execute(damage) }
       #expect(try VersionedDocuments.faults(of: device.account, in: server.database).count == 1)
