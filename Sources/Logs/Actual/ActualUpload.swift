@@ -77,16 +77,18 @@ private struct ActualUploadOf: Upload {
 
   func lane(_ asked: Asked) -> Identifier? { credentials.lane }
 
-  /// The upload's file, if there is one, of an account that may write.
+  /// The upload's file, if there is one, of an account that may write; and the charge for the messages that the upload
+  /// ends, because a client has reset the file.
   private func target(
     _ asked: Asked, _ transaction: Transaction, _ locked: LockedCaller
-  ) throws -> (file: ActualFile, log: MessageLog)? {
+  ) throws -> (file: ActualFile, log: MessageLog, endedByteCount: Int64)? {
     let account = locked.caller.account
     try locked.owners.requireWritable([account], by: account, transaction)
     let file = try ActualFile.find(transaction, asked.uploaded.file, of: account)
     guard let file else { return nil }
     try file.requireUpload(ofGroup: asked.group, key: asked.uploaded.meta?.key)
-    return (file, try MessageLog.find(transaction, file.log, for: account))
+    let log = try MessageLog.find(transaction, file.log, for: account)
+    return (file, log, file.group == nil ? log.byteCount : 0)
   }
 
   func reserve(_ transaction: Transaction, _ asked: Asked, isLast: Bool) throws -> Asked? {
@@ -98,7 +100,9 @@ private struct ActualUploadOf: Upload {
       attempt.object, byteCount: asked.byteCount, instance: host.objects.instance,
       until: now + Reservations.lifetime)
     if let target = try target(asked, transaction, locked) {
-      try write.reserveSnapshot(object, of: target.log, by: credentials.proof.key, locked.owners)
+      try write.reserveSnapshot(
+        object, insteadOf: target.endedByteCount, of: target.log, by: credentials.proof.key,
+        locked.owners)
     } else {
       let owner = try locked.owners.require(account)
       try Reservations.reserve(
@@ -128,8 +132,9 @@ private struct ActualUploadOf: Upload {
     guard try Reservations.consume(transaction, attempt.object, now: now) else {
       throw ContentRefusal.reservationExpired
     }
+    let target = try target(asked, transaction, locked)
     let log: MessageLog
-    if let target = try target(asked, transaction, locked) {
+    if let target {
       if target.file.group == nil {
         try write.reset(target.log, to: Random.identifier(), &locked.owners)
       }
@@ -142,7 +147,8 @@ private struct ActualUploadOf: Upload {
     }
     // No one says which messages it has. A device that reads all of them gets nothing wrong.
     _ = try write.putSnapshot(
-      attempt.object, byteCount: asked.byteCount, covering: 0, of: log, &locked.owners)
+      attempt.object, byteCount: asked.byteCount, covering: 0,
+      insteadOf: target?.endedByteCount ?? 0, of: log, &locked.owners)
     try ActualFile.save(
       asked.uploaded, of: account, log: log.id, group: log.epoch, transaction)
     return (account: account, group: log.epoch, byteCount: asked.byteCount)
