@@ -184,7 +184,11 @@ package struct Audience {
     let before = listener.followed
     listener.followed = Set(finding.followed.keys)
     listeners[finding.account] = listener
-    for followed in before.subtracting(listener.followed) { unfollow(followed, finding.account) }
+    for followed in before.subtracting(listener.followed) {
+      unfollow(followed, finding.account)
+      // The news of its end may be lost, and no number tells of it: an owner who deletes a log holds no other's row.
+      tell(finding.account, Tell(followed), &effects.tells)
+    }
     for followed in listener.followed.subtracting(before) {
       followers[followed.owner, default: [:]][followed, default: []].insert(finding.account)
       // What the owner did since it came into view was told to nobody else.

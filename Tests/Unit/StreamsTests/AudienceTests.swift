@@ -172,6 +172,17 @@ import Testing
         == [10: Tell(followed), 11: Tell(followed)])
   }
 
+  @Test func `who follows an owner no more is told so by the look that finds it, once`() {
+    var audience = Self.listening()
+    let followed = Followed(Self.bob, News.Topic("logs"), Identifier(high: 7, low: 1))
+    audience.doubt(Self.ada)
+    _ = Self.settle(&audience) { Self.finding($0, followed: [followed: 3]) }
+    audience.doubt(Self.ada)
+    #expect(Self.settle(&audience).tells == [10: Tell(followed), 11: Tell(followed)])
+    audience.doubt(Self.ada)
+    #expect(Self.settle(&audience) == Audience.Effects())
+  }
+
   @Test func `news that come before the first answer are not told again by the next`() {
     var audience = Audience()
     audience.enter(10, of: Self.ada, by: Self.key)
