@@ -129,7 +129,8 @@ struct ActualFile: Sendable {
     let meta: Meta?
   }
 
-  /// Writes what an upload says, with the epoch that takes messages from now on. A known file keeps its key.
+  /// Writes what an upload says, with the epoch that takes messages from now on. A known file keeps its key. The log,
+  /// which must be there, gets the file's name.
   static func save(
     _ uploaded: Uploaded, of owner: Identifier, log: Identifier, group: Identifier,
     key: Key? = nil, _ transaction: Transaction
@@ -144,6 +145,7 @@ struct ActualFile: Sendable {
       """, .id(owner), .text(uploaded.file), .id(log), .text(uploaded.name), .id(group),
       .integer(uploaded.format), .text(key?.id), .text(key?.salt), .text(key?.test),
       .text(uploaded.meta?.text), .text(uploaded.meta?.key))
+    try setName(uploaded.name, ofLog: log, transaction)
     try transaction.execute(
       """
       DELETE FROM sync.actual_epochs WHERE log_id = $1 AND NOT EXISTS (
@@ -171,6 +173,12 @@ struct ActualFile: Sendable {
     try transaction.execute(
       "UPDATE sync.actual_files SET name = $3 WHERE owner_id = $1 AND file = $2", .id(owner),
       .text(file), .text(name))
+    try Self.setName(name, ofLog: log, transaction)
+  }
+
+  private static func setName(
+    _ name: String, ofLog log: Identifier, _ transaction: Transaction
+  ) throws {
     try transaction.execute(
       "UPDATE sync.logs SET name = $2 WHERE id = $1", .id(log), .blob(Array(name.utf8)))
   }

@@ -64,6 +64,8 @@ extension ActualDoor {
           1...ActualFile.nameByteCountMax ~= name.utf8.count
         else { throw ActualRefusal.nameNotText }
         try file.rename(name, write.transaction)
+        _ = try owners.change(file.owner) { $0.nextSequence(for: .logs, file.log) }
+        try owners.save(write.transaction, now: write.now)
       },
       // The epoch stays as it is until a client uploads the budget again.
       change("/sync/reset-user-file") { body, write, owners in

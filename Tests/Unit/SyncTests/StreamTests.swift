@@ -53,6 +53,28 @@ import Tiers
   }
 
   @Test(arguments: TestEngine.available)
+  func `a budget that clients of Actual rename is told as a log, which has its name`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(
+      engine, actualAuthorities: [ActualClient.host], streams: Self.silent)
+    let ada = try server.register()
+    let client = try ActualClient(server, of: ada)
+    let group = try client.create("budget")
+    func log() throws -> JSON { try ada.get("/v1/logs").json["logs"][0] }
+    let id = try #require(try log()["id"].string)
+    let told = "{\"logs\":[\"\(id)\"]}"
+    let stream = try RawStream.open(ada, server)
+    try client.post("/sync/update-user-filename", ["fileId": "budget", "name": "House"])
+      .requireSuccess()
+    #expect(stream.next() == told)
+    #expect(try log()["name"].base64 == Array("House".utf8))
+    try client.upload("budget", [1], group: group, name: "Flat").requireSuccess()
+    #expect(stream.next() == told)
+    #expect(try log()["name"].base64 == Array("Flat".utf8))
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a pushed version is told as documents, and nothing of the tree`(
     engine: TestEngine
   ) throws {
