@@ -111,7 +111,7 @@ package enum Look {
     /// The account's sequence number.
     package let number: Int64
     /// The other accounts whose news concern the account, and their sequence numbers.
-    let followed: [Followed: Int64]
+    package let followed: [Followed: Int64]
     /// The numbers of their last changes that devices may need to act on.
     let loud: [Followed: Int64]
 

@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Storage
 
@@ -15,14 +16,23 @@ struct Overheard {
     }
 
     private var heard: [Numbers] = []
-    /// What those who follow the account may need to act on.
-    private(set) var topics: Set<News.Topic> = []
+    /// The subjects of what those who follow the account may need to act on.
+    private var changed: [News.Topic: Set<Identifier?>] = [:]
     fileprivate let since: MonotonicTime
 
     /// Beyond this number, what is heard is dropped, which wakes a device too many at worst.
     private static let heardCountMax = 32
 
     fileprivate init(since: MonotonicTime) { self.since = since }
+
+    var topics: Set<News.Topic> { Set(changed.keys) }
+
+    /// Whether one who follows this may need to act. News without a subject concern all subjects.
+    func concerns(_ followed: Followed) -> Bool {
+      guard let subjects = changed[followed.topic] else { return false }
+      return followed.subject == nil || subjects.contains(nil)
+        || subjects.contains(followed.subject)
+    }
 
     /// Whether nothing beyond `known`, up to `latest`, concerns a device: it took each of the numbers itself, or they were
     /// quiet. Those of which no news came are another's. News may come twice, late, and in any order.
@@ -36,7 +46,7 @@ struct Overheard {
     }
 
     fileprivate mutating func note(_ one: News) {
-      if !one.isQuiet { topics.insert(one.topic) }
+      if !one.isQuiet { changed[one.topic, default: []].insert(one.subject) }
       guard one.number > 0, one.isQuiet || one.author != nil else { return }
       let author = one.isQuiet ? nil : one.author
       let index = heard.firstIndex {

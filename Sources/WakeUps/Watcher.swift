@@ -28,7 +28,12 @@ struct Watcher: Sendable {
     let now = host.clock.now()
     let steps = try host.database.read { reader in
       let accounts = try Set(heard.keys).union(followers(of: heard, reader))
-      return try decided(for: accounts, reader, now: now) { row, seen -> Step in
+      return try decided(for: accounts, reader, now: now) { row, seen -> Step? in
+        // Who follows one log of an owner's is not woken by another.
+        guard
+          heard[row.account] != nil
+            || seen.followed.keys.contains(where: { heard[$0.owner]?.concerns($0) ?? false })
+        else { return nil }
         // Its own changes wake no device, nor does what was quiet. Those of others, which may have come in between, do.
         if row.digest == seen.digest, let entry = heard[row.account],
           entry.isNothing(to: row.publicKey, after: row.number, upTo: seen.number)
@@ -46,7 +51,7 @@ struct Watcher: Sendable {
     let now = host.clock.now()
     let (last, steps) = try host.database.read { reader in
       let accounts = try PushRow.accounts(after: account, atMost: Self.slice, reading: reader)
-      let steps = try decided(for: Set(accounts), reader, now: now) { row, _ -> Step in
+      let steps = try decided(for: Set(accounts), reader, now: now) { row, _ -> Step? in
         // Spread, because many may have changed while no one listened.
         let spread = Int64.random(in: 0...limits.pause.milliseconds)
         return .plan(row, at: earliest(row, now) + .milliseconds(spread))
@@ -81,10 +86,10 @@ struct Watcher: Sendable {
     return followers
   }
 
-  /// What `decide` says of the devices whose account has changed.
+  /// What `decide` says of the devices whose account has changed; nil: nothing yet.
   private func decided(
     for accounts: Set<Identifier>, _ reader: Reader, now: Instant,
-    _ decide: (PushRow, Look.Seen) -> Step
+    _ decide: (PushRow, Look.Seen) -> Step?
   ) throws -> [Step] {
     let rows = try PushRow.quiet(of: accounts, reading: reader)
     let seen = try Look.see(Array(Set(rows.map(\.account))), of: protocols, reader, now: now)

@@ -187,6 +187,25 @@ import WakeUps
   }
 
   @Test(arguments: TestEngine.available)
+  func `a log that its owner does not share wakes no phone that sees another of its logs`(
+    engine: TestEngine
+  ) throws {
+    let home = try Home(engine)
+    let ada = try home.server.register()
+    let (log, hidden) = (try ada.createLog(), try ada.createLog())
+    try ada.shareLog(log, with: home.laptop)
+    #expect(home.soon { !home.gateway.wakeUps.isEmpty })
+    try home.settleAllHeard()
+    let before = home.wakeUps(of: "phone")
+    let message = SentMessage(home.server.stamp(.seconds(-1)))
+    try ada.append([message], to: hidden).requireSuccess()
+    try home.settleAllHeard()
+    #expect(home.wakeUps(of: "phone") == before)
+    try ada.append([message], to: log).requireSuccess()
+    #expect(home.soon { home.wakeUps(of: "phone") > before })
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a new cap and a deletion wake a phone, and a log-in does not`(engine: TestEngine) throws {
     let home = try Home(engine)
     #expect(try home.laptop.send(home.laptop.sign("POST", "/v1/sessions")).status == 201)
