@@ -71,7 +71,8 @@ extension ActualDoor {
     /// The number of its latest message then: a client gets nothing back that it just sent.
     var head: Int64 { log.messageCount }
     var trie: [UInt8] = []
-    var appended: [Appended] = []
+    /// What the latest transaction appended.
+    var appended: Appended?
   }
 
   /// Appends the messages, as many in a transaction as a native request has. If one of them is refused, those before it
@@ -88,9 +89,8 @@ extension ActualDoor {
             let log = try MessageLog.find(transaction, file.log, for: write.account)
             var next = progress ?? Progress(log: log)
             let messages = try sync.messages(from: &next.place)
-            next.appended.append(
-              try write.append(
-                LogBatch(epoch: log.epoch, messages: messages), to: log.id, &owners))
+            next.appended = try write.append(
+              LogBatch(epoch: log.epoch, messages: messages), to: log.id, &owners)
             if next.place == sync.messageCount {
               var trie = LogTrie.open(log.epoch, transaction)
               next.trie = try trie.pruned()
@@ -100,13 +100,11 @@ extension ActualDoor {
         }
       ) { result in
         guard case .success(let next) = result else { return done(result) }
-        LogMetrics.appendedByActual.add(Int64(next.appended.last?.addedCount ?? 0))
-        guard next.place < sync.messageCount else {
-          for appended in next.appended {
-            host.transfers.received(appended.addedByteCount, of: appended.owner)
-          }
-          return done(result)
+        if let appended = next.appended {
+          LogMetrics.appendedByActual.add(Int64(appended.addedCount))
+          host.transfers.received(appended.addedByteCount, of: appended.owner)
         }
+        guard next.place < sync.messageCount else { return done(result) }
         guard case .pending(let start) = append(sync, after: next, credentials) else { return }
         start(done)
       }

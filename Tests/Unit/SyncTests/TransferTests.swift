@@ -117,6 +117,24 @@ import Testing
     #expect(received == Int64(3 + ActualClient.field(3, [4]).count))
   }
 
+  @Test func `messages of a budget count as received, also if those after them are refused`()
+    throws
+  {
+    let server = try TestServer(actualAuthorities: [ActualClient.host])
+    let device = try server.register()
+    let client = try ActualClient(server, of: device)
+    let group = try client.create("budget", [1, 2, 3])
+    let content = [UInt8](repeating: 4, count: 60_000)
+    // More than one transaction appends, and more than the cap and a mebibyte take.
+    let messages = (0..<40).map { SentMessage(server.stamp(counter: $0), content) }
+    #expect(try client.sync("budget", group: group, messages).status == 507)
+    let stored = try #require(try device.get("/v1/logs").json["logs"][0]["messages"].integer)
+    #expect(stored > 0)
+    try server.api.host.transfers.flush()
+    let received = try totals(server.database)[device.account]?[1]
+    #expect(received == 3 + stored * Int64(ActualClient.field(3, content).count))
+  }
+
   @Test func `another month begins at nothing and shows the one before it`() throws {
     let server = try TestServer()
     let device = try server.register()
