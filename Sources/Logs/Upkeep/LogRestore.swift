@@ -16,6 +16,9 @@ package enum LogRestore {
     package let end: Instant
   }
 
+  /// How long the epoch that an operator replaced stays at least: this may be the mistake, and be noticed late.
+  private static let keptSpanMin = Instant.Span.days(30)
+
   /// Nil if the log keeps none.
   package static func find(
     _ queryable: some Queryable, of log: Identifier, now: Instant
@@ -33,7 +36,7 @@ package enum LogRestore {
     }
   }
 
-  /// Makes a kept epoch the one that takes messages, and keeps the one in its place as long, to be taken back, too.
+  /// Makes a kept epoch the one that takes messages, and keeps the one in its place, to be taken back, too.
   ///
   /// - Throws: An `AccountRefusal` if it does not fit.
   package static func perform(
@@ -52,6 +55,7 @@ package enum LogRestore {
     try transaction.execute(
       "UPDATE sync.logs SET epoch_id = $2 WHERE id = $1", .id(log.id), .id(kept.epoch))
     try BudgetOfLog.follow(log.id, to: kept.epoch, transaction)
-    try LogPurge.keep(log, until: kept.end, transaction, catalogue: catalogue, now: now)
+    try LogPurge.keep(
+      log, until: max(kept.end, now + keptSpanMin), transaction, catalogue: catalogue, now: now)
   }
 }

@@ -6,6 +6,7 @@ struct LogModel {
   static let aheadMax = Instant.Span.minutes(10)
   static let overdraftMax: Int64 = 1 << 20
   static let keptSpan = Instant.Span.days(90)
+  static let keptAgainSpanMin = Instant.Span.days(30)
   static let logCountMax = 200
 
   struct Snapshot: Equatable {
@@ -253,10 +254,10 @@ struct LogModel {
     return growth <= 0 || over(log.owner, by: growth) == 0
   }
 
-  mutating func restore(_ id: Identifier) {
+  mutating func restore(_ id: Identifier, at now: Instant) {
     guard let log = logs[id], let kept = log.kept else { return }
     logs[id]?.current = kept.epoch
-    keep(log.current, of: id, until: kept.end)
+    keep(log.current, of: id, until: max(kept.end, now + Self.keptAgainSpanMin))
   }
 
   mutating func delete(_ id: Identifier) {

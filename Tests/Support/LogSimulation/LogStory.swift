@@ -196,7 +196,7 @@ package final class LogStory {
     }
     guard isDone == true else { return }
     restoreCount += 1
-    model.restore(id)
+    model.restore(id, at: now)
     promised[id] = nil
   }
 

@@ -137,6 +137,38 @@ import Testing
     #expect(try again.json["messages"].integer == 0)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `an epoch that an operator replaces can be taken back for a month, however late it is`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let account = try device.account
+    let log = try device.createLog()
+    func restore() throws {
+      let now = server.clock.now
+      try server.database.write(for: account) { [catalogue = server.catalogue] transaction in
+        let found = try MessageLog.find(transaction, log.id, for: account)
+        if let kept = try LogRestore.find(transaction, of: log.id, now: now) {
+          try LogRestore.perform(transaction, found, kept, catalogue: catalogue, now: now)
+        }
+      }
+    }
+    let first = SentMessage(server.stamp())
+    try device.append([first], to: log).requireSuccess()
+    let cursor = try #require(try device.page(of: log, "").json["cursor"].string)
+    let epoch = try log.next(device.beginEpoch(of: log, covering: cursor))
+    server.clock.advance(.days(89))
+    let later = SentMessage(server.stamp())
+    try device.append([later], to: epoch).requireSuccess()
+    try restore()
+    #expect(try device.messages(of: log) == [first])
+    server.clock.advance(.days(29))
+    try server.sweepDeletions()
+    try restore()
+    #expect(try device.messages(of: log) == [later])
+  }
+
   @Test func `a snapshot that covers nothing, or too little, begins no epoch`() throws {
     let server = try TestServer(freeByteCount: 30_000_000)
     let device = try server.register()
