@@ -18,22 +18,10 @@ struct LogRows {
   func sort(
     _ messages: [LogMessage]
   ) throws -> (added: [LogMessage], different: [LogTimestamp]) {
-    var known: [LogTimestamp: [UInt8]] = [:]
-    known.reserveCapacity(messages.count)
     let latest = try latest()
-    let stamps = messages.filter { message in latest.map { message.timestamp <= $0 } ?? false }
-      .map { SQLValue.blob($0.timestamp.bytes) }
-    for list in SQLList.slices(of: stamps, after: 1) {
-      try transaction.query(
-        """
-        SELECT stamp, content FROM sync.log_messages
-        WHERE epoch_id = $1 AND stamp IN (\(list.parameters))
-        """, [.id(epoch)] + list.values
-      ) { row in
-        known[try row.timestamp(0)] = try row.blob(1)
-        return true
-      }
-    }
+    var known = try known(
+      messages.filter { message in latest.map { message.timestamp <= $0 } ?? false })
+    known.reserveCapacity(messages.count)
     var (added, different): ([LogMessage], [LogTimestamp]) = ([], [])
     for message in messages {
       if let content = known[message.timestamp] {
@@ -44,6 +32,41 @@ struct LogRows {
       }
     }
     return (added, different)
+  }
+
+  /// The contents under the timestamps of messages, as far as the epoch has them; nil for one of another length than
+  /// each that came. So a small request has no large contents read.
+  private func known(_ messages: [LogMessage]) throws -> [LogTimestamp: [UInt8]?] {
+    var known: [LogTimestamp: [UInt8]?] = [:]
+    let lengths = Dictionary(grouping: messages, by: \.timestamp).mapValues {
+      Set($0.map { Int64($0.content.count) })
+    }
+    var alike: [SQLValue] = []
+    for list in SQLList.slices(of: lengths.keys.map { .blob($0.bytes) }, after: 1) {
+      try transaction.query(
+        """
+        SELECT stamp, CAST(length(content) AS BIGINT) FROM sync.log_messages
+        WHERE epoch_id = $1 AND stamp IN (\(list.parameters))
+        """, [.id(epoch)] + list.values
+      ) { row in
+        let (timestamp, length) = (try row.timestamp(0), try row.integer(1))
+        known.updateValue(nil, forKey: timestamp)
+        if lengths[timestamp]?.contains(length) == true { alike.append(.blob(timestamp.bytes)) }
+        return true
+      }
+    }
+    for list in SQLList.slices(of: alike, after: 1) {
+      try transaction.query(
+        """
+        SELECT stamp, content FROM sync.log_messages
+        WHERE epoch_id = $1 AND stamp IN (\(list.parameters))
+        """, [.id(epoch)] + list.values
+      ) { row in
+        known[try row.timestamp(0)] = try row.blob(1)
+        return true
+      }
+    }
+    return known
   }
 
   /// Numbers the messages from the one after `number` on.

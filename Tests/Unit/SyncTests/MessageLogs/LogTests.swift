@@ -47,16 +47,18 @@ import Testing
     let log = try device.createLog()
     let first = SentMessage(server.stamp(), [1])
     let second = SentMessage(server.stamp(counter: 1), [2])
-    let answer = try device.append([first, first, second], to: log)
-    #expect(try answer.json["added"].integer == 2)
+    let third = SentMessage(server.stamp(counter: 2), [2])
+    let answer = try device.append([first, first, second, third], to: log)
+    #expect(try answer.json["added"].integer == 3)
     let before = try device.get(log.path).json["root"].integer
     let usage = try device.usage()
-    let again = try device.append([first, SentMessage(second.t, [3])], to: log)
+    let others = [SentMessage(second.t, [3]), SentMessage(third.t, [2, 2]), third]
+    let again = try device.append([first] + others, to: log)
     #expect(again.status == 200)
     #expect(try again.json["added"].integer == 0)
     #expect(try again.json["root"].integer == before)
-    #expect(try again.json["different"].array?.compactMap(\.string) == [second.t])
-    #expect(try device.messages(of: log) == [first, second])
+    #expect(try again.json["different"].array?.compactMap(\.string) == [second.t, third.t])
+    #expect(try device.messages(of: log) == [first, second, third])
     #expect(try device.usage() == usage)
   }
 
