@@ -36,7 +36,8 @@ package struct RequestGate: Sendable {
     if refusal.isOfStranger { refusals.spend(head.remoteAddress) }
   }
 
-  func meter(_ key: [UInt8], _ head: RequestHead) -> RequestMeter {
+  /// The meter of a request whose account its work finds, which confirms it.
+  package func meter(_ key: [UInt8], _ head: RequestHead) -> RequestMeter {
     RequestMeter(limiter, key: key, head.answerFields) { refusals.spend(head.remoteAddress) }
   }
 

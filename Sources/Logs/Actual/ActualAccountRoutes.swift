@@ -39,7 +39,7 @@ extension ActualDoor {
           ? ActualRefusal.loginSettingsMissing : ActualRefusal.alreadyBootstrapped
       },
       post("/account/login") { head, body in
-        try logIn(body["password"].string ?? "", from: head.remoteAddress)
+        try logIn(body["password"].string ?? "", head)
       },
       // The old password is not sent, so anyone with a token could lock the owner out.
       ask("/account/change-password") { _, _, _ in throw ActualRefusal.passwordFixed },
@@ -53,9 +53,10 @@ extension ActualDoor {
     ]
   }
 
-  /// Looks the password up without a write, because anyone may try.
-  private func logIn(_ text: String, from address: String) throws -> Step<Response> {
+  /// Looks the password up without a write, because anyone may try. A right one counts as a request of its account.
+  private func logIn(_ text: String, _ head: RequestHead) throws -> Step<Response> {
     let password = AppPasswordText(text)
+    let address = head.remoteAddress
     guard !host.failedLogins.areTooMany(of: password?.id, from: address) else {
       throw ActualRefusal.tooManyTries
     }
@@ -63,6 +64,7 @@ extension ActualDoor {
       host.failedLogins.note(nil, from: address)
       throw ActualRefusal.passwordInvalid
     }
+    let meter = host.gate.meter(Credentials.hash(token: Array(text.utf8)), head)
     return .pending { done in
       host.database.submitRead(
         for: nil, { reader in try AppPassword.account(reader, of: password) }
@@ -73,6 +75,7 @@ extension ActualDoor {
           host.failedLogins.note(password.id, from: address)
           done(.failure(ActualRefusal.passwordInvalid))
         case .success(let account?):
+          do { try meter.confirm(account) } catch { return done(.failure(error)) }
           host.database.submitWrite(
             for: account,
             { transaction in

@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Crypto
 import JSON
@@ -34,6 +35,15 @@ import Testing
       stranger = ActualClient(stranger: device)
       client = try ActualClient(server, of: device)
       group = try client.create(file)
+    }
+
+    /// Another password of the account.
+    func password() throws -> String {
+      let now = server.clock.now
+      let made = try server.database.write(for: nil) { [account] transaction in
+        try AppPassword.create(transaction, of: account, label: "", now: now)
+      }
+      return String(decoding: try #require(made).password.exposed, as: UTF8.self)
     }
 
     func post(_ name: String, _ body: JSONValue) throws -> Answer {
@@ -144,6 +154,14 @@ extension ActualWireTests {
     ) { scene in
       for _ in 0..<burst { _ = try scene.client.send("GET", "/account/validate") }
       return try scene.client.send("GET", "/account/validate")
+    },
+    Attempt(
+      "log-ins beyond the limit", .rateLimited, 429,
+      "Too many requests, please try again later."
+    ) { scene in
+      let password = try scene.password()
+      for _ in 0..<burst { _ = try scene.stranger.logIn(password) }
+      return try scene.stranger.logIn(password)
     },
     Attempt(
       "half an object", .bodyInvalid, 400, #"{"status":"error","reason":"invalid-body"}"#
