@@ -6,6 +6,9 @@ package enum Garbage {
   /// A content that was replaced: of which document, and the document's version then.
   package typealias Former = (file: Identifier, version: Int64)
 
+  /// How long a download may still read an object that was replaced.
+  package static let age = Instant.Span.minutes(10)
+
   /// Hands an unused object to the sweeper. `since` is when it was last visible; nil if it never was.
   package static func add(
     _ transaction: Transaction, _ id: Identifier, of owner: Identifier, byteCount: Int64,

@@ -7,9 +7,7 @@ import Storage
 /// away. It works in slices, each a write of its own, so that a backlog delays no request for longer.
 package final class Sweeper: Sendable {
   static let sliceCountMax: Int64 = 500
-  /// How long a download may still read an object that was replaced.
-  private static let garbageAge = Instant.Span.minutes(10)
-  /// The same for an account that keeps much. A download opens the object right after reading its row.
+  /// `Garbage.age` for an account that keeps much. A download opens the object right after reading its row.
   private static let crowdedGarbageAge = Instant.Span.seconds(5)
 
   /// One part of 256 each time, so that the whole store is looked at once a day.
@@ -223,7 +221,7 @@ package final class Sweeper: Sendable {
     try collect(
       """
       SELECT object_id, owner_id FROM sync.garbage WHERE since_ms <= $1 ORDER BY since_ms LIMIT $2
-      """, at: now, age: Self.garbageAge)
+      """, at: now, age: Garbage.age)
   }
 
   /// Deletes the objects of one part of the store that no row names. Not on the first day after the store was

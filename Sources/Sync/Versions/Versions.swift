@@ -61,13 +61,17 @@ package enum Versions {
       """, .id(file), .integer(number), .instant(now))
   }
 
-  /// Deletes versions. Their objects are garbage from now on.
+  /// Deletes versions. Their objects are garbage from now on. Of those that were replaced a moment ago a client may
+  /// just have been told, so it gets them like contents that are not kept at all.
   static func drop(
     _ transaction: Transaction, _ versions: [KeptVersion], of owner: Identifier, now: Instant
   ) throws {
     for version in versions {
       if let object = version.objectID {
-        try Garbage.add(transaction, object, of: owner, byteCount: version.byteCount, since: now)
+        let isRecent = version.replaced > now - Garbage.age
+        try Garbage.add(
+          transaction, object, of: owner, byteCount: version.byteCount, since: now,
+          was: isRecent ? (file: version.file, version: version.number) : nil)
       }
       try transaction.execute(
         "DELETE FROM sync.versions WHERE file_id = $1 AND version = $2", .id(version.file),

@@ -92,6 +92,25 @@ import Testing
     #expect(try alice.get(target).problem == "version_not_found")
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a lagging client gets the large content of a version that the next write dropped`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, keepingFor: 30, count: 1)
+    let device = try server.register()
+    let id = try device.add()
+    let content = [UInt8](repeating: 7, count: 20_000)
+    let version = try device.write(id, content)
+    let second = try device.write(id, [1])
+    _ = try device.write(id, [2])
+    #expect(try device.versions(id).map(\.number) == [second])
+    let target = "/v1/files/\(id)/content?version=\(version)"
+    #expect(try device.get(target).holds(content))
+    server.clock.advance(.minutes(11))
+    try server.sweeper().sweep()
+    #expect(try device.get(target).problem == "version_not_found")
+  }
+
   @Test func `a content that is collected while it is asked for is no longer there`() throws {
     let server = try TestServer()
     let device = try server.register()
