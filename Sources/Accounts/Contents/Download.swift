@@ -20,6 +20,10 @@ private struct FetchedObject: BlockSource {
 
 /// Sends all or a part of a content, without copying large content through memory.
 package struct Download {
+  static let missing = Metrics.shared.counter(
+    "coffer_contents_missing_total",
+    "Requests for contents that the object store does not have, or has with another length.")
+
   private let tag: EntityTag
   private let body: Response.Body
   /// Where the client may fetch the content itself; nil if the server sends it.
@@ -37,11 +41,13 @@ package struct Download {
       guard let file = try objects.open(id) else {
         if found.isLeaving { throw ContentRefusal.versionNotFound }
         Log.error("content.missing", ["object": id.description])
+        Self.missing.add()
         throw ContentRefusal.contentMissing
       }
       // A success status would make a truncated content look complete.
       guard file.byteCount == found.byteCount else {
         Log.error("content.damaged", ["object": id.description])
+        Self.missing.add()
         throw ContentRefusal.contentMissing
       }
       switch file {

@@ -45,6 +45,8 @@ package struct ProtocolHost: Sendable {
     self.failedLogins = failedLogins
     self.linkLimits = linkLimits
     self.recoveries = recoveries
+    // From the start on, not from the first loss on.
+    _ = Download.missing
   }
 
   package func routes(_ endpoints: any Endpoint...) -> [Route] {

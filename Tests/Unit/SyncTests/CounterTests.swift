@@ -1,5 +1,6 @@
 import Base
 import Crypto
+import Objects
 import Storage
 import Sync
 import TestDevices
@@ -52,6 +53,23 @@ import Testing
     #expect(try Self.total(stored) > before.stored)
     #expect(try device.push(device.version(document, 6)).status == 422)
     #expect(try Self.total(refused) > before.refused)
+  }
+
+  @Test func `contents that the object store has lost are counted`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    let id = try device.add()
+    _ = try device.write(id, Random.bytes(20_000))
+    let missing = "coffer_contents_missing_total"
+    let before = try Self.total(missing)
+    let objects = try server.database.read { reader in
+      try reader.rows("SELECT object_id FROM sync.files WHERE object_id IS NOT NULL") { row in
+        try row.id(0)
+      }
+    }
+    for object in objects { try server.objects.delete(object) }
+    #expect(try device.get("/v1/files/\(id)/content").problem == "content_unavailable")
+    #expect(try Self.total(missing) > before)
   }
 
   @Test(arguments: TestEngine.available)
