@@ -231,14 +231,24 @@ private struct ObjectRound {
       return entry.file
     }
     guard let file = try store.open(object.id),
-      file.byteCount == object.byteCount || !object.isInUse
+      file.byteCount == object.byteCount || !object.isInUse,
+      let local = try fetched(file, object.id)
     else { return nil }
-    let local = try file.file()
     let copied = try withExtendedLifetime(local) {
       try kept.copy(local.descriptor, as: object.id)
     }
     copiedCount += 1
     copiedByteCount += copied.byteCount
     return copied
+  }
+
+  /// Nil if the object was deleted while it was fetched from a bucket, as it may be before the hold.
+  private func fetched(
+    _ file: StoredObject, _ id: Identifier
+  ) throws(ObjectStoreError) -> OpenFile? {
+    do throws(ObjectStoreError) { return try file.file() } catch {
+      guard try store.open(id) == nil else { throw error }
+      return nil
+    }
   }
 }

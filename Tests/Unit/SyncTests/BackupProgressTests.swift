@@ -1,6 +1,10 @@
 import Backup
+import Crypto
+import Objects
 import Storage
+import TestBuckets
 import TestDevices
+import TestEngines
 import Testing
 
 @Suite struct BackupProgressTests {
@@ -26,6 +30,22 @@ import Testing
     let first = try backup(of: server).run(at: server.clock.now) { _, _, _ in }
     let second = try backup(of: server).run(at: server.clock.now) { _, _, _ in }
     #expect(second.path == first.path + "-2")
+  }
+
+  @Test(arguments: TestBucket.all)
+  func `a backup goes on if an object is deleted while it is fetched from a bucket`(
+    _ bucket: TestBucket
+  ) throws {
+    let objects = try bucket.start()
+    let store = HookedStore(objects)
+    let server = try TestServer(objects: store)
+    let device = try server.register()
+    let id = try device.add()
+    _ = try device.write(id, Random.bytes(20_000))
+    store.afterOpening { key in try objects.delete(key) }
+    let made = try backup(of: server).run(at: server.clock.now) { _, _, _ in }
+    #expect(made.sum.objectCount == 0)
+    #expect(made.sum.missingCount == 1)
   }
 
   @Test func `a check of small contents tells how many files it has read`() throws {
