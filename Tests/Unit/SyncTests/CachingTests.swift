@@ -69,11 +69,11 @@ import Testing
     for answer in answers { #expect(answer.header("Cache-Control") == "private, no-cache") }
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a lagging client gets the large content that it was told of, until it is collected`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try TestServer(engine)
+    let server = try TestServer(place.engine, objects: place.store)
     let (alice, bob, eve) = (try server.register(), try server.register(), try server.register())
     let folder = try alice.add("folder")
     let id = try alice.add(in: folder)

@@ -24,8 +24,12 @@ import Testing
     #expect(read.header("ETag") == written.header("ETag"))
   }
 
-  @Test func `content beyond the inline limit goes through an object and reads back`() throws {
-    let server = try TestServer(freeByteCount: 10_000_000)
+  @Test(arguments: ContentPlace.all)
+  func `content beyond the inline limit goes through an object and reads back`(
+    place: ContentPlace
+  ) throws {
+    let server = try TestServer(
+      place.engine, freeByteCount: 10_000_000, objects: place.store)
     let device = try server.register()
     let (id, _) = try device.create()
     let content = Random.bytes(1_000_000)
@@ -34,9 +38,11 @@ import Testing
     #expect(try device.get("/v1/account").json["usage"].integer == 1_002_000)
   }
 
-  @Test(arguments: [16_384, 16_385])
-  func `content may shrink and grow across the inline limit`(byteCount: Int) throws {
-    let server = try TestServer()
+  @Test(arguments: [16_384, 16_385], ContentPlace.all)
+  func `content may shrink and grow across the inline limit`(
+    byteCount: Int, place: ContentPlace
+  ) throws {
+    let server = try TestServer(place.engine, objects: place.store)
     let device = try server.register()
     let (id, _) = try device.create()
     for count in [byteCount, 10, 20_000, byteCount] {
@@ -47,8 +53,11 @@ import Testing
     }
   }
 
-  @Test func `a replaced object is deleted, but not while a download may hold it`() throws {
-    let server = try TestServer()
+  @Test(arguments: ContentPlace.all)
+  func `a replaced object is deleted, but not while a download may hold it`(
+    place: ContentPlace
+  ) throws {
+    let server = try TestServer(place.engine, objects: place.store)
     let device = try server.register()
     let (id, _) = try device.create()
     _ = try device.put(id, Random.bytes(20_000), ifMatch: "\"0\"")
@@ -123,8 +132,9 @@ import Testing
     #expect(try device.put(id, Random.bytes(15_999), ifMatch: "*").status == 200)
   }
 
-  @Test func `a range of large content is sent alone`() throws {
-    let server = try TestServer()
+  @Test(arguments: ContentPlace.all)
+  func `a range of large content is sent alone`(place: ContentPlace) throws {
+    let server = try TestServer(place.engine, objects: place.store)
     let device = try server.register()
     let (id, _) = try device.create()
     let content = Random.bytes(50_000)

@@ -12,11 +12,11 @@ import Testing
 
 /// Resumable uploads, in each protocol that clients speak.
 @Suite struct ResumableUploadTests {
-  @Test(arguments: UploadScene.Dialect.all, TestEngine.available)
+  @Test(arguments: UploadScene.Dialect.all, ContentPlace.all)
   func `an upload in parts becomes the document's content, at once and whole`(
-    dialect: UploadScene.Dialect, engine: TestEngine
+    dialect: UploadScene.Dialect, place: ContentPlace
   ) throws {
-    let scene = try UploadScene(TestServer(engine), dialect)
+    let scene = try UploadScene(TestServer(place.engine, objects: place.store), dialect)
     let created = try scene.create()
     #expect(created.header("Upload-Offset") == "0")
     #expect(try scene.append(0..<20_000).status == 204)
@@ -50,11 +50,11 @@ import Testing
     #expect(try scene.ask().header("Cache-Control")?.contains("no-store") == true)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `the creating request may hold the first bytes, if they are the announced ones`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let scene = try UploadScene(TestServer(engine))
+    let scene = try UploadScene(TestServer(place.engine, objects: place.store))
     var altered = scene.creation(first: 30_000)
     altered.body[7] ^= 1
     #expect(try scene.device.send(altered).problem == "digest_mismatch")
@@ -111,11 +111,11 @@ import Testing
     #expect(try scene.isStored())
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `what arrived before a connection broke is kept, and the rest follows`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let scene = try UploadScene(TestServer(engine))
+    let scene = try UploadScene(TestServer(place.engine, objects: place.store))
     try scene.create()
     let client = try scene.appendPart(0..<30_000, of: 0..<50_000)
     usleep(200_000)
@@ -126,11 +126,12 @@ import Testing
     #expect(try scene.isStored())
   }
 
-  @Test(arguments: TestEngine.available)
-  func `during a long append parts become durable one by one`(engine: TestEngine) throws {
+  @Test(arguments: ContentPlace.all)
+  func `during a long append parts become durable one by one`(place: ContentPlace) throws {
     let part = 8 << 20
     let scene = try UploadScene(
-      TestServer(engine, freeByteCount: 100_000_000), byteCount: 3 * part)
+      TestServer(place.engine, freeByteCount: 100_000_000, objects: place.store),
+      byteCount: 3 * part)
     try scene.create()
     let client = try scene.appendPart(0..<2 * part + 1000, of: 0..<3 * part)
     let durable: Int64? = wait {
@@ -145,9 +146,9 @@ import Testing
 
   // MARK: One request at a time
 
-  @Test(arguments: TestEngine.available)
-  func `a newer request ends the older`(engine: TestEngine) throws {
-    let scene = try UploadScene(TestServer(engine))
+  @Test(arguments: ContentPlace.all)
+  func `a newer request ends the older`(place: ContentPlace) throws {
+    let scene = try UploadScene(TestServer(place.engine, objects: place.store))
     try scene.create()
     let older = try scene.appendPart(0..<30_000, of: 0..<50_000)
     usleep(200_000)

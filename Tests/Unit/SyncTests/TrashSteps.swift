@@ -54,10 +54,11 @@ extension TestServer {
   /// A server whose free plan keeps deleted files for `days` and versions for `history` days.
   convenience init(
     _ engine: TestEngine = .sqlite, trashFor days: Int64?, history: Int64? = 30,
-    cap: Int64 = 1_000_000
+    cap: Int64 = 1_000_000, objects: (any ObjectStore)? = nil
   ) throws {
     try self.init(
-      engine, freeByteCount: cap, freeLimits: .init(historyDays: history, trashDays: days))
+      engine, freeByteCount: cap, freeLimits: .init(historyDays: history, trashDays: days),
+      objects: objects)
   }
 
   /// Throws if a rule of trees is broken in an account's rows.

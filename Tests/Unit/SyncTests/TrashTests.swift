@@ -15,11 +15,11 @@ import Tiers
   private let small = Random.bytes(100)
   private let large = Random.bytes(20_000)
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a deleted folder is kept with everything below it, and restored as it was`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try TestServer(engine, trashFor: 30)
+    let server = try TestServer(place.engine, trashFor: 30, objects: place.store)
     let device = try server.register()
     let folder = try device.add("folder")
     let inner = try device.add("folder", in: folder)

@@ -185,11 +185,11 @@ import Tiers
     #expect(try scene.server.reservedObjects() == [])
   }
 
-  @Test(arguments: [UploadScene.Dialect.draft(8), .tus], TestEngine.available)
+  @Test(arguments: [UploadScene.Dialect.draft(8), .tus], ContentPlace.all)
   func `a cap that fell meanwhile leaves the upload open until it holds it again`(
-    dialect: UploadScene.Dialect, engine: TestEngine
+    dialect: UploadScene.Dialect, place: ContentPlace
   ) throws {
-    let scene = try UploadScene(TestServer(engine), dialect)
+    let scene = try UploadScene(TestServer(place.engine, objects: place.store), dialect)
     let account = try scene.device.account
     try scene.create()
     try scene.server.setCap(account, 10_000, plan: "free", reason: "lapsed")

@@ -98,11 +98,11 @@ import Testing
     try kind.requireRight(scene)
   }
 
-  @Test(arguments: [UploadKind.blob, .snapshot], TestEngine.available)
+  @Test(arguments: [UploadKind.blob, .snapshot], ContentPlace.all)
   func `another account that has the URL writes for its creator`(
-    kind: UploadKind, engine: TestEngine
+    kind: UploadKind, place: ContentPlace
   ) throws {
-    let scene = try kind.scene(TestServer(engine))
+    let scene = try kind.scene(TestServer(place.engine, objects: place.store))
     try scene.create()
     let stranger = try scene.server.register()
     #expect(try stranger.send(scene.appending(0..<50_000)).status == 200)

@@ -21,8 +21,9 @@ import Testing
     let content: [UInt8]
     let request: TestDevice.Signed
 
-    init(_ engine: TestEngine, byteCount: Int) throws {
-      let server = try TestServer(engine, freeByteCount: 3000 + Int64(byteCount))
+    init(_ engine: TestEngine, byteCount: Int, objects: (any ObjectStore)? = nil) throws {
+      let server = try TestServer(
+        engine, freeByteCount: 3000 + Int64(byteCount), objects: objects)
       try self.init(server, byteCount: byteCount)
     }
 
@@ -187,11 +188,11 @@ import Testing
 
   // MARK: When the first is dead
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a repeat takes the place of an attempt from which nothing more comes`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let scene = try Scene(engine, byteCount: 60_000)
+    let scene = try Scene(place.engine, byteCount: 60_000, objects: place.store)
     let first = try scene.begin()
     let answer = try scene.device.send(scene.request)
     #expect(answer.status == 200)
@@ -204,7 +205,7 @@ import Testing
     #expect(try scene.device.send(scene.request).holds(answer.body))
     scene.server.clock.advance(.minutes(11))
     try scene.server.sweeper().sweep()
-    #expect(Files.names(in: scene.server.objectsDirectory + "/tmp") == [])
+    #expect(try scene.server.objects.leftovers(before: .distantFuture) == [])
     #expect(try scene.device.get("/v1/files/\(scene.document)/content").holds(scene.content))
   }
 

@@ -56,11 +56,11 @@ extension TestServer {
   /// A server whose free plan keeps versions for `days`, and at most `count` of a document.
   convenience init(
     _ engine: TestEngine = .sqlite, keepingFor days: Int64?, count: Int64? = nil,
-    cap: Int64 = 1_000_000
+    cap: Int64 = 1_000_000, objects: (any ObjectStore)? = nil
   ) throws {
     try self.init(
       engine, freeByteCount: cap,
-      freeLimits: .init(historyDays: days, historyVersionCount: count))
+      freeLimits: .init(historyDays: days, historyVersionCount: count), objects: objects)
   }
 
   func count(_ table: String) throws -> Int64 {

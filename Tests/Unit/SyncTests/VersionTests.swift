@@ -13,11 +13,11 @@ import Tiers
   private let small = Random.bytes(100)
   private let large = Random.bytes(20_000)
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a replaced content is listed with its author and times, and read by its version`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try TestServer(engine, keepingFor: 30)
+    let server = try TestServer(place.engine, keepingFor: 30, objects: place.store)
     let device = try server.register()
     let id = try device.add()
     let first = try device.write(id, small)
@@ -108,11 +108,11 @@ import Tiers
     try server.requireRight([alice, bob])
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `restoring makes a version the content, and the replaced content a version`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try TestServer(engine, keepingFor: 30)
+    let server = try TestServer(place.engine, keepingFor: 30, objects: place.store)
     let device = try server.register()
     let id = try device.add()
     var replica = try device.pulled()
