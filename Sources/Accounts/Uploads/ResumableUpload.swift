@@ -160,15 +160,15 @@ extension ResumableUpload {
       """, .id(object), .blob(secretHash))
   }
 
-  /// Records the final answer. Throws if a newer request took the upload over.
-  func end(_ transaction: Transaction, with outcome: Outcome) throws {
+  /// Records the final answer, which is kept from now on. Throws if a newer request took the upload over.
+  func end(_ transaction: Transaction, with outcome: Outcome, now: Instant) throws {
     let count = try transaction.execute(
       """
-      UPDATE sync.uploads SET status = $3, headers = $4, body = $5
+      UPDATE sync.uploads SET status = $3, headers = $4, body = $5, expires_ms = $6
       WHERE secret_hash = $1 AND epoch = $2 AND status IS NULL
       """,
       .blob(secretHash), .integer(epoch), .integer(Int64(outcome.status)),
-      .text(outcome.headerText), .blob(outcome.body))
+      .text(outcome.headerText), .blob(outcome.body), .instant(now + Self.lifetime))
     guard count == 1 else { throw ContentRefusal.uploadSuperseded }
   }
 

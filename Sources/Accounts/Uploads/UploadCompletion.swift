@@ -47,10 +47,11 @@ extension ResumableUploads {
     }
     let write = try upload.write(request.meter)
     let (written, outcome) = try host.database.write(for: upload.key) { transaction in
+      let now = host.clock.now()
       let written = try content.commit(
-        transaction, write, upload.object, byteCount: upload.byteCount, now: host.clock.now())
+        transaction, write, upload.object, byteCount: upload.byteCount, now: now)
       let outcome = Outcome(written.recorded.response)
-      try upload.end(transaction, with: outcome)
+      try upload.end(transaction, with: outcome, now: now)
       return (written, outcome)
     }
     _ = host.count(written)
@@ -62,7 +63,9 @@ extension ResumableUploads {
     _ transaction: Transaction, _ upload: ResumableUpload, _ problem: Problem, _ head: RequestHead
   ) throws {
     try Reservations.release(transaction, upload.object)
-    try upload.end(transaction, with: Outcome(problem.response(requestID: head.requestID)))
+    try upload.end(
+      transaction, with: Outcome(problem.response(requestID: head.requestID)),
+      now: host.clock.now())
   }
 
   func final(

@@ -189,6 +189,25 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a final answer is kept for a day, however long before the last byte came`(
+    engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(TestServer(engine))
+    let account = try scene.device.account
+    try scene.create()
+    try scene.server.setCap(account, 10_000, plan: "free", reason: "lapsed")
+    #expect(try scene.append(0..<50_000).problem == "over_cap")
+    scene.server.clock.advance(.hours(23))
+    try scene.server.setCap(account, 1_000_000, plan: "premium", reason: "subscribed")
+    let last = try scene.append(50_000..<50_000)
+    #expect(last.status == 200)
+    scene.server.clock.advance(.hours(23))
+    try scene.expectAgain(last, 50_000..<50_000)
+    scene.server.clock.advance(.hours(1))
+    #expect(try scene.ask().status == 404)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `of the final answers of an account the latest 256 stay`(engine: TestEngine) throws {
     let scene = try UploadScene(TestServer(engine))
     try scene.create()
