@@ -54,7 +54,8 @@ final class Append: BodySink {
       do throws(ObjectStoreError) { try writer.write(bytes) } catch { throw state.refusal(error) }
       let markCount = state.marks.count
       state.add(bytes)
-      guard state.marks.count > markCount, !state.isSaving else { return false }
+      // Bytes with a digest are recorded once they are known to match: an offset never falls.
+      guard state.marks.count > markCount, !state.isSaving, state.check == nil else { return false }
       state.isSaving = true
       return true
     }

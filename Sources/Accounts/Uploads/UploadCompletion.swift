@@ -11,6 +11,7 @@ extension ResumableUploads {
     defer { append.close() }
     request.meter.charge(Price.content(request.append?.byteCount ?? 0), for: .content)
     var upload = append.upload
+    try append.checkBody()
     do { try append.save(isLast: true) } catch {
       if append.isLost { lose(upload) }
       throw error

@@ -2,6 +2,7 @@ import Base
 import Endpoints
 import HTTPMessages
 import HTTPServer
+import HTTPSignatures
 import Requests
 import Storage
 
@@ -15,6 +16,8 @@ struct UploadRequest: Sendable {
   let meter: RequestMeter
   /// Where its bytes go; nil if it only asks.
   let append: Place?
+  /// What it announces of its own bytes; it need not.
+  let digest: ContentDigest?
 
   struct Place: Sendable {
     let offset: Int64
@@ -32,7 +35,7 @@ struct UploadRequest: Sendable {
     }
     self.dialect = dialect
     guard head.method == "PATCH" else {
-      append = nil
+      (append, digest) = (nil, nil)
       return
     }
     guard dialect.accepts(head.headers) else {
@@ -45,6 +48,13 @@ struct UploadRequest: Sendable {
     append = Place(
       offset: try head.headers.uploadNumber("Upload-Offset"), byteCount: head.contentLength ?? 0,
       completes: completes)
+    guard let field = head.headers.combined("content-digest") else {
+      digest = nil
+      return
+    }
+    do { digest = try ContentDigest.parse(field) } catch {
+      throw UploadRefusal.fieldInvalid("Content-Digest", "must be sha-256 or sha-512 of the body")
+    }
   }
 }
 
@@ -101,7 +111,7 @@ extension ResumableUploads {
         }
         done(.failure(refusal))
       case .success(.proceed(let upload, let completes)):
-        open(upload) { result in
+        open(upload, digest: request.digest) { result in
           done(result.map { append in admission(append, completes, request) })
         }
       }

@@ -120,6 +120,9 @@ extension APIStories {
       request.headers.append(header)
       _ = try scene.device.send(request)
     }
+    var altered = scene.appending(0..<10)
+    altered.headers.append(("Content-Digest", UploadScene.digest([1])))
+    _ = try scene.device.send(altered)
     _ = try scene.append(0..<10, completes: true)
     var long = scene.appending(0..<50_000)
     long.body.append(1)

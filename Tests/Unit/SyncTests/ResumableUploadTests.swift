@@ -144,6 +144,38 @@ import Testing
     client.finishSending()
   }
 
+  @Test(arguments: ContentPlace.all)
+  func `an append whose bytes are not those of its digest adds nothing`(
+    place: ContentPlace
+  ) throws {
+    let scene = try UploadScene(TestServer(place.engine, objects: place.store))
+    try scene.create()
+    #expect(try scene.append(0..<20_000).status == 204)
+    var request = scene.appending(20_000..<50_000)
+    request.headers.append(("Content-Digest", UploadScene.digest(request.body)))
+    var altered = request
+    altered.body[7] ^= 1
+    #expect(try scene.device.send(altered).problem == "digest_mismatch")
+    #expect(try scene.offset() == 20_000)
+    #expect(try scene.device.send(request).status == 200)
+    #expect(try scene.isStored())
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `of an append with a digest no part becomes durable before the whole`(
+    engine: TestEngine
+  ) throws {
+    let part = 8 << 20
+    let scene = try UploadScene(
+      TestServer(engine, freeByteCount: 100_000_000), byteCount: 2 * part)
+    try scene.create()
+    var request = scene.appending(0..<2 * part)
+    request.headers.append(("Content-Digest", UploadScene.digest(request.body)))
+    request.body[7] ^= 1
+    #expect(try scene.device.send(request).problem == "digest_mismatch")
+    #expect(try scene.offset() == 0)
+  }
+
   // MARK: One request at a time
 
   @Test(arguments: ContentPlace.all)
