@@ -14,6 +14,9 @@ struct HeaderSection {
   /// Whether the client expects more than `100-continue`, the only known expectation.
   private(set) var hasUnknownExpectation = false
 
+  /// Far above any body, and so far below 2^63 that no sum of a length and a client's room overflows.
+  private static let contentLengthMax: Int64 = 1 << 50
+
   private var hosts: [[UInt8]] = []
   private var lengths: [[UInt8]] = []
 
@@ -113,7 +116,7 @@ struct HeaderSection {
       throw Self.malformed("A request may not have both Content-Length and Transfer-Encoding.")
     }
     guard !length.isEmpty, length.allSatisfy({ (0x30...0x39).contains($0) }),
-      let number = Int64(String(decoding: length, as: UTF8.self))
+      let number = Int64(String(decoding: length, as: UTF8.self)), number <= Self.contentLengthMax
     else { throw Self.malformed("The Content-Length is not a decimal number in range.") }
     contentLength = number
   }

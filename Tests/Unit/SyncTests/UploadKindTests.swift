@@ -62,6 +62,33 @@ import Testing
     #expect(try kind.isAbsent(scene, for: scene.device))
   }
 
+  @Test(arguments: [UploadKind.file, .blob, .link, .snapshot])
+  func `a length with which no sum can be made is refused, and the server goes on`(
+    kind: UploadKind
+  ) throws {
+    let scene = try kind.scene(TestServer())
+    let request = scene.device.sign(
+      "PUT", scene.path + scene.query, body: scene.content, headers: [("If-Match", "\"0\"")])
+    let fields = request.headers.map { "\($0.0): \($0.1)\r\n" }.joined()
+    let client = try #require(RawClient(connectingTo: scene.server.port))
+    client.send(
+      "PUT \(request.target) HTTP/1.1\r\n\(fields)Content-Length: \(Int64.max)\r\n\r\n")
+    #expect(client.receiveResponse()?.status == 400)
+    #expect(try scene.device.send(request).status < 300)
+  }
+
+  @Test func `an append with such a length is refused, and the upload goes on`() throws {
+    let scene = try UploadScene(TestServer())
+    try scene.create()
+    #expect(try scene.append(0..<20_000).status == 204)
+    let fields = scene.appending(20_000..<50_000).headers.map { "\($0.0): \($0.1)\r\n" }.joined()
+    let client = try #require(RawClient(connectingTo: scene.server.port))
+    client.send(
+      "PATCH \(scene.url) HTTP/1.1\r\n\(fields)Content-Length: \(Int64.max)\r\n\r\n")
+    #expect(client.receiveResponse()?.status == 400)
+    #expect(try scene.append(20_000..<50_000).status == 200)
+  }
+
   // MARK: Ends
 
   @Test(arguments: [UploadKind.file, .snapshot], TestEngine.available)

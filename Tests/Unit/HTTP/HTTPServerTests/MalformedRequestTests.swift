@@ -46,6 +46,8 @@ struct Malformed: Sendable, CustomTestStringConvertible {
     Malformed(
       "a length beyond 2^63", lines: "Host: a\r\nContent-Length: 9223372036854775808\r\n"),
     Malformed(
+      "a length of 2^63 - 1", lines: "Host: a\r\nContent-Length: 9223372036854775807\r\n"),
+    Malformed(
       "a length with chunked",
       lines: "Host: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n"),
     Malformed(
