@@ -11,6 +11,8 @@ struct Delivery: Sendable {
   /// The last version of each document: the earlier ones were never current there.
   fileprivate(set) var versions: [Identifier: DocumentVersion] = [:]
   fileprivate(set) var replaced: [CurrentVersion] = []
+  /// How many of them are of each document.
+  fileprivate(set) var replacedCounts: [Identifier: Int] = [:]
   /// The documents in which a removal replaces nothing.
   fileprivate var bare: Set<Identifier> = []
 
@@ -141,7 +143,9 @@ struct Deliveries: Sendable {
     delivery.versions[version.document] = version
     if replaced.isEmpty { delivery.bare.insert(version.document) }
     // Those of the batch itself have no row.
-    delivery.replaced += replaced.filter { $0.number > 0 }
+    let stored = replaced.filter { $0.number > 0 }
+    delivery.replaced += stored
+    delivery.replacedCounts[version.document, default: 0] += stored.count
     deliveries[receiver] = delivery
   }
 

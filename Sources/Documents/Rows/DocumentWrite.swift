@@ -16,7 +16,8 @@ struct DocumentWrite {
   let account: Identifier
   let now: Instant
 
-  /// The most replaced versions of a document that a write deletes because the plan keeps no more.
+  /// The most replaced versions of a document that a write deletes because the plan keeps no more, besides as many as it
+  /// replaces.
   private static let surplusCountMax = 8
 
   /// What changes of an account's totals.
@@ -53,7 +54,7 @@ struct DocumentWrite {
       own.historyByteCount =
         try DocumentTexts(transaction).charge(of: plan.replaced) + plan.pastByteCount
       try deleteSurplus(
-        of: Set(plan.fresh.map(\.version.document)), in: account, limits, from: &own, &released)
+        of: plan.replacedCounts, in: account, limits, from: &own, &released)
     }
     if let span, plan.replaces { own.look(at: now + min(span, DocumentPurge.pauseMax)) }
     if plan.fresh.contains(where: { $0.version.isDeletion && $0.isCurrent }) {
@@ -162,7 +163,7 @@ struct DocumentWrite {
       transaction, catalogue: host.catalogue, now: now)
     if let span = limits.historySpan, !delivery.replaced.isEmpty {
       try deleteSurplus(
-        of: Set(delivery.versions.keys), in: receiver, limits, from: &change, &released)
+        of: delivery.replacedCounts, in: receiver, limits, from: &change, &released)
       change.look(at: now + min(span, DocumentPurge.pauseMax))
     }
     if versions.contains(where: \.isRemoval) {
@@ -171,19 +172,19 @@ struct DocumentWrite {
     return change
   }
 
-  /// Deletes the replaced versions that are more than the plan keeps of a document. A former plan may keep more of those
-  /// that are older than its end. Their charge is taken from a change.
+  /// Deletes the replaced versions that are more than the plan keeps of a document, of which a write has just replaced
+  /// some. A former plan may keep more of those that are older than its end. Their charge is taken from a change.
   private func deleteSurplus(
-    of documents: Set<Identifier>, in holder: Identifier, _ limits: Plan.Limits,
+    of replacedCounts: [Identifier: Int], in holder: Identifier, _ limits: Plan.Limits,
     from change: inout Change, _ released: inout [ReleasedText]
   ) throws {
     guard let countMax = limits.historyVersionCount else { return }
     let rows = VersionRows(transaction, of: holder)
     var retention: Retention?
     var surplus: [LeavingVersion] = []
-    for document in documents {
+    for (document, count) in replacedCounts {
       let candidates = try rows.replaced(
-        of: document, without: countMax, limit: Self.surplusCountMax)
+        of: document, without: countMax, limit: count + Self.surplusCountMax)
       guard !candidates.isEmpty else { continue }
       let kept =
         try retention ?? Retention(transaction, holder, catalogue: host.catalogue, now: now)

@@ -19,6 +19,8 @@ struct PushPlan: Sendable {
   private(set) var fresh: [Fresh] = []
   /// The stored versions that are replaced in the device's own account.
   private(set) var replaced: [CurrentVersion] = []
+  /// How many versions of each document it replaces there, those of the batch and those after a deletion included.
+  private(set) var replacedCounts: [Identifier: Int] = [:]
   /// What it does in other accounts.
   private(set) var deliveries: Deliveries
   /// How many versions of the batch are stored already.
@@ -116,7 +118,11 @@ struct PushPlan: Sendable {
         self.replaced.append(replaced)
       }
     }
-    if !effect.isCurrent, !version.isRemoval { deleted.insert(version.document) }
+    replacedCounts[version.document, default: 0] += effect.replaced.count
+    if !effect.isCurrent, !version.isRemoval {
+      deleted.insert(version.document)
+      replacedCounts[version.document, default: 0] += 1
+    }
     if version.isDeletion, effect.replaced.contains(where: { $0.number > 0 }) {
       deletionByteCount += min(version.chargedByteCount, DocumentVersion.deletionByteCountMax)
     }

@@ -152,6 +152,37 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a plan that counts versions keeps no more of a document that a batch replaces often`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, keepingFor: 30, count: 2)
+    let device = try server.register()
+    let versions = (Int64(1)...13).map { counter in
+      device.version(
+        document, counter, covering: counter == 1 ? [:] : [device.publicKey: counter - 1],
+        [UInt8(counter)])
+    }
+    try device.push(versions).requireSuccess()
+    #expect(try device.replaced(of: document) == [[11], [12]])
+    try server.requireDocuments(device)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a plan that counts versions keeps no more of what a removal takes back at once`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, keepingFor: 30, count: 2)
+    let devices = try server.devices(12)
+    let bob = try server.register()
+    try devices[0].shareLog(devices[0].createLog(), with: bob)
+    let to = [try bob.account]
+    for device in devices { try device.push(device.version(document, 1, to: to)).requireSuccess() }
+    try devices[0].push(devices[0].version(document, 2, nil, to: to)).requireSuccess()
+    #expect(try bob.replaced(of: document).count == 2)
+    for device in [devices[0], bob] { try server.requireDocuments(device) }
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a deletion goes after its retention, and a device that missed it starts over`(
     engine: TestEngine
   ) throws {
