@@ -77,7 +77,7 @@ package struct PublicLink: Sendable {
       """
       SELECT \(columns) FROM sync.public_links AS l WHERE l.owner_id = $1 AND l.id > $2
       ORDER BY l.id LIMIT $3
-      """, .id(owner), .id(id ?? Identifier(high: 0, low: 0)), .integer(Int64(limit))
+      """, .id(owner), id.map { SQLValue.id($0) } ?? .blob([]), .integer(Int64(limit))
     ) { row in try PublicLink(row: row) }
   }
 

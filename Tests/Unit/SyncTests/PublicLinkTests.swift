@@ -181,7 +181,9 @@ import Testing
     let server = try server(engine)
     let (device, other) = (try server.register(), try server.register())
     _ = try other.published([9])
-    let ids = try (0..<5).map { _ in try device.published([1]).id }.sorted()
+    let first = Identifier(high: 0, low: 0)
+    try device.publish(first, [1]).requireMade()
+    let ids = try [first] + (0..<5).map { _ in try device.published([1]).id }.sorted()
     var (seen, after): ([String], String?) = ([], nil)
     repeat {
       let page = try device.get(
