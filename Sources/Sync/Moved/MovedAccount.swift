@@ -97,7 +97,10 @@ package struct MovedAccount: Sendable {
     if let username, try Account.find(database, username) != nil {
       return "there is an account with the username \(username.shown) already"
     }
-    for device in devices where try Device.find(database, device.publicKey) != nil {
+    for device in devices
+    where try Device.find(database, device.publicKey) != nil
+      || RecoveryKey.find(database, device.publicKey) != nil
+    {
       return "a key of the account is another account's already"
     }
     for device in devices where try Device.hasRemains(database, device.publicKey) {

@@ -398,6 +398,23 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `an account does not arrive where one of its keys is a recovery key`(
+    engine: TestEngine
+  ) throws {
+    let (scene, other) = (try Scene(engine), try TestServer(engine))
+    let arriving = other.device(key: scene.recovery.key)
+    try arriving.post("/v1/accounts", ["root": .string(arriving.root.description)]).requireMade()
+    let id = try arriving.account
+    let account = try other.database.read { reader in
+      try #require(try MovedAccount(reader, id))
+    }
+    let obstacle = try scene.server.database.read { reader in
+      try account.obstacle(reading: reader)
+    }
+    #expect(obstacle == "a key of the account is another account's already")
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a device that has no place any more is not let in, and the recovery says so`(
     engine: TestEngine
   ) throws {
