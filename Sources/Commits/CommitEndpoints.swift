@@ -81,9 +81,9 @@ struct PostCommits: SyncWrite {
         throw CommitRefusal.commitDiffers(repeated.commit)
       }
       // Throws if another message is stored under an id: the members would not be where the author is.
-      _ = try delivery.repeated(commit.commit.message(.commit, to: []))
+      _ = try delivery.repeated(commit.commit.message(.commit, to: []), mayHaveExpired: true)
       if let welcome = commit.welcome {
-        _ = try delivery.repeated(welcome.message(.welcome, to: []))
+        _ = try delivery.repeated(welcome.message(.welcome, to: []), mayHaveExpired: true)
       }
       return Committed(
         outcome: Outcome(200, Self.json(appended.chain, repeated: true, refused: [])))

@@ -6,6 +6,7 @@ import JSON
 /// The refusals that only mailboxes and key packages have, each for one reason that a client can act on.
 package enum MailboxRefusal: AnswerableError, Equatable {
   case messageDiffers
+  case messageExpired
   case messageNotDelivered([RefusedReceiver])
   case deviceNotFound
   case noKeyPackage
@@ -20,6 +21,10 @@ package enum MailboxRefusal: AnswerableError, Equatable {
       Problem(
         409, "message_differs", "Another message",
         "This device sent another message under the id. Choose a new id.")
+    case .messageExpired:
+      Problem(
+        409, "message_expired", "Message expired",
+        "The message under the id has expired. Choose a new id to send it again.")
     case .messageNotDelivered(let refused):
       Problem(
         422, "message_not_delivered", "Message not delivered",

@@ -50,7 +50,7 @@ package struct Delivery {
   /// which nobody could be removed. A full account sends it, if so far it has no more messages waiting than a mailbox
   /// takes of one account.
   ///
-  /// - Throws: `MailboxRefusal.messageDiffers` under another message's id; an `AccountRefusal` of a suspension or cap.
+  /// - Throws: What `repeated` throws; an `AccountRefusal` of a suspension or cap.
   package func store(
     _ message: SealedMessage, isNew: Bool = false, mustFit: Bool = true,
     _ owners: inout LockedOwners
@@ -87,16 +87,22 @@ package struct Delivery {
 
   /// What became of the message when it was stored before; nil if it was not.
   ///
-  /// - Throws: `MailboxRefusal.messageDiffers` if the device sent another message under the id.
-  package func repeated(_ message: SealedMessage) throws -> Delivered? {
+  /// - Throws: `MailboxRefusal.messageDiffers` if the device sent another message under the id. If it sent this one, and
+  ///   some devices did not get it in time, `messageExpired`, unless `mayHaveExpired`.
+  package func repeated(
+    _ message: SealedMessage, mayHaveExpired: Bool = false
+  ) throws -> Delivered? {
     let found = try transaction.first(
       """
-      SELECT digest, receiver_count, refused FROM sync.mailbox_messages
+      SELECT digest, receiver_count, refused, expired FROM sync.mailbox_messages
       WHERE sender_key = $1 AND id = $2
       """, .blob(sender.publicKey), .id(message.id)
-    ) { row in (try row.blob(0), try row.integer(1), try row.blob(2)) }
-    guard let (digest, count, bytes) = found else { return nil }
+    ) { row in
+      (try row.blob(0), try row.integer(1), try row.blob(2), try row.optionalBlob(3) != nil)
+    }
+    guard let (digest, count, bytes, hasExpired) = found else { return nil }
     guard digest == message.digest(inGroup: group) else { throw MailboxRefusal.messageDiffers }
+    guard mayHaveExpired || !hasExpired else { throw MailboxRefusal.messageExpired }
     guard let refused = RefusedReceiver.list(bytes) else {
       throw DatabaseError.statement("column 2 holds no receivers")
     }

@@ -55,6 +55,7 @@ extension MailboxStory {
     case .unknownKey: return answer.status == 401
     case .full: return try isProblem(507, "over_cap")
     case .differs: return try isProblem(409, "message_differs")
+    case .expired: return try isProblem(409, "message_expired")
     case .tooMany: return try isProblem(409, "too_many_key_packages")
     case .notFound: return try isProblem(404, "device_not_found")
     case .noPackage: return try isProblem(409, "no_key_package")

@@ -66,6 +66,7 @@ struct MailboxModel {
     case stored(Letter, isRepeated: Bool)
     case undelivered([Refused])
     case differs
+    case expired
     case full
     case offered(Int)
     case tooMany
@@ -122,7 +123,8 @@ struct MailboxModel {
     guard let id = account(of: sender) else { return .unknownKey }
     let name = Name(sender: sender, id: message.id)
     if let known = accounts[id]?.letters.first(where: { $0.name == name }) {
-      return known.message == message ? .stored(known, isRepeated: true) : .differs
+      guard known.message == message else { return .differs }
+      return known.missed == nil ? .stored(known, isRepeated: true) : .expired
     }
     let reasons = message.receivers.map { (key: $0, reason: reason($0, against: id)) }
     let refused = reasons.compactMap { key, reason in reason.map { Refused(key: key, reason: $0) } }

@@ -84,6 +84,11 @@ final class MailboxPhone {
         let refused = try Refused.list(answer.json["refused"]).map(\.key)
         accepted[message.id] = message.receivers.filter { !refused.contains($0) }
       case 422: break
+      case 409:
+        // The answer was lost for so long that some did not get it in time.
+        guard try answer.problem == "message_expired" else {
+          throw Mismatch("a message: \(UnexpectedAnswer(answer))")
+        }
       case 507: throw Pause.full
       default: throw Mismatch("a message: \(UnexpectedAnswer(answer))")
       }

@@ -3,6 +3,7 @@ import Crypto
 import JSON
 import Requests
 import Storage
+import Sync
 import TestDevices
 import TestEngines
 import Testing
@@ -224,6 +225,25 @@ import Testing
     try a.tell(head, id).requireSuccess()
     #expect(try a.tell(head).problem == "epoch_passed")
     #expect(try server.mail(of: b) == ["message"])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a commit is repeated although it has expired in a mailbox, and a message is not`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let devices = try server.devices(2)
+    let (a, b) = (devices[0], devices[1])
+    let first = try a.chain(with: [b])
+    let made = MadeCommit(a.block(after: first))
+    try a.commit(made).requireSuccess()
+    let (head, id) = (try a.head(of: first.chain), Random.identifier())
+    try a.tell(head, id).requireSuccess()
+    server.clock.advance(.days(90))
+    try server.sweeper().sweep()
+    #expect(try server.mail(of: b).isEmpty)
+    #expect(try a.commit(made).json["repeated"].bool == true)
+    #expect(try a.tell(head, id).problem == "message_expired")
   }
 
   @Test(arguments: TestEngine.available)

@@ -43,5 +43,6 @@ extension APIStories {
     server.clock.advance(.days(90))
     try server.sweeper().sweep()
     _ = try ada.get("/v1/mailbox")
+    _ = try ada.mail(id, [1], to: [bob.publicKey, nobody])
   }
 }

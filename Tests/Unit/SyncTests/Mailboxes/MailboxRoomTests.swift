@@ -102,6 +102,25 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a message that has expired is no repeat, and goes again under a new id`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = try server.contacts()
+    let id = Random.identifier()
+    try ada.mail(id, to: [bob.publicKey]).requireSuccess()
+    server.clock.advance(.days(90))
+    try server.sweeper().sweep()
+    #expect(try ada.mail(id, to: [bob.publicKey]).problem == "message_expired")
+    try ada.acknowledgeAll()
+    #expect(try ada.mail(id, to: [bob.publicKey]).problem == "message_expired")
+    #expect(try bob.mailBodies().isEmpty)
+    try ada.mail(to: [bob.publicKey]).requireSuccess()
+    #expect(try bob.mailBodies().count == 1)
+    try server.requireMailboxes(ada, bob)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `what nobody reads ends by itself, the telling included`(engine: TestEngine) throws {
     let server = try TestServer(engine)
     let (ada, bob) = try server.contacts()
