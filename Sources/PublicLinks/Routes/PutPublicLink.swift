@@ -25,6 +25,8 @@ struct PutPublicLink: ContentPut {
   private struct Target {
     let terms: LinkTerms
     let former: PublicLink?
+    /// The link of this id that has ended, if it is not deleted yet.
+    let ended: PublicLink?
     let write: LinkWrite
 
     init(
@@ -35,7 +37,10 @@ struct PutPublicLink: ContentPut {
       terms = try LinkTerms(asked.query)
       try terms.requireFuture(now)
       try locked.owners.requireWritable([account], by: account, transaction)
-      former = try PublicLink.find(transaction, asked.id, of: account)
+      let found = try PublicLink.find(transaction, asked.id, of: account)
+      let hasEnded = found?.hasEnded(now) ?? false
+      former = hasEnded ? nil : found
+      ended = hasEnded ? found : nil
       try asked.requireVersion(former?.version ?? 0)
       write = LinkWrite(transaction, of: account, catalogue: host.catalogue, now: now)
     }
@@ -66,6 +71,9 @@ struct PutPublicLink: ContentPut {
   ) throws -> WrittenContent {
     try once(transaction, write, object, byteCount: byteCount, now: now) { locked in
       let target = try Target(transaction, write, locked, host, now: now)
+      if let ended = target.ended {
+        try target.write.end([ended], quietly: true, &locked.owners)
+      }
       let (link, token) = try target.write.put(
         object, byteCount: byteCount, as: write.id, target.terms, insteadOf: target.former,
         &locked.owners)

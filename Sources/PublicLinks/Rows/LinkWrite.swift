@@ -89,8 +89,10 @@ package struct LinkWrite {
   func renewToken(of id: Identifier, _ owners: inout LockedOwners) throws -> LinkToken {
     let token = LinkToken.random()
     let count = try transaction.execute(
-      "UPDATE sync.public_links SET token_hash = $3 WHERE owner_id = $1 AND id = $2",
-      .id(owner), .id(id), .blob(token.hash))
+      """
+      UPDATE sync.public_links SET token_hash = $3
+      WHERE owner_id = $1 AND id = $2 AND (expires_ms IS NULL OR expires_ms > $4)
+      """, .id(owner), .id(id), .blob(token.hash), .instant(now))
     guard count == 1 else { throw LinkRefusal.linkNotFound }
     _ = try owners.change(owner) { $0.nextSequence(for: .links) }
     try owners.save(transaction, now: now)

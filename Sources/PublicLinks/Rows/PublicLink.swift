@@ -113,6 +113,9 @@ extension PublicLink {
     StoredContent(owner: owner, version: version, byteCount: byteCount, place: .object(object))
   }
 
+  /// Whether it is over. It is listed until it is deleted.
+  func hasEnded(_ now: Instant) -> Bool { expires.map { $0 <= now } ?? false }
+
   /// What a cache may do with the ciphertext. A copy is not used after the link has ended.
   func caching(_ now: Instant) -> String {
     let left = expires.map { max(0, ($0.milliseconds - now.milliseconds) / 1000) } ?? .max

@@ -104,6 +104,28 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a link that has ended gets no token, and makes way for another under its id`(
+    engine: TestEngine
+  ) throws {
+    let server = try server(engine)
+    let device = try server.register()
+    let usage = try device.usage()
+    let (id, token) = try device.published([1], "?expires=\(server.clock.now.seconds + 100)")
+    server.clock.advance(.seconds(100))
+    let renewal = device.sign("POST", "/v1/public/\(id)/token")
+    #expect(try device.send(renewal).problem == "link_not_found")
+    #expect(try device.publish(id, [2], ifMatch: "\"1\"").problem == "version_changed")
+    let next = try device.publish(id, [2])
+    #expect(next.status == 201)
+    let other = try #require(try next.json["token"].string)
+    #expect(try server.fetch(other).holds([2]))
+    #expect(try server.fetch(token).problem == "link_not_found")
+    #expect(try device.usage() == usage + 1001)
+    #expect(try server.count("garbage") == 1)
+    try server.requireLinks(device)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a revoked link answers nothing from then on, nor does the token that another replaced`(
     engine: TestEngine
   ) throws {
