@@ -29,7 +29,7 @@ package struct RecoveryWrite {
     let lately = all.filter { $0.asked > now - .days(1) }
     if lately.count >= Recovery.countPerDay, let first = lately.last {
       let wait = (first.asked + .days(1)).milliseconds - now.milliseconds
-      throw RecoveryRefusal.recoveryLimited(retryAfterSeconds: Int(max(1, wait / 1000)))
+      throw RecoveryRefusal.recoveryLimited(retryAfterSeconds: Int((wait + 999) / 1000))
     }
     if let guest {
       guard try Device.find(transaction, guest.key) == nil,

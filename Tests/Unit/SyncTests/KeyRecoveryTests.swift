@@ -270,6 +270,7 @@ import Testing
       try scene.recovery.recover(scene.account).requireMade()
       #expect(try scene.device.send(scene.device.sign("DELETE", "/v1/recovery")).status == 204)
     }
+    scene.server.clock.advance(.milliseconds(1))
     let refused = try scene.recovery.recover(scene.account)
     #expect(refused.status == 429)
     #expect(try refused.problem == "recovery_limited")
