@@ -36,7 +36,7 @@ package protocol Endpoint: Sendable {
 
 /// An endpoint that reads one consistent snapshot.
 package protocol ReadEndpoint: Endpoint {
-  /// Whether it reads many rows or opens files. Then it never runs on the HTTP worker.
+  /// Whether it reads many rows. Then it never runs on the HTTP worker.
   var isLong: Bool { get }
 
   func read(_ reader: Reader, _ input: Input) throws -> Answer

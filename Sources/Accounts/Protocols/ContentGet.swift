@@ -13,26 +13,33 @@ package protocol ContentGet: SyncRead where Answer == StoredContent {
 }
 
 extension ContentGet {
-  package var isLong: Bool { true }
-
-  /// Large content is opened on the pool if the store may be another machine, so that readers do not wait for it.
+  /// Large content is opened on the pool if the store may be another machine. Otherwise the thread that read its row
+  /// opens it, which waits for a disk of this machine at most, as it does when the content is sent.
   package func perform(
     _ request: AccountRequest, _ body: [UInt8], on database: Database
   ) throws -> Step<Response> {
-    .pending { done in
-      database.submitRead(
-        for: lane(request), { reader in try read(reader, request) }
-      ) { result in
-        guard case .success(let found) = result, case .object = found.place,
-          !host.objects.opensAtOnce
-        else {
-          return done(result.flatMap { found in Result { try respond(found, to: request) } })
-        }
+    try find(request, on: database).then { (found: StoredContent) throws -> Step<Response> in
+      guard case .object = found.place, !host.objects.opensAtOnce else {
+        return .ready(try respond(found, to: request))
+      }
+      return .pending { done in
         let accepted = host.pool.submit(for: found.owner) {
           done(Result { try respond(found, to: request) })
         }
         if !accepted { done(.failure(DatabaseError.busy(retryAfterSeconds: 1))) }
       }
+    }
+  }
+
+  private func find(
+    _ request: AccountRequest, on database: Database
+  ) throws -> Step<StoredContent> {
+    guard !database.readsInline else {
+      return .ready(try database.read { reader in try read(reader, request) })
+    }
+    return .pending { done in
+      database.submitRead(
+        for: lane(request), { reader in try read(reader, request) }, completion: done)
     }
   }
 
