@@ -7,39 +7,41 @@ struct SQLiteSnapshots: Snapshots {
   let foreign: Schema
   let options: DatabaseOptions
 
-  /// A connection to both files, and one that only watches the foreign file for commits.
-  struct Connection {
+  /// A connection to both files.
+  final class Connection {
     let reader: SQLiteConnection
-    fileprivate let probe: SQLiteConnection
+    /// The version of the foreign file in the latest snapshot; nil before the first.
+    fileprivate var foreignVersion: Int64?
+
+    fileprivate init(_ reader: SQLiteConnection) { self.reader = reader }
   }
 
   private static let attemptCountMax = 100
 
   func connect() throws -> Connection {
-    Connection(
-      reader: try files.connect(.reader, lockWait: options.lockWait),
-      probe: try files.connect(.probe(foreign), lockWait: options.lockWait))
+    Connection(try files.connect(.reader, lockWait: options.lockWait))
   }
 
   /// Begins the snapshots of both files so that there was a moment with exactly this state of both.
   ///
-  /// SQLite begins them one after the other. If the foreign file had no commit from before the
-  /// first to after the second, its snapshot also holds at the moment of the first.
+  /// SQLite begins them one after the other, here the foreign file's last. Its version shows whether anyone has
+  /// committed to it since the snapshot before on this connection. If no one has, it was the same when the first of the
+  /// two began. The version is read inside the snapshot, so it takes no lock of its own.
   func begin(on connection: Connection) throws {
-    let version = "PRAGMA \(foreign).data_version"
+    let reader = connection.reader
+    let own = foreign.other.rawValue
+    let first = "SELECT count(*) FROM (SELECT 1 FROM \(own).sqlite_schema LIMIT 1)"
+    let last = "PRAGMA \(foreign.rawValue).data_version"
     for _ in 0..<Self.attemptCountMax {
-      let before = try connection.probe.integer(version)
-      try connection.reader.run("BEGIN")
-      _ = try connection.reader.integer(
-        """
-        SELECT (SELECT count(*) FROM (SELECT 1 FROM sync.sqlite_schema LIMIT 1))
-        + (SELECT count(*) FROM (SELECT 1 FROM billing.sqlite_schema LIMIT 1))
-        """)
-      if try connection.probe.integer(version) == before {
-        connection.reader.readDeadline = .now() + options.readTime
+      try reader.run("BEGIN")
+      _ = try reader.integer(first)
+      let version = try reader.integer(last)
+      if version == connection.foreignVersion {
+        reader.readDeadline = .now() + options.readTime
         return
       }
-      try connection.reader.run("COMMIT")
+      connection.foreignVersion = version
+      try reader.run("COMMIT")
     }
     throw DatabaseError.busy(retryAfterSeconds: 1)
   }
