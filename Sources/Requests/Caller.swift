@@ -27,16 +27,26 @@ package struct Caller: Sendable {
 
   private init(_ queryable: some Queryable, _ proof: Credentials.Proof, now: Instant) throws {
     switch proof {
-    case .signed(let signature):
-      self = try Self.ofKey(queryable, signature.keyID.bytes, unknown: .unknownKey)
-    case .key(let publicKey): self = try Self.ofKey(queryable, publicKey, unknown: .unknownKey)
+    case .signed(let signature): self = try Self.ofKey(queryable, signature.keyID.bytes)
+    case .key(let publicKey): self = try Self.ofKey(queryable, publicKey)
     case .session(let tokenHash):
-      let key = try queryable.first(
-        "SELECT public_key FROM sync.sessions WHERE token_hash = $1 AND expires_ms > $2",
-        .blob(tokenHash), .instant(now)
-      ) { row in try row.blob(0) }
-      guard let key else { throw RequestRefusal.unknownSession }
-      self = try Self.ofKey(queryable, key, unknown: .unknownSession)
+      let found = try queryable.first(
+        """
+        SELECT k.public_key, k.account_id, k.revoked_ms, a.suspended_ms
+        FROM sync.sessions AS s JOIN sync.device_keys AS k ON k.public_key = s.public_key
+          JOIN sync.accounts AS a ON a.id = k.account_id
+        WHERE s.token_hash = $1 AND s.expires_ms > $2
+        """, .blob(tokenHash), .instant(now)
+      ) { row in
+        (
+          try row.blob(0), try row.id(1), try row.optionalInteger(2), try row.optionalInteger(3)
+        )
+      }
+      guard let (publicKey, account, revoked, suspended) = found else {
+        throw RequestRefusal.unknownSession
+      }
+      guard revoked == nil else { throw RequestRefusal.revokedKey }
+      self = Caller(account: account, publicKey: publicKey, isSuspended: suspended != nil)
     case .app(let tokenHash):
       let found = try queryable.first(
         """
@@ -57,7 +67,7 @@ package struct Caller: Sendable {
   }
 
   private static func ofKey(
-    _ queryable: some Queryable, _ publicKey: [UInt8], unknown: RequestRefusal
+    _ queryable: some Queryable, _ publicKey: [UInt8]
   ) throws -> Caller {
     let found = try queryable.first(
       """
@@ -67,7 +77,8 @@ package struct Caller: Sendable {
       """, .blob(publicKey)
     ) { row in (try row.id(0), try row.optionalInteger(1), try row.optionalInteger(2)) }
     guard let (account, revoked, suspended) = found else {
-      throw try isRecoveryKey(queryable, publicKey) ? RequestRefusal.recoveryKey : unknown
+      throw try isRecoveryKey(queryable, publicKey)
+        ? RequestRefusal.recoveryKey : RequestRefusal.unknownKey
     }
     guard revoked == nil else { throw RequestRefusal.revokedKey }
     return Caller(account: account, publicKey: publicKey, isSuspended: suspended != nil)
