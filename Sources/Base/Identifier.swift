@@ -38,13 +38,8 @@ package struct Identifier: Hashable, Comparable, Sendable {
 
 extension Identifier: CustomStringConvertible {
   package var description: String {
-    let hex = Hex.encode(bytes)
-    var parts: [Substring] = []
-    var rest = hex[...]
-    for length in [8, 4, 4, 4, 12] {
-      parts.append(rest.prefix(length))
-      rest = rest.dropFirst(length)
-    }
-    return parts.joined(separator: "-")
+    var text = Array(Hex.encode(bytes).utf8)
+    for place in [8, 13, 18, 23] { text.insert(UInt8(ascii: "-"), at: place) }
+    return String(decoding: text, as: UTF8.self)
   }
 }

@@ -222,9 +222,9 @@ package final class DirectoryStore: ObjectStore {
 
   /// `ab` and `ab/cd` for a key that begins with abcd. The files are spread over 65,536 directories.
   private func fanOut(_ key: Identifier) -> (outer: String, inner: String) {
-    let digits = Array(key.description)
-    let outer = "\(directory)/\(String(digits[0..<2]))"
-    return (outer, "\(outer)/\(String(digits[2..<4]))")
+    let digits = key.description
+    let outer = "\(directory)/\(digits.prefix(2))"
+    return (outer, "\(outer)/\(digits.dropFirst(2).prefix(2))")
   }
 
   /// Makes the key's directories, and makes their names durable.
