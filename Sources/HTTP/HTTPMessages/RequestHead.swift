@@ -36,12 +36,14 @@ package struct RequestHead: Sendable {
   }
 
   /// The target up to its first `?`, not decoded.
-  package var path: Substring { target.prefix { $0 != "?" } }
+  package var path: Substring { target[..<(questionMark ?? target.endIndex)] }
 
   /// The text after the first `?`, not decoded; nil if there is none.
   package var query: Substring? {
-    target.firstIndex(of: "?").map { target[target.index(after: $0)...] }
+    questionMark.map { target[target.utf8.index(after: $0)...] }
   }
+
+  private var questionMark: String.Index? { target.utf8.firstIndex(of: UInt8(ascii: "?")) }
 
   /// The trace that the client gives; nil if it gives none or a malformed one.
   package var trace: TraceContext? { headers.text("traceparent").flatMap { TraceContext($0) } }

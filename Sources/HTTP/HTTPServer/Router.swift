@@ -69,6 +69,7 @@ package struct Router: Sendable {
 
   /// The parts between the slashes; the path's first character is a slash.
   private static func segments(_ path: Substring) -> [Substring] {
-    path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+    path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+      .map { Substring($0) }
   }
 }
