@@ -32,7 +32,8 @@ package struct Headers: Sendable, Equatable {
   /// The values of one name joined by ", " (RFC 9110, section 5.3); nil if the name is absent.
   package func combined(_ name: String) -> [UInt8]? {
     let values = all(name)
-    return values.isEmpty ? nil : Array(values.joined(separator: Array(", ".utf8)))
+    guard values.count > 1 else { return values.first }
+    return Array(values.joined(separator: Array(", ".utf8)))
   }
 
   /// The combined value if it is printable ASCII; nil if it is absent or anything else.
