@@ -8,6 +8,8 @@ package enum ClientNetwork {
 
   /// Whether the address is this machine's own.
   package static func isLocal(_ address: String) -> Bool {
-    AddressRange("127.0.0.0/8")?.contains(address) == true || address == "::1"
+    loopback?.contains(address) == true || address == "::1"
   }
+
+  private static let loopback = AddressRange("127.0.0.0/8")
 }

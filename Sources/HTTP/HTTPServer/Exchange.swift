@@ -256,6 +256,7 @@ final class Exchange {
   private var client: String { ClientNetwork.of(head?.remoteAddress ?? peer.address) }
 
   private func release() {
+    guard heldByteCount > 0 else { return }
     core.held.giveBack(heldByteCount, of: client)
     heldByteCount = 0
   }
