@@ -51,6 +51,8 @@ extension AncestorTree {
   private mutating func load(
     _ list: SQLList, levels: Int, _ queryable: some Queryable
   ) throws {
+    // The chains of several files meet, that of one file never. Then SQLite keeps no table of the rows that it had.
+    let union = list.values.count == 1 ? "UNION ALL" : "UNION"
     try queryable.query(
       """
       WITH RECURSIVE chain
@@ -59,7 +61,7 @@ extension AncestorTree {
         SELECT id, owner_id, parent_id, kind, target_id, name_hmac, deleted, deleted_with, height,
           0
         FROM sync.files WHERE id IN (\(list.parameters))
-        UNION
+        \(union)
         SELECT f.id, f.owner_id, f.parent_id, f.kind, f.target_id, f.name_hmac, f.deleted,
           f.deleted_with, f.height, c.level + 1
         FROM chain AS c JOIN sync.files AS f ON f.id = c.parent_id
