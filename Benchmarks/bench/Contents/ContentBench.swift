@@ -67,7 +67,9 @@ struct ContentBench {
       nginx = nil
     } else {
       nginx = try servers.nginx(
-        zip(Self.sizes, contents).map { ("\($0.byteCount)", $1) })
+        zip(Self.sizes, contents).flatMap { size, content in
+          (0..<size.connectionCount).map { (name: Self.file(size, $0), content: content) }
+        })
     }
     for (size, content) in zip(Self.sizes, contents) {
       let clients = sync.clients.all.prefix(size.connectionCount)
@@ -75,10 +77,12 @@ struct ContentBench {
       let puts = clients.map { $0.put(content, digest: digest) }
       _ = try ContentLoad.together(Array(puts), to: sync.server, connections: 4)
       progress.note("GET \(size.name)")
-      let get = ContentRequest(
-        head: Array(
-          ContentRequest.head("GET", "/\(size.byteCount)", host: "localhost").utf8), body: [])
-      let gets = Array(repeating: get, count: size.connectionCount)
+      let gets = (0..<size.connectionCount).map { index in
+        ContentRequest(
+          head: Array(
+            ContentRequest.head("GET", "/\(Self.file(size, index))", host: "localhost").utf8),
+          body: [])
+      }
       let (ours, theirs) = try load.run(
         .init(server: sync.server, requests: clients.map(\.get)),
         nginx.map { .init(server: $0, requests: gets) })
@@ -97,6 +101,10 @@ struct ContentBench {
       }
     }
   }
+
+  /// Each connection gets a file of its own from nginx, as it gets a document of its own from coffer-sync. A single file
+  /// would stay in the processor's caches.
+  private static func file(_ size: Size, _ index: Int) -> String { "\(size.byteCount)-\(index)" }
 
   private func comparePut(
     _ size: Size, _ content: [UInt8], _ puts: [ContentRequest], _ load: ContentLoad,
