@@ -15,7 +15,7 @@ final class ContentConnection {
       socket.descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
   }
 
-  /// Returns the answer's head, and the number of its bytes with the body.
+  /// Returns what is known of the answer, and its head as text, for a refusal with the beginning of the body.
   func send(_ request: ContentRequest) throws(BenchError) -> (head: ResponseHead, text: String) {
     try send(request.head[...])
     try send(request.body[...])
@@ -41,7 +41,10 @@ final class ContentConnection {
       head = try ResponseHead.parse(buffer, count: count)
     }
     guard let head else { throw .server("no answer") }
-    let text = String(decoding: buffer[..<min(count, 4096)], as: UTF8.self)
+    // Content is no text. To repair it as such takes long, and only what came together with the head would be.
+    let isContent = (200..<300).contains(head.status)
+    let shownCount = min(count, isContent ? head.headByteCount : 4096)
+    let text = String(decoding: buffer[..<shownCount], as: UTF8.self)
     var rest = head.byteCount - count
     while rest > 0 { rest -= try receive(at: 0) }
     guard rest == 0 else { throw .server("bytes after an answer") }

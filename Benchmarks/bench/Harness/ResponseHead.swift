@@ -1,6 +1,7 @@
 /// The status and the length of an answer, which the load generator must know.
 struct ResponseHead {
   let status: Int
+  let headByteCount: Int
   /// The length of head and body together.
   let byteCount: Int
 
@@ -12,12 +13,13 @@ struct ResponseHead {
       throw .server("an answer without a status")
     }
     if let length = contentLength(bytes, headEnd: headEnd) {
-      return ResponseHead(status: status, byteCount: headEnd + length)
+      return ResponseHead(
+        status: status, headByteCount: headEnd, byteCount: headEnd + length)
     }
     guard status == 204 || status == 304 else {
       throw .server("an answer without Content-Length")
     }
-    return ResponseHead(status: status, byteCount: headEnd)
+    return ResponseHead(status: status, headByteCount: headEnd, byteCount: headEnd)
   }
 
   private static let name = Array("content-length:".utf8)
