@@ -35,7 +35,7 @@ extension ContentGet {
     _ request: AccountRequest, on database: Database
   ) throws -> Step<StoredContent> {
     guard !database.readsInline else {
-      return .ready(try database.read { reader in try read(reader, request) })
+      return .ready(try database.readOwned { reader in try read(reader, request) })
     }
     return .pending { done in
       database.submitRead(

@@ -16,7 +16,8 @@ package enum DatabaseCopy {
   ) throws {
     let (files, copies) = (SQLiteFiles(directory: directory), SQLiteFiles(directory: target))
     try copies.create()
-    let snapshots = SQLiteSnapshots(files: files, foreign: .billing, options: options)
+    let snapshots = SQLiteSnapshots(
+      files: files, owned: .sync, foreign: .billing, options: options)
     do {
       let connection = try snapshots.connect()
       try snapshots.begin(on: connection)

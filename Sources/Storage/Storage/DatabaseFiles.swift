@@ -28,7 +28,7 @@ package struct DatabaseFiles: Sendable {
   /// The first ten faults that SQLite finds in a file; empty if it is whole. Takes as long as reading the whole file.
   package func faults(of schema: Schema) throws -> [String] {
     do {
-      let connection = try files.connect(.reader, lockWait: options.lockWait)
+      let connection = try files.connect(.reader(nil), lockWait: options.lockWait)
       return try connection.withStatement("PRAGMA \(schema).integrity_check(10)") { statement in
         var lines: [String] = []
         while try statement.step() { lines.append(statement.text(0)) }

@@ -9,6 +9,9 @@ protocol Engine: Sendable {
   /// Runs `body` on the calling thread in one consistent snapshot of both schemas.
   func read<Value>(_ body: (Session) throws -> Value) throws -> Value
 
+  /// The same for the schema that this program writes, without the other.
+  func readOwned<Value>(_ body: (Session) throws -> Value) throws -> Value
+
   /// Queues a write. Throws if it is refused at once; the request is then never called.
   func submit(_ request: WriteRequest) throws(DatabaseError)
 
@@ -23,4 +26,8 @@ protocol Engine: Sendable {
 
   /// Finishes queued work, stops the threads and closes the connections. Call once.
   func close()
+}
+
+extension Engine {
+  func readOwned<Value>(_ body: (Session) throws -> Value) throws -> Value { try read(body) }
 }

@@ -5,6 +5,7 @@ import SQLite
 final class SQLiteEngine: Engine {
   private let writer: SQLiteWriter
   private let readers: ReadPool<SQLiteSnapshots>
+  private let ownedReaders: ReadPool<SQLiteSnapshots>
   private let checkpointer: SQLiteCheckpointer
   private let files: SQLiteFiles
   private let options: DatabaseOptions
@@ -31,7 +32,11 @@ final class SQLiteEngine: Engine {
       throw error.databaseError
     }
     readers = ReadPool(
-      SQLiteSnapshots(files: files, foreign: schema.other, options: options), options: options)
+      SQLiteSnapshots(files: files, owned: schema, foreign: schema.other, options: options),
+      options: options)
+    ownedReaders = ReadPool(
+      SQLiteSnapshots(files: files, owned: schema, foreign: nil, options: options),
+      options: options)
     self.files = files
     self.options = options
   }
@@ -40,10 +45,18 @@ final class SQLiteEngine: Engine {
 
   var writeWork: DatabaseWork { writer.work.total }
 
-  var readWork: DatabaseWork { readers.work.total }
+  var readWork: DatabaseWork {
+    var work = readers.work.total
+    work += ownedReaders.work.total
+    return work
+  }
 
   func read<Value>(_ body: (Session) throws -> Value) throws -> Value {
     try readers.read(body)
+  }
+
+  func readOwned<Value>(_ body: (Session) throws -> Value) throws -> Value {
+    try ownedReaders.read(body)
   }
 
   func submit(_ request: WriteRequest) throws(DatabaseError) { try writer.submit(request) }
@@ -57,6 +70,7 @@ final class SQLiteEngine: Engine {
   func close() {
     writer.close()
     readers.close(until: .now() + options.readTime)
+    ownedReaders.close(until: .now() + options.readTime)
     checkpointer.close()
   }
 }

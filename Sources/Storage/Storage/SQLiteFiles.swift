@@ -22,9 +22,8 @@ package struct SQLiteFiles: Sendable {
   package enum Role: Sendable {
     /// Writes the schema and reads the other.
     case writer(Schema)
-    case reader
-    /// Sees only this schema, read-only.
-    case probe(Schema)
+    /// Reads the schema, or both if it is nil.
+    case reader(Schema?)
     /// Copies the schema's log into its file.
     case checkpointer(Schema)
   }
@@ -98,15 +97,14 @@ extension SQLiteFiles.Role {
   fileprivate var cacheKibibytes: Int {
     switch self {
     case .writer: 16_384
-    case .reader, .probe, .checkpointer: 2048
+    case .reader, .checkpointer: 2048
     }
   }
 
   fileprivate func access(to schema: Schema) -> SQLiteConnection.Access? {
     switch self {
     case .writer(let owned): schema == owned ? .readWrite : .readOnly
-    case .reader: .readOnly
-    case .probe(let seen): schema == seen ? .readOnly : nil
+    case .reader(let only): only == nil || only == schema ? .readOnly : nil
     case .checkpointer(let owned): schema == owned ? .readWrite : nil
     }
   }

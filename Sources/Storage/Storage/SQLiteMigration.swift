@@ -37,7 +37,7 @@ struct SQLiteMigration: MigrationSite {
     try files.refuseHalf()
     guard try files.has(schema) else { return nil }
     // Uses the attached read-only form: opening as `main` would create a missing file.
-    let connection = try files.connect(.probe(schema), lockWait: options.lockWait)
+    let connection = try files.connect(.reader(schema), lockWait: options.lockWait)
     return Self.site(connection, schema.rawValue)
   }
 

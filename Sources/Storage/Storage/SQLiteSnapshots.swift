@@ -1,13 +1,15 @@
 import Base
 import SQLite
 
-/// Snapshots of both SQLite files as of one moment.
+/// Snapshots of both SQLite files as of one moment, or of the owned one.
 struct SQLiteSnapshots: Snapshots {
   let files: SQLiteFiles
-  let foreign: Schema
+  let owned: Schema
+  /// The other schema; nil if only the owned one is read.
+  let foreign: Schema?
   let options: DatabaseOptions
 
-  /// A connection to both files.
+  /// A connection to the files that are read.
   final class Connection {
     let reader: SQLiteConnection
     /// The version of the foreign file in the latest snapshot; nil before the first.
@@ -19,31 +21,35 @@ struct SQLiteSnapshots: Snapshots {
   private static let attemptCountMax = 100
 
   func connect() throws -> Connection {
-    Connection(try files.connect(.reader, lockWait: options.lockWait))
+    Connection(
+      try files.connect(.reader(foreign == nil ? owned : nil), lockWait: options.lockWait))
   }
 
-  /// Begins the snapshots of both files so that there was a moment with exactly this state of both.
-  ///
-  /// SQLite begins them one after the other, here the foreign file's last. Its version shows whether anyone has
-  /// committed to it since the snapshot before on this connection. If no one has, it was the same when the first of the
-  /// two began. The version is read inside the snapshot, so it takes no lock of its own.
+  /// Begins the snapshots so that there was a moment with exactly this state of both files.
   func begin(on connection: Connection) throws {
     let reader = connection.reader
-    let own = foreign.other.rawValue
-    let first = "SELECT count(*) FROM (SELECT 1 FROM \(own).sqlite_schema LIMIT 1)"
-    let last = "PRAGMA \(foreign.rawValue).data_version"
     for _ in 0..<Self.attemptCountMax {
       try reader.run("BEGIN")
-      _ = try reader.integer(first)
-      let version = try reader.integer(last)
-      if version == connection.foreignVersion {
+      if try isOneMoment(connection) {
         reader.readDeadline = .now() + options.readTime
         return
       }
-      connection.foreignVersion = version
       try reader.run("COMMIT")
     }
     throw DatabaseError.busy(retryAfterSeconds: 1)
+  }
+
+  /// SQLite begins the snapshots one after the other, here the foreign file's last. Its version shows whether anyone
+  /// has committed to it since the snapshot before on this connection. If no one has, it was the same when the first of
+  /// the two began. The version is read inside the snapshot, so it takes no lock of its own.
+  private func isOneMoment(_ connection: Connection) throws -> Bool {
+    // A single snapshot begins with the first statement.
+    guard let foreign else { return true }
+    _ = try connection.reader.integer(
+      "SELECT count(*) FROM (SELECT 1 FROM \(owned.rawValue).sqlite_schema LIMIT 1)")
+    let version = try connection.reader.integer("PRAGMA \(foreign.rawValue).data_version")
+    defer { connection.foreignVersion = version }
+    return version == connection.foreignVersion
   }
 
   func session(on connection: Connection, counting work: WorkCounter) -> Session {

@@ -21,6 +21,20 @@ import Testing
       } == [])
   }
 
+  @Test func `a read of the own schema does not see the other`() throws {
+    let scratch = try ScratchDatabase(.sqlite)
+    let sync = try scratch.open(.sync)
+    defer { sync.close() }
+    try sync.insertItem(1)
+    let ids = try sync.readOwned { try $0.rows("SELECT id FROM sync.items") { try $0.integer(0) } }
+    #expect(ids == [1])
+    #expect(throws: DatabaseError.statement("no such table: billing.counters")) {
+      try sync.readOwned {
+        try $0.rows("SELECT id FROM billing.counters") { try $0.integer(0) }
+      }
+    }
+  }
+
   @Test func `opening the files once more drops no lock of this process`() throws {
     let scratch = try ScratchDatabase(.sqlite)
     let first = try scratch.open(.sync)
