@@ -170,8 +170,9 @@ extension EntitlementExplanation {
 
   /// Whether the last reversal before a refund's boundary only ended the sharing of a purchase.
   private func isUnshared(at moment: Instant) -> Bool {
-    subscriptions.flatMap { $0.bill.reversals }
-      .filter { $0.state == .done && $0.at <= moment + Self.sameEvent }
+    let end = moment + Self.sameEvent
+    return subscriptions.flatMap { $0.bill.reversals }
+      .filter { $0.state == .done && $0.at <= end }
       .max { $0.at < $1.at }?.kind == .unshared
   }
 }

@@ -105,7 +105,8 @@ struct OverviewTests {
     let paid = try #require(try Self.told(name).last?.paid)
     let rows = paid["payments"].array ?? []
     #expect(rows.compactMap { $0["state"].string } == payments)
-    #expect(rows.map { $0["at"].string ?? "" } == rows.map { $0["at"].string ?? "" }.sorted(by: >))
+    let times = rows.map { $0["at"].string ?? "" }
+    #expect(times == times.sorted(by: >))
     let back = (paid["reversals"].array ?? []).map {
       "\($0["kind"].string ?? "") \($0["state"].string ?? "")"
     }
