@@ -27,15 +27,15 @@ extension FlowSteps {
   private func next(
     _ json: JSON, _ status: String?, _ found: inout Flow.State
   ) throws(APIFailure) -> StepResult.Next {
-    let isCancelling =
-      json["cancel_at_period_end"].bool == true || json["cancel_at"].integer != nil
     switch intention.kind {
     case .cancel:
       guard StripeEnding(status: status) == .withPeriod else { return .go(.end) }
-      if isCancelling && !renewsFirst(json) { return .go(.record) }
+      if json.endsWithPeriod { return .go(.record) }
       return .go(found[.schedule] == nil ? .cancel : .release)
     case .uncancel:
-      guard isCancelling else { return .go(.record) }
+      guard json["cancel_at_period_end"].bool == true || json["cancel_at"].integer != nil else {
+        return .go(.record)
+      }
       // Nothing waited, or its time went by: the price stays.
       if try !waitsAgain(json) { found[.price] = flow.state[.oldPrice] }
       return .go(.uncancel)
@@ -51,17 +51,6 @@ extension FlowSteps {
     case .change: return try change(json, status, &found)
     case .subscribe, .checkout, .migrate, .portal: return .failed(FlowProblem(.stripeRefused))
     }
-  }
-
-  /// Whether it renews before the date on which it was cancelled.
-  private func renewsFirst(_ json: JSON) -> Bool {
-    let ends = (json["items"]["data"].array ?? []).compactMap {
-      $0["current_period_end"].integer
-    }
-    guard json["cancel_at_period_end"].bool != true, let date = json["cancel_at"].integer,
-      let end = ends.max()
-    else { return false }
-    return end < date
   }
 
   /// Whether the account's last change waited for the end of this period when the subscription was cancelled. Stripe
@@ -272,7 +261,29 @@ extension FlowSteps {
 
   // MARK: ending
 
-  func setCancel(_ cancels: Bool) throws(APIFailure) -> StepResult {
+  func cancel() throws(APIFailure) -> StepResult {
+    if let refused = try removeDate() { return refused }
+    return try setCancel(true)
+  }
+
+  func uncancel() throws(APIFailure) -> StepResult {
+    let result = try setCancel(false)
+    guard case .go = result.next else { return result }
+    return try removeDate() ?? result
+  }
+
+  /// Takes a cancellation back that is a date without the flag, which Stripe's page can make. Stripe takes only one
+  /// of these fields at a time. Returns nil unless it refuses.
+  /// https://docs.stripe.com/billing/subscriptions/billing-mode/compare
+  private func removeDate() throws(APIFailure) -> StepResult? {
+    guard case .answered(let json) = try api.get(subscription), json.isCancelledByDate,
+      case .refused(let refusal) = try api.post(
+        subscription, [("cancel_at", "")], key: flow.key("date"))
+    else { return nil }
+    return failure(refusal)
+  }
+
+  private func setCancel(_ cancels: Bool) throws(APIFailure) -> StepResult {
     let form: StripeAPI.Form = [("cancel_at_period_end", cancels ? "true" : "false")]
     switch try api.post(subscription, form, key: flow.key()) {
     // Two prices: what waited before the cancellation waits again.

@@ -84,7 +84,7 @@ struct FlowSteps {
     case .awaitUpdate: try awaitedUpdate()
     case .schedule: try schedule()
     case .phases: try putPhases()
-    case .cancel: try setCancel(true)
+    case .cancel: try cancel()
     case .uncancel: try uncancel()
     case .resume: try resume()
     case .end: try end()
@@ -96,21 +96,6 @@ struct FlowSteps {
     case .undo: try undo()
     // The runner does these itself, without Stripe.
     case .record, .stopStore: preconditionFailure("\(flow.step) asks Stripe nothing")
-    }
-  }
-
-  /// Takes a cancellation back. One that Stripe's page made can be a date without the flag. That is another
-  /// field, and Stripe refuses a request with both.
-  /// https://docs.stripe.com/billing/subscriptions/billing-mode/compare
-  private func uncancel() throws(APIFailure) -> StepResult {
-    let result = try setCancel(false)
-    let subscription = path("subscriptions", .subscription)
-    guard case .go = result.next, case .answered(let json) = try api.get(subscription),
-      json["cancel_at"].integer != nil
-    else { return result }
-    switch try api.post(subscription, [("cancel_at", "")], key: flow.key("date")) {
-    case .answered: return result
-    case .refused(let refusal): return failure(refusal)
     }
   }
 

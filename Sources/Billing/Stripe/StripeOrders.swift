@@ -39,7 +39,11 @@ extension StripeAPI {
       switch StripeEnding(status: json["status"].string) {
       case .atOnce: return try end(path)
       case .over: return
-      case .withPeriod: try release(scheduleOf: json)
+      case .withPeriod:
+        guard !json.endsWithPeriod else { return }
+        try release(scheduleOf: json)
+        // Stripe takes only one of a date and the flag.
+        if json.isCancelledByDate { try send("POST", path, [("cancel_at", "")]) }
       }
     }
     try send("POST", path, [("cancel_at_period_end", "true")])

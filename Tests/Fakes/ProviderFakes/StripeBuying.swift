@@ -101,7 +101,14 @@ extension StripeOrders {
           message: "The subscription is managed by the subscription schedule.")
       }
       switch (wish, subscription.cancelAtPeriodEnd) {
-      case (true, false): world.cancel(id, at: nil)
+      case (true, false):
+        guard subscription.cancelAt == nil else {
+          throw .init(
+            status: 400, code: nil,
+            message: "You can only use one of cancel_at and cancel_at_period_end.",
+            parameter: "cancel_at_period_end")
+        }
+        world.cancel(id, at: nil)
       case (false, true): world.uncancel(id)
       default: break
       }

@@ -121,6 +121,15 @@ struct LeavingAccountTests {
     #expect(shop.stripe.chargeCount == 1)
   }
 
+  @Test func `what would end months later ends with the period of who leaves`() throws {
+    let (shop, id) = try paying()
+    shop.stripe.cancel(id, on: shop.installation.now + .days(100))
+    try shop.pass(.minutes(30))
+    try shop.askForEnd()
+    try shop.pass(.hours(1))
+    #expect(shop.stripe.isCancelling(id))
+  }
+
   @Test(arguments: [false, true])
   func `who owes for a month owes nothing more, though the card works again`(
     hadCancelled: Bool
