@@ -91,3 +91,14 @@ extension Ledger {
     }
   }
 }
+
+extension LedgerReading {
+  /// Whether no other account owns a purchase that the customer made. What an operator transfers stays with its
+  /// customer at its store, whose page and cards are for all purchases.
+  package func isCustomer(_ customer: ObjectKey, onlyOf account: Identifier) throws -> Bool {
+    try origins(of: .part, to: customer).allSatisfy { purchase in
+      let owner = try stored(purchase).row?.owner
+      return owner == nil || owner == account
+    }
+  }
+}

@@ -46,6 +46,8 @@ package struct SubscriptionOverview: Sendable {
     /// The page where its store lets customers manage it; nil if that is done here.
     package let managePage: String?
     package let isManagedHere: Bool
+    /// Whether its store's page for its customer also shows purchases of another account.
+    package let sharesCustomer: Bool
     /// Whether it may continue at the `seller`.
     package let mayMigrate: Bool
     /// Whether it continues by itself or can be recovered, and is no addition.
@@ -100,7 +102,8 @@ package struct SubscriptionOverview: Sendable {
     ) { row in try row.text(0) }.compactMap { ObjectKey($0) }
     let all = try keys.compactMap { key in
       try Subscription(
-        key, at: now, reading, catalogue, counts: { ledger.rules.grants($0.rawValue, to: account) })
+        key, of: account, at: now, reading, catalogue,
+        counts: { ledger.rules.grants($0.rawValue, to: account) })
     }
     nextChange =
       (schedule.boundaries.map { $0.from }.filter { $0 > now } + all.compactMap { $0.nextChange })
@@ -131,8 +134,8 @@ extension Ledger {
 
 extension SubscriptionOverview.Subscription {
   fileprivate init?(
-    _ key: ObjectKey, at now: Instant, _ reading: LedgerReading, _ catalogue: Catalogue,
-    counts: (StoreEnvironment) -> Bool
+    _ key: ObjectKey, of account: Identifier, at now: Instant, _ reading: LedgerReading,
+    _ catalogue: Catalogue, counts: (StoreEnvironment) -> Bool
   ) throws {
     guard let row = try reading.stored(key).row else { return nil }
     let traits = try reading.stores.store(of: key).traits
@@ -143,6 +146,9 @@ extension SubscriptionOverview.Subscription {
     store = traits.title
     managePage = traits.managePage
     isManagedHere = traits.isManagedHere
+    sharesCustomer = try !record.companions(of: key).allSatisfy {
+      try reading.isCustomer($0, onlyOf: account)
+    }
     mayMigrate = reading.stores.mayMigrate(from: key.provider)
     environment = row.environment
     label = Label(coverage, withoutAccess: row.labelWithoutAccess, at: now)

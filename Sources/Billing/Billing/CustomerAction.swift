@@ -57,6 +57,7 @@ extension SubscriptionOverview {
 
   func actions(of subscription: Subscription) -> [CustomerAction] {
     var all = subscription.actions + migrations(of: subscription)
+    if subscription.sharesCustomer { all.removeAll { $0.name == .portal } }
     if !subscription.preventsPurchase {
       // Only a plan is changed to another one.
       all.removeAll { $0.name == .change }

@@ -332,18 +332,13 @@ package struct Flows: Sendable {
     return nil
   }
 
-  /// Whether no other account owns a purchase that the customer made. What an operator transfers stays with its
-  /// customer at Stripe, whose page and cards are for all purchases.
   private func isOwn(
     _ customer: String, _ account: Identifier, _ transaction: Transaction
   ) throws -> Bool {
     let key = ObjectKey(
       provider: .init("stripe"), environment: ledger.rules.grantingEnvironment, kind: .customer,
       id: customer)
-    return try ledger.reading(transaction).origins(of: .part, to: key).allSatisfy { purchase in
-      let owner = try SubscriptionRow(purchase, reading: transaction)?.owner
-      return owner == nil || owner == account
-    }
+    return try ledger.reading(transaction).isCustomer(key, onlyOf: account)
   }
 
   /// The customer that made the purchase.

@@ -68,11 +68,13 @@ struct TransferredPurchaseTests {
 
   @Test func `its new owner opens its page if nothing there is another account's`() throws {
     let (shop, _) = try received(othersKeep: false)
+    #expect(try shop.actions.contains("portal"))
     #expect(try done(Self.portal, shop).status == .done)
   }
 
   @Test func `its new owner does not open the page with another account's subscription`() throws {
     let (shop, _) = try received(othersKeep: true)
+    #expect(try shop.actions == ["change", "cancel", "card"])
     let problem = #expect(throws: FlowProblem.self) { try shop.ask(Self.portal) }
     #expect(problem?.code == .noCustomer)
   }
