@@ -10,16 +10,18 @@ extension FlowSteps {
 
   func makeCustomer() throws(APIFailure) -> StepResult {
     if let id = customer.id { return .go(afterCustomer, [.customer: id]) }
-    let failures = flow.state[.failures]
-    if failures != nil || now - flow.stepSince > Self.keySpan, let id = try foundCustomer() {
+    if isUnderNewKey, let id = try foundCustomer() {
       return StepResult(.go(afterCustomer), [.customer: id], effect: .keepCustomer(id))
     }
     // The key is the account's, not the flow's, so that another flow makes the same customer.
     let key =
-      "coffer-customer-\(flow.account)-\(customer.number)" + (failures.map { "-\($0)" } ?? "")
-    switch try api.post(
-      "/v1/customers", [("metadata[coffer_account]", flow.account.description)], key: key)
-    {
+      "coffer-customer-\(flow.account)-\(customer.number)"
+      + (flow.state[.failures].map { "-\($0)" } ?? "")
+    let form: StripeAPI.Form = [
+      ("metadata[coffer_account]", flow.account.description),
+      ("metadata[coffer_customer]", String(customer.number)),
+    ]
+    switch try api.post("/v1/customers", form, key: key) {
     case .answered(let json):
       guard let id = json["id"].string else { throw .malformed("a customer without an id") }
       return StepResult(.go(afterCustomer), [.customer: id], effect: .keepCustomer(id))
@@ -35,8 +37,10 @@ extension FlowSteps {
     }
   }
 
+  /// Earlier customers of the account have another number. They may have purchases that are another account's now.
   private func foundCustomer() throws(APIFailure) -> String? {
-    let query = "metadata['coffer_account']:'\(flow.account)'"
+    let query =
+      "metadata['coffer_account']:'\(flow.account)' AND metadata['coffer_customer']:'\(customer.number)'"
     guard case .answered(let json) = try api.get("/v1/customers/search", [("query", query)]) else {
       return nil
     }

@@ -53,9 +53,8 @@ struct FlowSteps {
   let departure: Departure?
   let now: Instant
 
-  /// Stripe forgets keys after a day. Before that, a call is simply repeated; later, its result is
-  /// looked for first.
-  static let keySpan = Instant.Span.hours(23)
+  /// Stripe forgets keys after a day.
+  private static let keySpan = Instant.Span.hours(23)
   /// How long a client may take.
   static let patience = Instant.Span.hours(22)
 
@@ -97,6 +96,12 @@ struct FlowSteps {
     // The runner does these itself, without Stripe.
     case .record, .stopStore: preconditionFailure("\(flow.step) asks Stripe nothing")
     }
+  }
+
+  /// Whether Stripe would take a repeat of the step's call for another one, so that the step first looks what the
+  /// call did.
+  var isUnderNewKey: Bool {
+    flow.state[.failures] != nil || now - flow.stepSince > Self.keySpan
   }
 
   /// Whether the client's time is over.

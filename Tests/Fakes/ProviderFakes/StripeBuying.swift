@@ -11,6 +11,7 @@ extension StripeOrders {
   func makeCustomer(_ form: Form, _ world: inout StripeWorld) throws(Refusal) -> JSONValue {
     let id = world.addCustomer(.missing)
     world.customers[id].account = account(form)
+    world.customers[id].number = form.value(of: "metadata[coffer_customer]")
     return rendering(world).customer(world.customers[id])
   }
 

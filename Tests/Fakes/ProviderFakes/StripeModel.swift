@@ -38,8 +38,9 @@ struct StripeWorld: Sendable {
     var email: String
     var card: StripeCard
     var paymentMethod: String
-    /// The account that the metadata names.
+    /// The account that the metadata names, and which of its customers this is.
     var account: Identifier?
+    var number: String?
     /// Negative: money that the next invoices use first.
     var balance: Int64 = 0
     var deletedAt: Instant?

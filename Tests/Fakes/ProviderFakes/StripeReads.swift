@@ -72,13 +72,14 @@ struct StripeReads {
       lines.map { Row(id: $0["id"].text, fields: [:], json: $0) }, path, parameters, allowed: [])
   }
 
-  /// Searches by the only metadata key that our server looks for.
+  /// Searches by the metadata that our server looks for: of an account's customers one or all.
   private func search(_ parameters: Parameters, _ path: String) throws(Refusal) -> JSONValue {
+    let query = parameters.value(of: "query")
     let found = world.customers.rows.filter { customer in
-      customer.deletedAt == nil
-        && customer.account.map {
-          parameters.value(of: "query") == "metadata['coffer_account']:'\($0)'"
-        } == true
+      guard customer.deletedAt == nil, let account = customer.account else { return false }
+      let all = "metadata['coffer_account']:'\(account)'"
+      let one = customer.number.map { "\(all) AND metadata['coffer_customer']:'\($0)'" }
+      return query == all || query == one
     }
     return rendering.list(found.map { rendering.customer($0) }, url: path)
   }

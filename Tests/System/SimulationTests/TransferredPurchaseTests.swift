@@ -60,6 +60,15 @@ struct TransferredPurchaseTests {
     #expect(shop.stripe.customerCount == 2)
   }
 
+  /// Stripe forgets after a day what was asked under a key, so a server that comes back later looks for the customer.
+  @Test func `its former owner buys as another customer even after an outage`() throws {
+    let shop = try given()
+    let begun = try shop.ask(.subscribe("pm_card_visa"))
+    shop.installation.now = shop.installation.now + .days(1)
+    #expect(try shop.finish(begun.id).status == .done)
+    #expect(shop.stripe.customerCount == 2)
+  }
+
   @Test func `its former owner no longer opens its page`() throws {
     let shop = try given()
     let problem = #expect(throws: FlowProblem.self) { try shop.ask(Self.portal) }
