@@ -171,9 +171,9 @@ extension FlowSteps {
     }
   }
 
-  /// What an earlier call did, if Stripe keeps a failure of it; nil if it did nothing.
+  /// What an earlier call did; nil if it did nothing.
   private func updated() throws(APIFailure) -> StepResult? {
-    guard flow.state[.failures] != nil else { return nil }
+    guard isUnderNewKey else { return nil }
     let result = try awaitedUpdate()
     if case .failed = result.next { return nil }
     return result
@@ -207,7 +207,7 @@ extension FlowSteps {
   // MARK: when the period ends
 
   func schedule() throws(APIFailure) -> StepResult {
-    if flow.state[.failures] != nil, case .answered(let json) = try api.get(subscription),
+    if isUnderNewKey, case .answered(let json) = try api.get(subscription),
       let made = json["schedule"].reference
     {
       return .go(.phases, [.schedule: made])

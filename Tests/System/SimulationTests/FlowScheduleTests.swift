@@ -97,6 +97,21 @@ struct FlowScheduleTests {
     #expect(shop.stripe.paymentMethod(of: subscription) == second)
   }
 
+  /// Stripe forgets after a day what was asked under a key.
+  @Test func `a schedule whose answer was lost for a day is found, and none is made beside it`()
+    throws
+  {
+    let (shop, subscription) = try subscribed()
+    // The call after the one that looks at the subscription.
+    shop.way.plan(.lostAnswer, atCall: shop.way.callCount + 1)
+    let begun = try shop.ask(.change(to: "premium"))
+    try shop.step()
+    try #require(shop.way.calls.last == "POST https://stripe.fake/v1/subscription_schedules")
+    shop.installation.now = shop.installation.now + .days(1)
+    #expect(try shop.finish(begun.id).status == .done)
+    #expect(shop.stripe.scheduledPrice(of: subscription) == .premiumMonthly)
+  }
+
   @Test func `another smaller plan takes the place of the one that waits`() throws {
     let (shop, subscription) = try subscribed()
     #expect(try done(.change(to: "premium", .year), shop).status == .done)
