@@ -382,9 +382,17 @@ extension FlowSteps {
 
   func awaitedPayment() throws(APIFailure) -> StepResult {
     let outcome = try api.get(
-      path("invoices", .invoice), [("expand[]", "confirmation_secret")])
+      path("invoices", .invoice),
+      [
+        ("expand[]", "confirmation_secret"), ("expand[]", "payments.data.payment.payment_intent"),
+      ])
     guard case .answered(let json) = outcome else { return .failed(.nothingToPay) }
     guard json["status"].string == "open" else { return .go(afterPayment) }
+    // A bank debit that the customer has confirmed is no longer the client's to complete.
+    let isUnderWay = (json["payments"]["data"].array ?? []).contains {
+      $0["payment"]["payment_intent"]["status"].string == "processing"
+    }
+    if isUnderWay { return .go(.record) }
     if isOverdue { return .failed(.notCompleted) }
     let secret = json["confirmation_secret"]["client_secret"].string
     return StepResult(.wait(.awaitInvoice, secret.map { .confirmPayment(clientSecret: $0) }))

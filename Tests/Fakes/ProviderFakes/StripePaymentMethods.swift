@@ -87,6 +87,16 @@ extension StripeRendering {
     {
       json = json.replacing("confirmation_secret", with: confirmation(invoice))
     }
+    if expansions.contains("payments.data.payment.payment_intent"),
+      let payment = world.invoices[optional: own.text]?.payment
+    {
+      let shown: JSONValue = [
+        "payment": [
+          "payment_intent": paymentIntent(world.payments[payment]), "type": "payment_intent",
+        ]
+      ]
+      json = json.replacing("payments", with: list([shown], url: "/v1/invoice_payments"))
+    }
     let latest = json["latest_invoice"]
     guard let invoice = world.invoices[optional: latest.text],
       let expansion = expansions.first(where: { $0.hasPrefix("latest_invoice") })

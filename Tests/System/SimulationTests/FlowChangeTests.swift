@@ -228,6 +228,23 @@ struct FlowChangeTests {
     #expect(try done(Intention(.pay), shop).id != flow.id)
   }
 
+  @Test func `a bank debit that its payer confirmed is not given up while the bank takes days`()
+    throws
+  {
+    let (shop, subscription) = try subscribed()
+    shop.stripe.setCard(of: subscription, .needsConfirmation)
+    shop.delivers = true
+    installationRuns(shop, until: shop.stripe.periodEnd(of: subscription) + .hours(2))
+    try shop.runDue()
+    let begun = try shop.ask(Intention(.pay))
+    try shop.settle()
+    try #require(try shop.flow(begun.id).status == .requiresAction)
+    shop.stripe.setCard(of: subscription, .debits)
+    shop.stripe.pay(invoice: shop.stripe.latestInvoice(of: subscription))
+    try shop.pass(.hours(23))
+    #expect(try shop.flow(begun.id).status == .done)
+  }
+
   @Test func `what fails after another bill was paid is paid by the next request`() throws {
     let (shop, subscription) = try subscribed()
     shop.stripe.setCard(of: subscription, .declines)
