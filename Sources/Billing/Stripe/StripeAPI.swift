@@ -13,7 +13,8 @@ package struct StripeAPI: Sendable {
   /// The API version of reads, independent of the account's own version. 2026-09-30 is the first
   /// that gives the reason for a subscription's pause.
   package static let version = "2026-10-28.endive"
-  /// The API version of changes, because later versions removed something from it.
+  /// The API version of changes. Later versions removed something from it, such as the `iterations` of a schedule's
+  /// phase. https://docs.stripe.com/changelog/clover/2025-09-30/remove-iterations
   package static let orderVersion = "2025-03-31.basil"
   package static let standardBase = "https://api.stripe.com"
 

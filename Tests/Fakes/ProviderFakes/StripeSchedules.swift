@@ -119,6 +119,12 @@ extension StripeOrders {
     _ id: String, _ form: Form, _ world: inout StripeWorld
   ) throws(Refusal) -> JSONValue {
     let sub = world.subscriptions[try require(schedule: id, world).subscription]
+    if !version.takesIterations, let part = form.first(where: { $0.name.hasSuffix("[iterations]") })
+    {
+      throw .init(
+        status: 400, code: "parameter_unknown",
+        message: "Received unknown parameter: \(part.name)", parameter: part.name)
+    }
     var phases: [StripeWorld.Phase] = []
     while let phase = try phase("phases[\(phases.count)]", of: sub, form) { phases.append(phase) }
     let end = String(sub.period.upperBound.seconds)

@@ -12,6 +12,10 @@ package enum StripeVersion: String, Sendable, CaseIterable {
   /// Periods are in items, invoices name their parent, and payments are separate objects.
   package var isBasil: Bool { date >= Self.basil.date }
 
+  /// The length of a schedule's phase can be a number of periods.
+  /// https://docs.stripe.com/changelog/clover/2025-09-30/remove-iterations
+  var takesIterations: Bool { date < "2025-09-30" }
+
   /// Refunds have their own events, in addition to those of their charge.
   var hasRefundEvents: Bool { self != .y2020 }
 }
