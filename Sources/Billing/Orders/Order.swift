@@ -44,6 +44,8 @@ package struct Order: Sendable {
   package var name: AuditEntry.Name { AuditEntry.Name(.billing, number) }
 
   package static let job = "order"
+  /// Why the order's job fails while coffer-billing has no key of the store's API.
+  package static let withoutKey = "no key of its store's API is configured"
   /// The name of the order's job.
   var object: String { String(number) }
 

@@ -98,7 +98,10 @@ package struct OrderRunner: Sendable {
     // Only an operator drops a read, which then counts as settled.
     let isDropped = isUnread && job?.state == .settled
     // Also if its store refuses the read: nothing else shows that money did not go back.
-    if isUnread, !isDropped { throw .transient("\(key) is not read yet", retryAfter: nil) }
+    if isUnread, !isDropped {
+      let isReadable = access.ledger.isReadable(key)
+      throw .transient(isReadable ? "\(key) is not read yet" : Order.withoutKey, retryAfter: nil)
+    }
     if order.isShown(by: record) { return closed(order, .done, "done: a read shows it") }
     let answer = order.answer ?? "its store did not answer"
     if isDropped {
@@ -113,7 +116,10 @@ package struct OrderRunner: Sendable {
   private func reading(_ order: Order) -> JobResult {
     let now = access.clock.now()
     return JobResult { transaction in
-      guard try read(order, at: now, in: transaction) == .asked else {
+      switch try read(order, at: now, in: transaction) {
+      case .asked: break
+      case .withoutKey: throw JobFailure.transient(Order.withoutKey, retryAfter: nil)
+      case .withoutToken:
         throw JobFailure.transient("\(order.subscription) cannot be read", retryAfter: nil)
       }
       let job = try Jobs.find(Ledger.readJob, order.subscription.description, reading: transaction)

@@ -8,7 +8,6 @@ import Jobs
 import Ledger
 import Orders
 import Storage
-import Stores
 import Subscriptions
 
 extension Command {
@@ -52,19 +51,18 @@ extension Command {
       }
     })
 
-  /// A doubted order waits for a read, which never comes without a key of its store's API.
+  /// A doubted order waits for a read, which never comes while coffer-billing has no key of its store's API. Only the
+  /// job reports that, because this command may run with other settings.
   private static func dropOrder(_ object: String, _ invocation: Invocation) throws -> Answer {
-    try DatabaseSession.withAnyCatalogue(invocation, owning: .billing) { database, configuration in
-      let stores = try StoreList.configured(invocation.settings, clock: configuration.clock)
-      return try Act(invocation, on: database).whenConfirmed({ transaction, _ in
-        let order = try Int64(object).flatMap { try OrderRows.find($0, reading: transaction) }
-        guard let order, order.state == .doubted,
-          try !stores.store(of: order.subscription).isReadable
-        else { return try drop(Order.job, object, in: transaction) }
-        var effect = try drop(Order.job, object, isWaitingToo: true, in: transaction)
-        effect.noted = { try OrderRows.abandon(order, as: $0, in: $1) }
-        return effect
-      })
+    try Act.whenConfirmed(invocation, owning: .billing) { transaction, _ in
+      let order = try Int64(object).flatMap { try OrderRows.find($0, reading: transaction) }
+      let job = try Jobs.find(Order.job, object, reading: transaction)
+      guard let order, order.state == .doubted, job?.lastError == Order.withoutKey else {
+        return try drop(Order.job, object, in: transaction)
+      }
+      var effect = try drop(Order.job, object, isWaitingToo: true, in: transaction)
+      effect.noted = { try OrderRows.abandon(order, as: $0, in: $1) }
+      return effect
     }
   }
 

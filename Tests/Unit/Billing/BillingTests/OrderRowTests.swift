@@ -88,11 +88,14 @@ struct OrderRowTests {
     #expect(newest.map(\.number) == [2, 1])
   }
 
-  private static func runner(of database: Database, at now: Instant) -> OrderRunner {
+  private static func runner(
+    of database: Database, at now: Instant, readable: Set<ObjectKey.Provider> = [key.provider]
+  ) -> OrderRunner {
     OrderRunner(
       StoreAccess(
         database: database,
-        ledger: Ledger(stores: .known, rules: LedgerRules(catalogue: AppleSample.catalogue)),
+        ledger: Ledger(
+          stores: .known, rules: LedgerRules(catalogue: AppleSample.catalogue), readable: readable),
         sealing: Harness.sealing, clock: Clock { now }))
   }
 
@@ -183,8 +186,9 @@ struct OrderRowTests {
       return try Jobs.lease(Order.job, limit: 1, now: Self.now, in: transaction)
     }
     let lease = try #require(leases.first)
-    let result = try Self.runner(of: database, at: Self.now).handler.run(lease)
-    #expect(throws: JobFailure.transient("\(Self.key) cannot be read", retryAfter: nil)) {
+    let runner = Self.runner(of: database, at: Self.now, readable: [])
+    let result = try runner.handler.run(lease)
+    #expect(throws: JobFailure.transient(Order.withoutKey, retryAfter: nil)) {
       try database.write(for: nil) { transaction in
         _ = try result.commit(lease, now: Self.now, in: transaction)
       }
