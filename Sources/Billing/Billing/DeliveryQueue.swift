@@ -1,4 +1,5 @@
 import Base
+import Flows
 package import Ledger
 package import Storage
 
@@ -13,6 +14,7 @@ package final class DeliveryQueue: Sendable {
   package static let countMax = 4096
 
   private let ledger: Ledger
+  private let flows: Flows
   private let database: Database
   private let state = Locked(State())
 
@@ -41,6 +43,7 @@ package final class DeliveryQueue: Sendable {
 
   package init(ledger: Ledger, database: Database) {
     self.ledger = ledger
+    flows = Flows(ledger: ledger, stores: ledger.stores)
     self.database = database
   }
 
@@ -61,7 +64,7 @@ package final class DeliveryQueue: Sendable {
     // The deliveries that wait when the transaction first begins. They stay the same if it must run again.
     let group = Locked<[Member]?>(nil)
     database.submitWrite(for: nil) { [self] transaction in
-      try ledger.record(take(group).map(\.delivery), in: transaction)
+      try record(take(group).map(\.delivery), in: transaction)
     } completion: { [self] result in
       answer(take(group), result)
     }
@@ -93,10 +96,20 @@ package final class DeliveryQueue: Sendable {
   }
 
   private func recordAlone(_ member: Member) {
-    database.submitWrite(for: nil) { [ledger] transaction in
-      try ledger.record(member.delivery, in: transaction)
+    database.submitWrite(for: nil) { [self] transaction in
+      try record([member.delivery], in: transaction)[0]
     } completion: { result in
       member.done(result)
     }
+  }
+
+  private func record(
+    _ deliveries: [PreparedDelivery], in transaction: Transaction
+  ) throws -> [Recorded] {
+    let recorded = try ledger.record(deliveries, in: transaction)
+    if let now = deliveries.map(\.received).max() {
+      try flows.repeatChanges(after: recorded, at: now, in: transaction)
+    }
+    return recorded
   }
 }

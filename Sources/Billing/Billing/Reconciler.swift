@@ -1,4 +1,5 @@
 import Base
+import Flows
 import Jobs
 import Ledger
 import ProviderAPI
@@ -176,6 +177,8 @@ struct Reconciler: Sendable {
     run.counts.examined += Int64(deliveries.count)
     run.counts.agreed += Int64(deliveries.count - lost.count)
     let recorded = try ledger.record(lost, in: transaction)
+    try Flows(ledger: ledger, stores: reads.stores)
+      .repeatChanges(after: recorded, at: now, in: transaction)
     for one in recorded {
       switch one.disposition {
       case .undecodable: run.counts.disputed += 1

@@ -1,5 +1,6 @@
 import Base
 import Crypto
+import Flows
 import Jobs
 import Ledger
 import ProviderAPI
@@ -64,6 +65,8 @@ struct StoreReads: Sendable {
       readBegan: answer.began,
       writes: { transaction in
         let recorded = try ledger.record(delivery, in: transaction)
+        try Flows(ledger: ledger, stores: stores)
+          .repeatChanges(after: [recorded], at: now, in: transaction)
         try ledger.acceptClaims(key, at: now, in: transaction)
         try ledger.watchAcknowledgement(of: key, at: now, in: transaction)
         try ledger.confirmAnnounced(key, at: now, in: transaction)

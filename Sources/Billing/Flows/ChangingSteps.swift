@@ -62,7 +62,7 @@ extension FlowSteps {
       let last = schedule["phases"].array?.last
     else { return false }
     let phase = SchedulePhase(last)
-    return phase.bills(price) && (phase.start ?? 0) > now.seconds
+    return phase.prices.contains(price) && (phase.start ?? 0) > now.seconds
   }
 
   /// Changes to a larger plan, or to a longer interval of the same plan, at once; to anything else
@@ -70,8 +70,13 @@ extension FlowSteps {
   private func change(
     _ json: JSON, _ status: String?, _ found: inout Flow.State
   ) throws(APIFailure) -> StepResult.Next {
+    let isRepeated = flow.state[.repeatedFor] != nil
     switch status {
-    case "past_due", "unpaid", "incomplete": return .failed(FlowProblem(.paymentDue))
+    case "past_due", "unpaid", "incomplete":
+      guard isRepeated else { return .failed(FlowProblem(.paymentDue)) }
+      // The delivery that reports the payment repeats it again.
+      found[.repeatedFor] = flow.state[.additions]
+      return .go(.record)
     case "paused": return .failed(FlowProblem(.subscriptionPaused))
     default: break
     }
@@ -91,6 +96,8 @@ extension FlowSteps {
     let isLarger =
       plan.byteCount > item.plan.byteCount
       || plan.id == item.plan.id && intention.interval == .year
+    // What the server repeats only goes on in the schedule that waits, and charges nobody.
+    if isRepeated, isLarger || found[.schedule] == nil { return .go(.record) }
     if isLarger { return .go(.update) }
     return .go(found[.schedule] == nil ? .schedule : .phases)
   }
@@ -230,10 +237,13 @@ extension FlowSteps {
       let phase = SchedulePhase(currentOf: json), let start = phase.start,
       let end = phase.end(at: now)
     else { return .failed(.stripeRefused, [.init("stripe_code", "no_current_phase")]) }
+    let (old, new) = (flow.state[.oldPrice] ?? "", flow.state[.price] ?? "")
     // An earlier call did it, whose answer was lost.
-    if json["metadata"]["coffer_flow"].string == flow.id.description { return .go(.record) }
-    let old = flow.state[.oldPrice] ?? ""
-    guard phase.bills(old) else {
+    if json["metadata"]["coffer_flow"].string == flow.id.description {
+      let next = json["phases"].array?.last.map { SchedulePhase($0).prices } ?? []
+      return .go(.record, [.additions: Flow.additions(among: next, to: new)])
+    }
+    guard phase.prices.contains(old) else {
       return .failed(.stripeRefused, [.init("stripe_code", "no_item_with_a_plan")])
     }
     var form: StripeAPI.Form = [("end_behavior", "release"), ("proration_behavior", "none")]
@@ -249,12 +259,13 @@ extension FlowSteps {
     if let trialEnd = phase.trialEnd {
       form.append(("phases[0][trial_end]", String(trialEnd)))
     }
-    form += phase.form("phases[1]", replacing: old, with: flow.state[.price] ?? "")
+    form += phase.form("phases[1]", replacing: old, with: new)
     form.append(("phases[1][iterations]", "1"))
     // A repeat may find another phase, and may then send another form.
     let call = form.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
     switch try api.post(schedule, form, key: flow.key(call)) {
-    case .answered: return .go(.record)
+    case .answered:
+      return .go(.record, [.additions: Flow.additions(among: phase.prices, to: old)])
     case .refused(let refusal): return failure(refusal)
     }
   }

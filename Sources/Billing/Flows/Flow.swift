@@ -102,6 +102,10 @@ package struct Flow: Sendable, Equatable {
     case endsPause = "ends_pause"
     /// The invoice that was open before the flow ends a pause.
     case owed
+    /// What the subscription bills besides a smaller plan that waits.
+    case additions
+    /// The same as the ledger had it when the server repeated the change for it.
+    case repeatedFor = "repeated_for"
     /// Set if the schedule was released before the plan was changed.
     case released
     /// Set if the subscription's customer also has purchases of another account.
@@ -120,6 +124,11 @@ package struct Flow: Sendable, Equatable {
   func key(_ call: String = "") -> String {
     let text = "\(id)/\(step.rawValue)/\(call)" + (state[.failures].map { "/\($0)" } ?? "")
     return "coffer-" + Hex.encode(Array(SHA256.hash(Array(text.utf8)).prefix(20)))
+  }
+
+  /// The value of `additions`: all prices except the plan's.
+  static func additions(among prices: [String], to plan: String) -> String {
+    prices.filter { $0 != plan }.sorted().joined(separator: ",")
   }
 
   package func subscriptionKey(in environment: StoreEnvironment) -> ObjectKey? {

@@ -54,6 +54,14 @@ package enum FlowRows {
       """, .id(account), .integer(limit), row: flow)
   }
 
+  static func lastChange(of account: Identifier, reading reader: some Queryable) throws -> Flow? {
+    try reader.first(
+      """
+      SELECT \(columns) FROM billing.flows WHERE account_id = $1 AND kind = 'change'
+      ORDER BY created_ms DESC, id DESC LIMIT 1
+      """, .id(account), row: flow)
+  }
+
   /// The account's flows that ended with a problem, the latest first.
   package static func failed(
     of account: Identifier, limit: Int, reading reader: some Queryable

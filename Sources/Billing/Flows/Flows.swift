@@ -65,16 +65,75 @@ package struct Flows: Sendable {
       throw FlowProblem(.tooManyFlows, retryAfterSeconds: Int(wait.milliseconds / 1000) + 1)
     }
     let flow = Flow(intention, of: account, id: Random.identifier(), state: state, at: now)
-    guard try FlowRows.insert(flow, in: transaction) else {
+    guard try start(flow, trace: trace, in: transaction) else {
       // On PostgreSQL, another request was faster.
       guard let flow = try known(intention, account, now, transaction) else {
         throw FlowProblem(.flowRunning)
       }
       return flow
     }
-    try FlowRows.prune(of: account, keeping: Self.keptCount, in: transaction)
-    try Jobs.request(FlowRunner.job, flow.object, due: now, trace: trace, in: transaction)
     return flow
+  }
+
+  /// Returns false if the account has another open flow.
+  private func start(
+    _ flow: Flow, trace: TraceContext? = nil, in transaction: Transaction
+  ) throws -> Bool {
+    guard try FlowRows.insert(flow, in: transaction) else { return false }
+    try FlowRows.prune(of: flow.account, keeping: Self.keptCount, in: transaction)
+    try Jobs.request(
+      FlowRunner.job, flow.object, due: flow.created, trace: trace, in: transaction)
+    return true
+  }
+
+  /// Repeats a change to a smaller plan that waits if a delivery shows that its subscription bills other additions
+  /// since. The schedule at Stripe names all that is billed after the period, so an addition that it does not name
+  /// would end.
+  package func repeatChanges(
+    after recorded: [Recorded], at now: Instant, in transaction: Transaction
+  ) throws {
+    guard stripe?.api != nil else { return }
+    let accounts = recorded.filter { $0.provider.rawValue == "stripe" }.flatMap(\.accounts)
+    for account in Set(accounts).sorted() {
+      // A flow of another version of the program must not keep its account's deliveries from being stored.
+      do { try repeatChange(of: account, at: now, transaction) } catch is JSONError { continue }
+    }
+  }
+
+  private func repeatChange(
+    of account: Identifier, at now: Instant, _ transaction: Transaction
+  ) throws {
+    guard let change = try FlowRows.lastChange(of: account, reading: transaction),
+      let additions = try newAdditions(since: change, transaction),
+      try FlowRows.open(of: account, reading: transaction) == nil,
+      try Departure.find(account, reading: transaction) == nil,
+      try FlowRows.begun(by: account, since: now - Self.countSpan, reading: transaction).count
+        < Self.countMax
+    else { return }
+    let kept: Set<Flow.Key> = [.subscription, .price, .oldPrice, .additions]
+    var state = change.state.filter { kept.contains($0.key) }
+    state[.repeatedFor] = additions
+    _ = try start(
+      Flow(change.intention, of: account, id: Random.identifier(), state: state, at: now),
+      in: transaction)
+  }
+
+  /// What the subscription bills besides its plan, if the change waits with something else; nil if it was repeated for
+  /// this already, so that what Stripe names otherwise in its schedule is not asked for again and again.
+  private func newAdditions(since change: Flow, _ transaction: Transaction) throws -> String? {
+    guard change.status == .done, let additions = change.state[.additions],
+      let plan = change.state[.oldPrice],
+      let key = change.subscriptionKey(in: ledger.rules.grantingEnvironment)
+    else { return nil }
+    let reading = ledger.reading(transaction)
+    guard try reading.stored(key).row?.owner == change.account else { return nil }
+    let bill = try reading.subscription(key).record.bill
+    let prices = bill.items.compactMap(\.price)
+    let billed = Flow.additions(among: prices, to: plan)
+    guard bill.isScheduled, prices.contains(plan), billed != additions,
+      billed != change.state[.repeatedFor]
+    else { return nil }
+    return billed
   }
 
   /// Continues the flow at once, because the client says that it has done its part.

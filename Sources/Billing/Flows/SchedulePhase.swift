@@ -30,9 +30,7 @@ struct SchedulePhase {
     return json["end_date"].integer
   }
 
-  func bills(_ price: String) -> Bool {
-    (json["items"].array ?? []).contains { $0["price"].reference == price }
-  }
+  var prices: [String] { (json["items"].array ?? []).compactMap { $0["price"].reference } }
 
   /// What the phase bills and how, but not when. `price` replaces the item price `old`.
   ///

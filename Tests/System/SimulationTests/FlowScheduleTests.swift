@@ -45,14 +45,61 @@ struct FlowScheduleTests {
     #expect(shop.stripe.prices(of: subscription) == [.premiumMonthly, .extraMonthly])
   }
 
-  @Test func `what is added while a smaller plan waits stays, if that is asked for again`() throws {
+  @Test func `what is added while a smaller plan waits stays, and goes on with it`() throws {
     let (shop, subscription) = try subscribed()
     #expect(try done(.change(to: "premium"), shop).status == .done)
     shop.stripe.add(.extraMonthly, to: subscription)
     try shop.pass(.minutes(20))
-    #expect(try done(.change(to: "premium"), shop).status == .done)
+    #expect(shop.stripe.prices(of: subscription) == [.plusMonthly, .extraMonthly])
     try turn(subscription, shop)
     #expect(shop.stripe.prices(of: subscription) == [.premiumMonthly, .extraMonthly])
+  }
+
+  @Test func `what is added while a smaller plan waits and is paid later goes on with it, too`()
+    throws
+  {
+    let (shop, subscription) = try subscribed()
+    #expect(try done(.change(to: "premium"), shop).status == .done)
+    shop.stripe.setCard(of: subscription, .declines)
+    shop.stripe.add(.extraMonthly, to: subscription)
+    try shop.pass(.hours(1))
+    shop.stripe.setCard(of: subscription, .works)
+    shop.stripe.pay(invoice: shop.stripe.latestInvoice(of: subscription))
+    try shop.pass(.hours(1))
+    try turn(subscription, shop)
+    #expect(shop.stripe.prices(of: subscription) == [.premiumMonthly, .extraMonthly])
+  }
+
+  @Test func `what is added while a smaller plan waits goes on with it though no delivery came`()
+    throws
+  {
+    let (shop, subscription) = try subscribed()
+    #expect(try done(.change(to: "premium"), shop).status == .done)
+    try shop.pass(.hours(1))
+    shop.delivers = false
+    shop.stripe.add(.extraMonthly, to: subscription)
+    try shop.installation.reconcile(isWhole: false)
+    try turn(subscription, shop)
+    #expect(shop.stripe.prices(of: subscription) == [.premiumMonthly, .extraMonthly])
+  }
+
+  @Test func `what is added makes nobody pay for the waiting plan if it became the larger one`()
+    throws
+  {
+    let shop = try BuyingShop.withThreePlans()
+    for wish in [Intention.subscribe("pm_card_visa", plan: "large"), .change(to: "middle")] {
+      try #require(try done(wish, shop).status == .done)
+    }
+    let subscription = try #require(shop.current.first)
+    shop.delivers = true
+    try shop.pass(.hours(1))
+    shop.stripe.add(.extraMonthly, to: subscription)
+    try shop.runDue()
+    let problem = #expect(throws: FlowProblem.self) { try shop.ask(Intention(.cancel)) }
+    #expect(problem?.code == .flowOpen)
+    shop.stripe.changePrice(of: subscription, to: .premiumMonthly)
+    try shop.settle()
+    #expect(shop.stripe.price(of: subscription) == .premiumMonthly)
   }
 
   @Test func `a trial goes on to its end, and the smaller plan is what is paid then`() throws {
