@@ -29,23 +29,6 @@ package struct StripeEvent: Hashable, Sendable {
     /// A list inside the object was cut short, so the whole object must be read.
     case listCutShort = "list_cut_short"
   }
-
-  package init(
-    id: String, type: String, created: Instant, environment: StoreEnvironment,
-    connectedAccount: String? = nil, apiVersion: String? = nil, objectID: String? = nil,
-    facts: [Fact] = [], terms: [SearchTerm] = [], notes: Set<Note> = []
-  ) {
-    self.id = id
-    self.type = type
-    self.created = created
-    self.environment = environment
-    self.connectedAccount = connectedAccount
-    self.apiVersion = apiVersion
-    self.objectID = objectID
-    self.facts = facts
-    self.terms = terms
-    self.notes = notes
-  }
 }
 
 extension VerifiedDelivery {

@@ -205,7 +205,7 @@ package struct StripeSubscription: Mirrored {
     }
   }
 
-  /// Whether its latest invoice determines what is owed now.
+  /// Whether its latest invoice determines what is owed now, and a next one is to come.
   package var isInForce: Bool {
     switch status {
     case .trialing, .active, .pastDue: true
@@ -327,6 +327,4 @@ package struct StripeCheckoutSession: Mirrored {
 /// A deleted customer, whose subscriptions have all ended. An existing customer says nothing.
 package struct StripeCustomer: Mirrored {
   package init() {}
-
-  package var rank: Int { 1 }
 }

@@ -38,8 +38,6 @@ package struct StripeCharge: Mirrored {
     self.amountRefunded = amountRefunded
     self.currency = currency
   }
-
-  package var rank: Int { 0 }
 }
 
 /// Money that goes back to the customer, or may: by a refund, or because the customer's bank

@@ -88,7 +88,7 @@ package struct StripeRecord: StoreRecord {
 
   /// Whether another period begins. The date of a cancellation can lie months after the end of this period.
   private func renews(_ content: StripeSubscription) -> Bool {
-    guard content.isBilled, !content.cancelAtPeriodEnd, let end = content.cancelAt else {
+    guard content.isInForce, !content.cancelAtPeriodEnd, let end = content.cancelAt else {
       return content.willRenew
     }
     let newest = content.latestInvoice.flatMap { invoices[$0] }.map { [$0] }
@@ -189,14 +189,7 @@ package struct StripeRecord: StoreRecord {
 
 extension StripeSubscription {
   /// Whether nothing will end it. Access ends on the date of a cancellation without a further event.
-  var willRenew: Bool { isBilled && !cancelAtPeriodEnd && cancelAt == nil }
-
-  fileprivate var isBilled: Bool {
-    switch status {
-    case .trialing, .active, .pastDue: true
-    case .incomplete, .incompleteExpired, .unpaid, .canceled, .paused, .other: false
-    }
-  }
+  var willRenew: Bool { isInForce && !cancelAtPeriodEnd && cancelAt == nil }
 }
 
 extension Pause.Reason {

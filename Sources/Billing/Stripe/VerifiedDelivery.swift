@@ -8,17 +8,12 @@ package struct VerifiedDelivery: Sendable {
   package let signature: [UInt8]
   /// The digest of the secret that it was signed with.
   package let secret: String
-  /// When this attempt was signed; a retry has another time.
-  package let signedAt: Instant
   package let receivedAt: Instant
 
-  fileprivate init(
-    body: [UInt8], signature: [UInt8], secret: String, signedAt: Instant, receivedAt: Instant
-  ) {
+  fileprivate init(body: [UInt8], signature: [UInt8], secret: String, receivedAt: Instant) {
     self.body = body
     self.signature = signature
     self.secret = secret
-    self.signedAt = signedAt
     self.receivedAt = receivedAt
   }
 }
@@ -28,8 +23,7 @@ extension VerifiedDelivery {
   ///
   /// Warning: proves nothing about any other bytes.
   init(uncheckedBody body: [UInt8], receivedAt: Instant) {
-    self.init(
-      body: body, signature: [], secret: "", signedAt: receivedAt, receivedAt: receivedAt)
+    self.init(body: body, signature: [], secret: "", receivedAt: receivedAt)
   }
 }
 
@@ -64,8 +58,7 @@ package struct WebhookSecrets: Sendable {
     }
     guard header.signedAt <= now + Self.tolerance else { throw .inFuture }
     guard let secret = match(header, body) else { throw .mismatch }
-    return VerifiedDelivery(
-      body: body, signature: text, secret: secret, signedAt: header.signedAt, receivedAt: now)
+    return VerifiedDelivery(body: body, signature: text, secret: secret, receivedAt: now)
   }
 
   /// The digest of the first secret that matches. It compares every code with every secret, even

@@ -27,7 +27,7 @@ struct RecordedStoryTests {
       let signature = try #require(request.header("stripe-signature"))
       let delivery = try secrets.verify(
         headers: [Array(signature.utf8)], body: request.body, now: step.at)
-      #expect(delivery.signedAt == step.at, "\(request.name)")
+      #expect(signature.hasPrefix("t=\(step.at.seconds),"), "\(request.name)")
       // A thin event names no version.
       if (try? StripeThinEvent(delivery)) != nil { continue }
       #expect(try StripeEvent(delivery).apiVersion == String(version), "\(request.name)")
