@@ -83,8 +83,3 @@ struct SchedulePhase {
     }
   }
 }
-
-extension JSON {
-  /// The id in a field that has an id or, if it was expanded, the whole object.
-  var reference: String? { string ?? self["id"].string }
-}

@@ -1,17 +1,15 @@
 import Base
-import JSON
+package import JSON
 import Stores
 
 extension JSON {
   /// The id in a field that holds an id or, if the request asked to expand it, the whole object.
-  var reference: String? {
+  package var reference: String? {
     (string ?? self["id"].string).flatMap { isID($0) ? $0 : nil }
   }
 
   func requireReference() throws(JSONError) -> String {
-    guard let reference else {
-      throw JSONError(code: .wrongType, path: path, message: "must be an id or an object with one")
-    }
+    guard let reference else { throw failure("must be an id or an object with one") }
     return reference
   }
 
@@ -34,7 +32,7 @@ extension JSON {
   /// One of a fixed set of words.
   func requireCase<Word: RawRepresentable<String>>() throws(JSONError) -> Word {
     guard let word = Word(rawValue: try requireString()) else {
-      throw JSONError(code: .wrongType, path: path, message: "must be a known word")
+      throw failure("must be a known word")
     }
     return word
   }

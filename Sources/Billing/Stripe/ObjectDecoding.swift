@@ -138,8 +138,7 @@ extension StripeSubscription.Pause {
 extension StripeInvoice {
   fileprivate init(_ json: JSON, rest: [JSON]) throws(JSONError) {
     guard let status = Status(rawValue: try json["status"].requireString()) else {
-      throw JSONError(
-        code: .wrongType, path: json["status"].path, message: "must be a known status")
+      throw json["status"].failure("must be a known status")
     }
     let data = try json["lines"]["data"].requireArray() + rest
     // Under `parent` since basil (2025-03-31), at the top before. A manual invoice names it in its lines.

@@ -30,8 +30,7 @@ extension StripeObject {
     case .checkoutSession: self = .checkoutSession(try StripeCheckoutSession(stored: json))
     case .customer: self = .customer(StripeCustomer())
     default:
-      throw JSONError(
-        code: .wrongType, path: json.path, message: "must be a mirrored Stripe object")
+      throw json.failure("must be a mirrored Stripe object")
     }
   }
 }
@@ -116,11 +115,8 @@ extension StripeInvoice {
   }
 
   fileprivate init(stored json: JSON) throws(JSONError) {
-    guard let status = Status(rawValue: try json["status"].requireString()) else {
-      throw JSONError(code: .wrongType, path: json["status"].path, message: "must be a status")
-    }
     self.init(
-      subscription: json["subscription"].string, status: status,
+      subscription: json["subscription"].string, status: try json["status"].requireCase(),
       isCycle: json["isCycle"].bool ?? false, isAttempted: json["isAttempted"].bool ?? false,
       created: try json["created"].requireStoredInstant(), paidAt: json["paidAt"].storedInstant,
       amountPaid: json["amountPaid"].integer ?? 0, amountDue: json["amountDue"].integer,

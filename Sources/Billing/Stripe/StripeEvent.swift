@@ -53,7 +53,7 @@ extension StripeEvent {
   /// Reads an event as delivered or listed.
   init(_ json: JSON) throws(JSONError) {
     guard try json["object"].requireString() == "event" else {
-      throw JSONError(code: .wrongType, path: json["object"].path, message: "must be an event")
+      throw json["object"].failure("must be an event")
     }
     id = try json["id"].requireID()
     type = try json["type"].requireID()

@@ -29,15 +29,12 @@ package struct StripeThinEvent: Hashable, Sendable {
 
   init(_ json: JSON) throws(JSONError) {
     guard try json["object"].requireString() == "v2.core.event" else {
-      throw JSONError(
-        code: .wrongType, path: json["object"].path, message: "must be a v2.core.event")
+      throw json["object"].failure("must be a v2.core.event")
     }
     id = try json["id"].requireID()
     type = try json["type"].requireID()
     guard let created = Instant(rfc3339: try json["created"].requireString()) else {
-      throw JSONError(
-        code: .wrongType, path: json["created"].path,
-        message: "must be a time, e.g. 2026-10-28T12:00:00.123Z")
+      throw json["created"].failure("must be a time, e.g. 2026-10-28T12:00:00.123Z")
     }
     self.created = created
     let environment: StoreEnvironment = try json["livemode"].requireBool() ? .live : .sandbox
