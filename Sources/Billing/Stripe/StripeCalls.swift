@@ -23,8 +23,11 @@ extension StripeAPI {
 
   /// Reads an object or a list.
   package func get(_ path: String, _ query: Form = []) throws(APIFailure) -> Outcome {
-    let target = query.isEmpty ? path : "\(path)?\(Self.encoded(query))"
-    return try call(APIRequest("GET", base + target, headers: headers))
+    try call(APIRequest("GET", base + Self.target(path, query), headers: headers))
+  }
+
+  static func target(_ path: String, _ query: Form) -> String {
+    query.isEmpty ? path : "\(path)?\(encoded(query))"
   }
 
   /// Ends or deletes an object. When repeated, the object is not found.
@@ -45,12 +48,36 @@ extension StripeAPI {
       method, base + path, headers: headers, body: Array(Self.encoded(form).utf8))
   }
 
+  /// The query for the page of a list that follows that object, or for the first one.
+  static func page(_ parameters: Form, after last: String?) -> Form {
+    var query = parameters
+    query.append(("limit", "100"))
+    if let last { query.append(("starting_after", last)) }
+    return query
+  }
+
   private static func encoded(_ form: Form) -> String {
     form.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
       .joined(separator: "&")
   }
 
-  var headers: [(String, String)] { headers(Self.version) }
+  private var headers: [(String, String)] { headers(Self.version) }
+
+  private static let limits = JSONLimits(
+    byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 19)
+
+  /// An answer with its time by Stripe's clock, without which nothing says what the answer outdates.
+  typealias DatedAnswer = (json: JSON, body: [UInt8], date: Instant, elapsed: Instant.Span)
+
+  func dated(_ target: String) throws(APIFailure) -> DatedAnswer {
+    let reply = try transport.send(APIRequest("GET", base + target, headers: headers))
+    let body = try reply.stripeBody()
+    guard let date = reply.date else { throw .malformed("the answer has no date") }
+    let json = try malformed { () throws(JSONError) in
+      try JSON.parseForeign(body, limits: Self.limits).requireObject()
+    }
+    return (json, body, date, reply.elapsed)
+  }
 
   private func headers(_ version: String) -> [(String, String)] {
     [

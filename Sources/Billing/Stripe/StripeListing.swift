@@ -25,13 +25,9 @@ extension StripeStore {
 }
 
 extension StripeAPI {
-  private static let pageLength = 100
-  private static let limits = JSONLimits(
-    byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 19)
-
   /// Newest first, so that events in the meantime do not appear on later pages.
   fileprivate func events(_ request: StorePageRequest) throws(APIFailure) -> StorePage {
-    var query = [("created[lte]", String(request.until.seconds))]
+    var query: Form = [("created[lte]", String(request.until.seconds))]
     if let since = request.since { query.append(("created[gte]", String(since.seconds))) }
     let (list, _) = try list("/v1/events", query, after: request.place)
     let items = try malformed { () throws(JSONError) in
@@ -75,19 +71,9 @@ extension StripeAPI {
   }
 
   private func list(
-    _ path: String, _ parameters: [(String, String)], after last: String?
+    _ path: String, _ parameters: Form, after last: String?
   ) throws(APIFailure) -> (JSON, AsOf) {
-    let place = last.map { [("starting_after", $0)] } ?? []
-    let query = (parameters + [("limit", String(Self.pageLength))] + place).map {
-      "\(PercentEncoding.encode($0.0))=\(PercentEncoding.encode($0.1))"
-    }.joined(separator: "&")
-    let reply = try transport.send(
-      APIRequest("GET", "\(base)\(path)?\(query)", headers: headers))
-    let body = try reply.stripeBody()
-    guard let date = reply.date else { throw .malformed("the answer has no date") }
-    let json = try malformed { () throws(JSONError) in
-      try JSON.parseForeign(body, limits: Self.limits).requireObject()
-    }
-    return (json, .second(date))
+    let answer = try dated(Self.target(path, Self.page(parameters, after: last)))
+    return (answer.json, .second(answer.date))
   }
 }

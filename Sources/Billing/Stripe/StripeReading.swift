@@ -17,10 +17,7 @@ struct StripeReading {
 
   /// Enough for a thousand invoices; a longer list may have no end.
   private static let pageCountMax = 10
-  private static let pageLength = 100
   private static let requestCountMax = 200
-  private static let limits = JSONLimits(
-    byteCountMax: CurlTransport.bodyByteCountMax, valueCountMax: 1 << 19)
 
   /// Added to the answer's own clock: a replica may lag, and `Date` is cut to whole seconds.
   private static let lagMax = Instant.Span.seconds(6)
@@ -58,7 +55,7 @@ struct StripeReading {
   /// Reads a list page by page and adds its objects' facts to the answer.
   @discardableResult
   mutating func list(
-    _ path: String, _ parameters: [(String, String)]
+    _ path: String, _ parameters: StripeAPI.Form
   ) throws(APIFailure) -> [JSON] {
     var items: [JSON] = []
     for (page, asOf) in try pages(path, parameters) {
@@ -69,14 +66,12 @@ struct StripeReading {
   }
 
   mutating func pages(
-    _ path: String, _ parameters: [(String, String)], after first: String? = nil
+    _ path: String, _ parameters: StripeAPI.Form, after first: String? = nil
   ) throws(APIFailure) -> [(items: [JSON], asOf: AsOf)] {
     var pages: [(items: [JSON], asOf: AsOf)] = []
     var last = first
     for _ in 0..<Self.pageCountMax {
-      let after = last.map { [("starting_after", $0)] } ?? []
-      let (json, asOf) = try get(
-        path, parameters + [("limit", String(Self.pageLength))] + after)
+      let (json, asOf) = try get(path, StripeAPI.page(parameters, after: last))
       let items = try malformed { () throws(JSONError) in try json["data"].requireArray() }
       pages.append((items, asOf))
       last = items.last?["id"].reference
@@ -140,25 +135,16 @@ struct StripeReading {
   }
 
   private mutating func get(
-    _ path: String, _ parameters: [(String, String)]
+    _ path: String, _ parameters: StripeAPI.Form
   ) throws(APIFailure) -> (json: JSON, asOf: AsOf) {
     requestCount += 1
     guard requestCount <= Self.requestCountMax else {
       throw .refused(status: 0, "one read takes more than \(Self.requestCountMax) requests")
     }
-    let query = parameters.map { "\(PercentEncoding.encode($0.0))=\(PercentEncoding.encode($0.1))" }
-      .joined(separator: "&")
-    let target = query.isEmpty ? path : "\(path)?\(query)"
-    let reply = try api.transport.send(
-      APIRequest("GET", api.base + target, headers: api.headers))
-    let body = try reply.stripeBody()
-    // Without the provider's clock, nothing says what the answer outdates.
-    guard let date = reply.date else { throw .malformed("the answer has no date") }
+    let target = StripeAPI.target(path, parameters)
+    let (json, body, date, elapsed) = try api.dated(target)
     newest = max(newest ?? date, date)
-    let asOf = AsOf(from: date - reply.elapsed - Self.lagMax, to: date + Self.dateLength)
-    let json = try malformed { () throws(JSONError) in
-      try JSON.parseForeign(body, limits: Self.limits).requireObject()
-    }
+    let asOf = AsOf(from: date - elapsed - Self.lagMax, to: date + Self.dateLength)
     answer.began = min(answer.began ?? asOf.from, asOf.from)
     answer.keep(
       body,
