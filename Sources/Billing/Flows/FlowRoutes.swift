@@ -12,8 +12,8 @@ extension Flows {
   package func routes(
     on database: Database, through gate: RequestGate, sealing: SealingKeys
   ) -> [Route] {
-    let operations = BeginFlow.Operation.all.map { operation in
-      BeginFlow(operation: operation, flows: self, gate: gate, sealing: sealing).route(on: database)
+    let operations = Intention.Kind.allCases.map { kind in
+      BeginFlow(kind: kind, flows: self, gate: gate, sealing: sealing).route(on: database)
     }
     let changes = [ChangeFlow.Change.goOn, .giveUp].map { change in
       ChangeFlow(change: change, flows: self, gate: gate, sealing: sealing).route(on: database)

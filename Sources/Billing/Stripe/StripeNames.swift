@@ -1,4 +1,15 @@
+import Stores
 package import Subscriptions
+
+/// Whether a text has the form of Stripe's ids: the prefix, then letters, digits or underscores.
+package func isStripeID(_ text: String, _ prefix: String) -> Bool {
+  let rest = text.utf8.dropFirst(prefix.utf8.count)
+  return text.hasPrefix(prefix) && isID(text) && !rest.isEmpty
+    && rest.allSatisfy {
+      UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20
+        || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || $0 == UInt8(ascii: "_")
+    }
+}
 
 extension ObjectKey.Provider {
   package static let stripe = Self("stripe")

@@ -70,14 +70,7 @@ package struct StripeStore: Store {
 
   private static let idPrefix = "sub_"
 
-  package func isSubscriptionID(_ text: String) -> Bool {
-    let rest = text.utf8.dropFirst(Self.idPrefix.utf8.count)
-    return text.hasPrefix(Self.idPrefix) && isID(text) && !rest.isEmpty
-      && rest.allSatisfy {
-        UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0
-          || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || $0 == UInt8(ascii: "_")
-      }
-  }
+  package func isSubscriptionID(_ text: String) -> Bool { isStripeID(text, Self.idPrefix) }
 
   /// Follows a reversal to its payment, a payment to its invoice, and an invoice to its subscription.
   package func subscriptions(
