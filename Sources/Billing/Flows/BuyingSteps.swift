@@ -56,10 +56,8 @@ extension FlowSteps {
       ("confirm", "true"), ("automatic_payment_methods[enabled]", "true"),
       ("automatic_payment_methods[allow_redirects]", "never"),
     ]
-    switch try api.post("/v1/setup_intents", form + metadata(), key: flow.key()) {
-    case .answered(let json): return try setupTransition(json)
-    case .refused(let refusal): return failure(refusal)
-    }
+    return try after(
+      api.post("/v1/setup_intents", form + metadata(), key: flow.key()), setupTransition)
   }
 
   func confirmed() throws(APIFailure) -> StepResult {
@@ -189,16 +187,7 @@ extension FlowSteps {
       [("expand[]", "latest_invoice.confirmation_secret")])
     guard case .answered(let json) = outcome else { return .failed(.notCompleted) }
     switch json["status"].string {
-    case "incomplete":
-      let invoice = json["latest_invoice"]
-      let state: Flow.State = invoice["id"].string.map { [.invoice: $0] } ?? [:]
-      if isOverdue { return .go(.undo, state) }
-      return StepResult(
-        .wait(
-          .awaitPayment,
-          invoice["confirmation_secret"]["client_secret"].string.map {
-            .confirmPayment(clientSecret: $0)
-          }), state)
+    case "incomplete": return waiting(.awaitPayment, for: json)
     case "incomplete_expired", "canceled": return .failed(.notCompleted)
     default: return .go(.record)
     }
@@ -219,14 +208,9 @@ extension FlowSteps {
     if let days = flow.state[.trialDays] {
       extras.append(("subscription_data[trial_period_days]", days))
     }
-    switch try api.post(
-      "/v1/checkout/sessions",
-      form + extras + metadata() + metadata("subscription_data[metadata]"),
-      key: flow.key(extras.map { $0.name }.joined(separator: ",")))
-    {
-    case .answered(let json): return try sessionTransition(json)
-    case .refused(let refusal): return failure(refusal)
-    }
+    form += extras + metadata() + metadata("subscription_data[metadata]")
+    let key = flow.key(extras.map { $0.name }.joined(separator: ","))
+    return try after(api.post("/v1/checkout/sessions", form, key: key), sessionTransition)
   }
 
   func visited() throws(APIFailure) -> StepResult {

@@ -56,7 +56,7 @@ package enum CardNumber {
     var digits: [Int] = []
     for byte in Array(text.utf8) + [0] {
       if isDigit(byte) {
-        digits.append(Int(byte - UInt8(ascii: "0")))
+        digits.append(Int(byte - 0x30))
       } else if !isSeparator(byte) {
         if isChecked(digits) { return true }
         digits = []
@@ -75,15 +75,9 @@ package enum CardNumber {
     return sum % 10 == 0
   }
 
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
-  }
+  private static func isDigit(_ byte: UInt8) -> Bool { 0x30...0x39 ~= byte }
 
-  private static func isLetter(_ byte: UInt8) -> Bool {
-    UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
-  }
+  private static func isLetter(_ byte: UInt8) -> Bool { 0x61...0x7A ~= byte | 0x20 }
 
-  private static func isSeparator(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
-  }
+  private static func isSeparator(_ byte: UInt8) -> Bool { " -.".utf8.contains(byte) }
 }

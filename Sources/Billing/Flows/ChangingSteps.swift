@@ -197,14 +197,7 @@ extension FlowSteps {
     let outcome = try api.get(
       subscription, [("expand[]", "latest_invoice.confirmation_secret")])
     guard case .answered(let json) = outcome else { return .failed(.subscriptionEnded) }
-    if json["pending_update"].isObject {
-      let invoice = json["latest_invoice"]
-      let state: Flow.State = invoice["id"].string.map { [.invoice: $0] } ?? [:]
-      if isOverdue { return .go(.undo, state) }
-      let secret = invoice["confirmation_secret"]["client_secret"].string
-      return StepResult(
-        .wait(.awaitUpdate, secret.map { .confirmPayment(clientSecret: $0) }), state)
-    }
+    if json["pending_update"].isObject { return waiting(.awaitUpdate, for: json) }
     let isChanged = (json["items"]["data"].array ?? []).contains {
       $0["price"]["id"].string == flow.state[.price]
     }
@@ -263,10 +256,8 @@ extension FlowSteps {
     form.append(("phases[1][iterations]", "1"))
     // A repeat may find another phase, and may then send another form.
     let call = form.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
-    switch try api.post(schedule, form, key: flow.key(call)) {
-    case .answered:
-      return .go(.record, [.additions: Flow.additions(among: phase.prices, to: old)])
-    case .refused(let refusal): return failure(refusal)
+    return try after(api.post(schedule, form, key: flow.key(call))) { _ in
+      .go(.record, [.additions: Flow.additions(among: phase.prices, to: old)])
     }
   }
 
@@ -326,11 +317,12 @@ extension FlowSteps {
     guard json["status"].string == "paused" else { return .go(.record) }
     // The invoice of a failed payment, or of a resumption that has already begun.
     if let id = openInvoice(of: json) { return .go(.pay, [.invoice: id]) }
-    switch try api.post(subscription + "/resume", form, key: flow.key()) {
-    case .answered(let json):
-      return openInvoice(of: json).map { .go(.pay, [.invoice: $0]) } ?? .go(.record)
-    case .refused(let refusal): return failure(refusal)
-    }
+    return try after(
+      api.post(subscription + "/resume", form, key: flow.key()), paying)
+  }
+
+  private func paying(_ subscription: JSON) -> StepResult {
+    openInvoice(of: subscription).map { .go(.pay, [.invoice: $0]) } ?? .go(.record)
   }
 
   /// Whether the pause is due to a missing payment. Paying does not end a pause that the customer asked for.
@@ -350,9 +342,8 @@ extension FlowSteps {
     let form: StripeAPI.Form = [
       ("invoice_settings[default_payment_method]", flow.state[.paymentMethod] ?? "")
     ]
-    switch try api.post(path("customers", .customer), form, key: flow.key()) {
-    case .answered: return .go(.assign)
-    case .refused(let refusal): return failure(refusal)
+    return try after(api.post(path("customers", .customer), form, key: flow.key())) { _ in
+      .go(.assign)
     }
   }
 
@@ -363,8 +354,7 @@ extension FlowSteps {
     ]
     switch try api.post(subscription, form, key: flow.key()) {
     case .answered(let json):
-      if flow.state[.endsPause] != nil { return .go(.resume) }
-      return openInvoice(of: json).map { .go(.pay, [.invoice: $0]) } ?? .go(.record)
+      return flow.state[.endsPause] == nil ? paying(json) : .go(.resume)
     case .refused(let refusal) where refusal.status == 404: return .failed(.subscriptionEnded)
     case .refused(let refusal): return failure(refusal)
     }
@@ -405,7 +395,6 @@ extension FlowSteps {
     }
     if isUnderWay { return .go(.record) }
     if isOverdue { return .failed(.notCompleted) }
-    let secret = json["confirmation_secret"]["client_secret"].string
-    return StepResult(.wait(.awaitInvoice, secret.map { .confirmPayment(clientSecret: $0) }))
+    return StepResult(.wait(.awaitInvoice, confirmation(of: json)))
   }
 }

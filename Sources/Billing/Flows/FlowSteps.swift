@@ -107,6 +107,18 @@ struct FlowSteps {
   /// Whether the client's time is over.
   var isOverdue: Bool { now - flow.stepSince > Self.patience }
 
+  /// Waits until the customer has confirmed the payment of the subscription's newest invoice.
+  func waiting(_ step: Flow.Step, for subscription: JSON) -> StepResult {
+    let invoice = subscription["latest_invoice"]
+    let state: Flow.State = invoice["id"].string.map { [.invoice: $0] } ?? [:]
+    if isOverdue { return .go(.undo, state) }
+    return StepResult(.wait(step, confirmation(of: invoice)), state)
+  }
+
+  func confirmation(of invoice: JSON) -> ClientAction? {
+    invoice["confirmation_secret"]["client_secret"].string.map { .confirmPayment(clientSecret: $0) }
+  }
+
   func path(_ collection: String, _ key: Flow.Key, _ rest: String = "") -> String {
     "/v1/\(collection)/\(flow.state[key] ?? "none")\(rest)"
   }
@@ -117,6 +129,16 @@ struct FlowSteps {
       ("\(prefix)[coffer_account]", flow.account.description),
       ("\(prefix)[coffer_flow]", flow.id.description),
     ]
+  }
+
+  /// What follows an answer. A refusal ends the flow.
+  func after(
+    _ outcome: StripeAPI.Outcome, _ next: (JSON) throws(APIFailure) -> StepResult
+  ) throws(APIFailure) -> StepResult {
+    switch outcome {
+    case .answered(let json): return try next(json)
+    case .refused(let refusal): return failure(refusal)
+    }
   }
 
   /// The result of a refusal that the step has no better explanation for.
