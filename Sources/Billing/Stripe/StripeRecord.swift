@@ -21,23 +21,18 @@ package struct StripeRecord: StoreRecord {
 
   /// Joins one object as shown by a delivery.
   package mutating func insert(_ object: StripeObject, id: String, asOf: AsOf, delivery: Int64) {
+    func join<Content: Mirrored>(_ content: Content, to mirror: inout Mirror<Content>) {
+      mirror.insert(.init(content, asOf: asOf), delivery: delivery)
+    }
     switch object {
-    case .subscription(let content):
-      subscription.insert(.init(content, asOf: asOf), delivery: delivery)
-    case .customer(let content):
-      customer.insert(.init(content, asOf: asOf), delivery: delivery)
-    case .invoice(let content):
-      invoices[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
-    case .invoicePayment(let content):
-      invoicePayments[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
-    case .charge(let content):
-      charges[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
-    case .refund(let content):
-      refunds[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
-    case .dispute(let content):
-      disputes[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
-    case .checkoutSession(let content):
-      sessions[id, default: Mirror()].insert(.init(content, asOf: asOf), delivery: delivery)
+    case .subscription(let content): join(content, to: &subscription)
+    case .customer(let content): join(content, to: &customer)
+    case .invoice(let content): join(content, to: &invoices[id, default: Mirror()])
+    case .invoicePayment(let content): join(content, to: &invoicePayments[id, default: Mirror()])
+    case .charge(let content): join(content, to: &charges[id, default: Mirror()])
+    case .refund(let content): join(content, to: &refunds[id, default: Mirror()])
+    case .dispute(let content): join(content, to: &disputes[id, default: Mirror()])
+    case .checkoutSession(let content): join(content, to: &sessions[id, default: Mirror()])
     }
   }
 

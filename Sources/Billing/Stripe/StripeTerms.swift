@@ -8,41 +8,34 @@ extension [SearchTerm] {
   ///
   /// The payer is taken from the object that began the purchase, not again from each renewal.
   init(stripe json: JSON, in environment: StoreEnvironment) {
-    func key(_ kind: ObjectKey.Kind, _ id: JSON) -> ObjectKey? {
-      id.reference.map {
-        ObjectKey(provider: .stripe, environment: environment, kind: kind, id: $0)
-      }
+    func terms(
+      _ texts: [JSON], of kind: ObjectKey.Kind, _ id: JSON, isPersonal: Bool = false
+    ) -> [SearchTerm] {
+      guard let id = id.reference else { return [] }
+      let key = ObjectKey(provider: .stripe, environment: environment, kind: kind, id: id)
+      return texts.compactMap { SearchTerm($0.string, of: key, isPersonal: isPersonal) }
     }
-    func person(_ texts: JSON..., of key: ObjectKey?) -> [SearchTerm] {
-      guard let key else { return [] }
-      return texts.compactMap { SearchTerm($0.string, of: key, isPersonal: true) }
-    }
-    /// As long as nothing was sold, only this ties the object to the account.
-    func account(of key: ObjectKey?) -> [SearchTerm] {
-      [key.flatMap { SearchTerm(json["metadata"][accountMetadataKey].string, of: $0) }].compactMap {
-        $0
-      }
-    }
+    // As long as nothing was sold, only this ties the object to the account.
+    let account = json["metadata"][accountMetadataKey]
+    let customer = json["customer"]
     switch json["object"].string {
     case "customer":
-      let customer = key(.customer, json["id"])
-      self = account(of: customer) + person(json["email"], json["name"], of: customer)
+      self =
+        terms([account], of: .customer, json["id"])
+        + terms([json["email"], json["name"]], of: .customer, json["id"], isPersonal: true)
     case "checkout.session":
       let details = json["customer_details"]
-      let session = key(.checkoutSession, json["id"])
+      let isNamed = customer.reference != nil
       self =
-        account(of: session)
-        + person(
-          details["email"], details["name"], of: key(.customer, json["customer"]) ?? session)
+        terms([account], of: .checkoutSession, json["id"])
+        + terms(
+          [details["email"], details["name"]], of: isNamed ? .customer : .checkoutSession,
+          isNamed ? customer : json["id"], isPersonal: true)
     case "invoice":
-      let number = key(.invoice, json["id"]).flatMap { SearchTerm(json["number"].string, of: $0) }
-      let isFirst = json["billing_reason"].string == "subscription_create"
-      self =
-        [number].compactMap { $0 }
-        + (isFirst
-          ? person(
-            json["customer_email"], json["customer_name"], of: key(.customer, json["customer"]))
-          : [])
+      self = terms([json["number"]], of: .invoice, json["id"])
+      guard json["billing_reason"].string == "subscription_create" else { return }
+      self += terms(
+        [json["customer_email"], json["customer_name"]], of: .customer, customer, isPersonal: true)
     default: self = []
     }
   }
