@@ -136,8 +136,7 @@ extension FlowSteps {
     flow.state[.paidUntil].flatMap { Int64($0) }.map { Instant(seconds: $0) }
   }
 
-  /// Looks at the customer's subscriptions: an earlier call may have made this one, or another
-  /// purchase was faster.
+  /// Looks at the customer's subscriptions: an earlier call may have made this one, or another purchase was faster.
   func existing() throws(APIFailure) -> StepResult? {
     let outcome = try api.get(
       "/v1/subscriptions", [("customer", flow.state[.customer] ?? ""), ("limit", "100")])

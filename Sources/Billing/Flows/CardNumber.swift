@@ -50,8 +50,7 @@ package enum CardNumber {
     text.utf8.allSatisfy { isDigit($0) || isSeparator($0) } && isPart(text)
   }
 
-  /// Whether the text has 13 to 19 digits, ignoring separators, with a valid check digit (ISO/IEC
-  /// 7812, Luhn).
+  /// Whether the text has 13 to 19 digits, ignoring separators, with a valid check digit (ISO/IEC 7812, Luhn).
   private static func isPart(_ text: String) -> Bool {
     var digits: [Int] = []
     for byte in Array(text.utf8) + [0] {

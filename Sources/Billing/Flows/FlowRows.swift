@@ -107,8 +107,7 @@ package enum FlowRows {
     ) { (try $0.integer(0), try $0.optionalInstant(1)) } ?? (0, nil)
   }
 
-  /// Inserts a flow. Returns false if it is exclusive and another exclusive flow of the
-  /// account is open.
+  /// Inserts a flow. Returns false if it is exclusive and another exclusive flow of the account is open.
   static func insert(_ flow: Flow, in transaction: Transaction) throws -> Bool {
     try transaction.execute(
       """

@@ -24,8 +24,7 @@ package struct FlowRunner: Sendable {
     JobHandler(Self.job, concurrencyMax: 2) { lease throws(JobFailure) in try run(lease) }
   }
 
-  /// When the job looks again: the longer the flow has waited, the later. A client reports when it
-  /// has done its part.
+  /// When the job looks again: the longer the flow has waited, the later. A client reports when it has done its part.
   private static func due(_ flow: Flow, at now: Instant) -> Instant {
     let shortest: Instant.Span = flow.status == .requiresAction ? .seconds(15) : .seconds(1)
     let waited = (now - flow.stepSince).milliseconds / 4

@@ -11,8 +11,7 @@ import Stripe
 import Subscriptions
 import Tiers
 
-/// Begins flows, and ends them for the account or an operator. All functions are re-runnable,
-/// within a transaction.
+/// Begins flows, and ends them for the account or an operator. All functions are re-runnable, within a transaction.
 package struct Flows: Sendable {
   private let ledger: Ledger
   private let stores: StoreList

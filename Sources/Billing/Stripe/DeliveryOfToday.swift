@@ -3,10 +3,9 @@ import JSON
 
 /// A recorded delivery of Stripe's as it would come now for an account of ours.
 ///
-/// All its times move by as much as its own does, and accounts that it names become the given one.
-/// Ids of the customer's objects get digits of the account. So two accounts' objects stay apart,
-/// and those of one story stay together. The event's id also gets the time, so that it is never
-/// used again. Products and prices stay.
+/// All its times move by as much as its own does, and accounts that it names become the given one. Ids of the
+/// customer's objects get digits of the account. So two accounts' objects stay apart, and those of one story stay
+/// together. The event's id also gets the time, so that it is never used again. Products and prices stay.
 package enum DeliveryOfToday {
   /// Nil if the body is no event of Stripe's.
   package static func made(

@@ -40,8 +40,7 @@ package struct StripeConfiguration: StoreConfiguration {
     environment = key?.environment ?? .live
   }
 
-  /// Refuses nothing: customers buy plans at Stripe by requests to this server, which asks Stripe
-  /// for the free days.
+  /// Refuses nothing: customers buy plans at Stripe by requests to this server, which asks Stripe for the free days.
   package static func refusal(of product: Plan.Product, of plan: Plan) -> String? { nil }
 
   package static func isAsked(_ reader: SettingsReader) -> Bool {
@@ -76,9 +75,8 @@ package struct StripeBuying: Sendable {
     case taxIDs = "tax_ids"
   }
 
-  /// The fields of a page for buying, except for the purchase itself. What an existing customer
-  /// enters there is stored only if the form says so, and taxes need it.
-  /// https://docs.stripe.com/api/checkout/sessions/create
+  /// The fields of a page for buying, except for the purchase itself. What an existing customer enters there is
+  /// stored only if the form says so, and taxes need it. https://docs.stripe.com/api/checkout/sessions/create
   package var pageForm: [(name: String, value: String)] {
     var form: [(name: String, value: String)] = []
     if extras.contains(.promotionCodes) { form.append(("allow_promotion_codes", "true")) }

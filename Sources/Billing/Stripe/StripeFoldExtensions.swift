@@ -140,8 +140,7 @@ extension StripeFold {
     return invoices[period.index].wasPaid(after: start)
   }
 
-  /// Stripe's reason for a pause if nothing known explains it. The end of a trial explains a pause
-  /// without a reason.
+  /// Stripe's reason for a pause if nothing known explains it. The end of a trial explains a pause without a reason.
   var unknownPause: String? {
     guard let content = snapshot?.content, content.status == .paused else { return nil }
     switch content.pause?.reason {

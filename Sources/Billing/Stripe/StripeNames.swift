@@ -24,7 +24,6 @@ extension ObjectKey.Kind {
   package static let charge = Self("charge")
   package static let invoicePayment = Self("invoice_payment")
   package static let checkoutSession = Self("checkout.session")
-  /// A payment intent or charge, as the tie between invoices and their refunds and disputes. It has
-  /// no mirror.
+  /// A payment intent or charge, as the tie between invoices and their refunds and disputes. It has no mirror.
   package static let payment = Self("payment")
 }

@@ -31,9 +31,8 @@ extension StripeAPI {
     }
   }
 
-  /// Ends the subscription with the paid period. If no period is paid, it ends at once: until the
-  /// end of the period, Stripe would continue to collect what is owed for it.
-  /// https://docs.stripe.com/billing/subscriptions/cancel
+  /// Ends the subscription with the paid period. If no period is paid, it ends at once: until the end of the period,
+  /// Stripe would continue to collect what is owed for it. https://docs.stripe.com/billing/subscriptions/cancel
   private func stopRenewal(_ path: String) throws(APIFailure) {
     if case .answered(let json) = try get(path) {
       switch StripeEnding(status: json["status"].string) {
@@ -49,9 +48,8 @@ extension StripeAPI {
     try send("POST", path, [("cancel_at_period_end", "true")])
   }
 
-  /// Ends the subscription now. One that has ended is not found when it is ended again. After a
-  /// lost answer that is success and not a refusal. Only the subscription's own record
-  /// distinguishes it from one that never existed.
+  /// Ends the subscription now. One that has ended is not found when it is ended again. After a lost answer that is
+  /// success and not a refusal. Only the subscription's own record distinguishes it from one that never existed.
   private func end(_ path: String) throws(APIFailure) {
     do throws(APIFailure) { try send("DELETE", path) } catch .notFound {
       guard case .answered(let json) = try get(path),
@@ -60,9 +58,8 @@ extension StripeAPI {
     }
   }
 
-  /// Releases the subscription from its schedule. While a schedule controls it, for example to make
-  /// it smaller with its next period, nothing else can end it.
-  /// https://docs.stripe.com/billing/subscriptions/subscription-schedules
+  /// Releases the subscription from its schedule. While a schedule controls it, for example to make it smaller with
+  /// its next period, nothing else can end it. https://docs.stripe.com/billing/subscriptions/subscription-schedules
   private func release(scheduleOf json: JSON) throws(APIFailure) {
     guard let schedule = json["schedule"].reference else { return }
     try send("POST", "/v1/subscription_schedules/\(PercentEncoding.encode(schedule))/release")

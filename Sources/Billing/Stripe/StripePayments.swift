@@ -2,8 +2,7 @@ package import Base
 package import JSON
 import Subscriptions
 
-/// A payment towards an invoice. Since basil (2025-03-31) it is the only tie between a refund and
-/// its invoice.
+/// A payment towards an invoice. Since basil (2025-03-31) it is the only tie between a refund and its invoice.
 package struct StripeInvoicePayment: Mirrored {
   package let invoice: String
   /// The payment intent, or the charge if there is none.
@@ -40,8 +39,7 @@ package struct StripeCharge: Mirrored {
   }
 }
 
-/// Money that goes back to the customer, or may: by a refund, or because the customer's bank
-/// disputes the payment.
+/// Money that goes back to the customer, or may: by a refund, or because the customer's bank disputes the payment.
 package struct StripeReversal<State: StripeReversalStatus>: Mirrored {
   package typealias Status = State
 

@@ -44,8 +44,7 @@ package struct StripeRecord: StoreRecord {
       || sessions.values.contains { $0.isDirty }
   }
 
-  /// Invoices that the subscription names as its newest and that no delivery has reported. They may
-  /// be paid or not.
+  /// Invoices that the subscription names as its newest and that no delivery has reported. They may be paid or not.
   package func unknown(of key: ObjectKey) -> [ObjectKey] {
     let newest = subscription.contents.filter { $0.isInForce }.compactMap { $0.latestInvoice }
     return Set(newest.filter { invoices[$0] == nil }).sorted().map { key.sibling(.invoice, $0) }
@@ -101,8 +100,7 @@ package struct StripeRecord: StoreRecord {
     return dates.contains(nil) ? nil : dates.compactMap { $0 }.max()
   }
 
-  /// The account in the subscription's own metadata, otherwise in that of the checkout session that
-  /// created it.
+  /// The account in the subscription's own metadata, otherwise in that of the checkout session that created it.
   package var token: OwnerToken {
     let own = Set(subscription.contents.compactMap { $0.account })
     if let account = own.first {

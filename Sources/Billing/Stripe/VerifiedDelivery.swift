@@ -61,8 +61,7 @@ package struct WebhookSecrets: Sendable {
     return VerifiedDelivery(body: body, signature: text, secret: secret, receivedAt: now)
   }
 
-  /// The digest of the first secret that matches. It compares every code with every secret, even
-  /// after a match.
+  /// The digest of the first secret that matches. It compares every code with every secret, even after a match.
   private func match(_ header: SignatureHeader, _ body: [UInt8]) -> String? {
     var match: String?
     for (secret, digest) in secrets {
