@@ -20,7 +20,6 @@ struct BeginFlow: AccountWrite {
   let method = "POST"
   var pattern: String { "/v1/stripe/\(kind == .subscribe ? "subscription" : kind.rawValue)" }
 
-  /// The members of the body.
   private var members: Set<String> {
     switch kind {
     case .checkout: ["plan", "interval", "success_url", "cancel_url"]

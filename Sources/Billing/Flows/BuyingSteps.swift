@@ -4,7 +4,6 @@ import ProviderAPI
 import Stripe
 import Tiers
 
-/// Steps that make the customer, set up the payment method and buy the subscription.
 extension FlowSteps {
   // MARK: customer
 
@@ -73,8 +72,7 @@ extension FlowSteps {
   private func setupTransition(_ json: JSON) throws(APIFailure) -> StepResult {
     guard let id = json["id"].string else { throw .malformed("a setup intent without an id") }
     var found: Flow.State = [.setupIntent: id]
-    found[.paymentMethod] =
-      json["payment_method"].reference
+    found[.paymentMethod] = json["payment_method"].reference
     switch json["status"].string {
     case "succeeded":
       guard intention.kind == .card else { return .go(.subscribe, found) }
@@ -108,9 +106,7 @@ extension FlowSteps {
       ("default_payment_method", flow.state[.paymentMethod] ?? ""), ("off_session", "true"),
       ("payment_behavior", behavior.rawValue),
     ]
-    if behavior == .defaultIncomplete {
-      form.removeAll { $0.name == "off_session" }
-    }
+    if behavior == .defaultIncomplete { form.removeAll { $0.name == "off_session" } }
     var call = ""
     // The time paid at the other store is used up first. One key must always send the same call.
     if let end = paidUntil, end > now + .minutes(1) {
@@ -169,11 +165,10 @@ extension FlowSteps {
     case "active", "trialing", "past_due": return .go(.record, [.subscription: id])
     // The call was meant to fail at once. It failed, but Stripe made the subscription anyway.
     case "incomplete" where flow.step == .subscribe:
-      let invoice = json["latest_invoice"].reference
       var found: Flow.State = [
         .subscription: id, .reason: FlowProblem.Code.cardDeclined.rawValue,
       ]
-      found[.invoice] = invoice
+      found[.invoice] = json["latest_invoice"].reference
       return .go(.undo, found)
     case "incomplete": return .go(.awaitPayment, [.subscription: id])
     default: return .failed(.notCompleted)
@@ -226,8 +221,9 @@ extension FlowSteps {
     guard let id = json["id"].string else { throw .malformed("a session without an id") }
     switch json["status"].string {
     case "complete":
-      guard let subscription = json["subscription"].reference
-      else { return StepResult(.wait(.visit, nil)) }
+      guard let subscription = json["subscription"].reference else {
+        return StepResult(.wait(.visit, nil))
+      }
       return .go(.record, [.session: id, .subscription: subscription])
     case "open":
       guard let url = json["url"].string else { throw .malformed("a session without an address") }
@@ -251,7 +247,6 @@ extension FlowSteps {
 
   // MARK: undoing
 
-  /// Why the flow is undone.
   var reason: FlowProblem {
     let code = flow.state[.reason].flatMap { FlowProblem.Code(rawValue: $0) } ?? .notCompleted
     if code == .accountLeaving, let departure { return .leaving(departure) }

@@ -4,7 +4,6 @@ import ProviderAPI
 import Stripe
 import Tiers
 
-/// Steps that change an existing subscription.
 extension FlowSteps {
   private var subscription: String { path("subscriptions", .subscription) }
 
@@ -123,7 +122,6 @@ extension FlowSteps {
     return later.count > (json["metadata"]["coffer_account"].exists ? 1 : 0)
   }
 
-  /// The plan of a subscription's item; nil if the catalogue has none for it.
   func plan(of item: JSON) -> Plan? {
     guard let price = item["price"]["id"].string else { return nil }
     let product = item["price"]["product"].reference

@@ -49,7 +49,6 @@ package struct Flow: Sendable, Equatable {
     case open
     /// Waits while the customer visits the page.
     case visit
-    /// Reads the subscription's current state.
     case look
     /// Removes a change that is scheduled for the end of the period.
     case release

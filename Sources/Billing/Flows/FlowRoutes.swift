@@ -23,7 +23,6 @@ extension Flows {
   }
 }
 
-/// `GET /v1/flows/{id}`: the flow's progress.
 struct GetFlow: AccountRead {
   let flows: Flows
   let gate: RequestGate
@@ -76,7 +75,6 @@ struct ChangeFlow: AccountWrite {
 }
 
 extension AccountRequest {
-  /// The flow that the path names.
   fileprivate func flow() throws(FlowProblem) -> Identifier {
     guard let id = Identifier(captures[0]) else { throw FlowProblem(.flowUnknown) }
     return id
@@ -84,7 +82,6 @@ extension AccountRequest {
 }
 
 extension Flow {
-  /// The flow as its account sees it.
   func answer(_ sealing: SealingKeys) -> JSONValue {
     [
       "flow": .string(id.description), "kind": .string(intention.kind.rawValue),

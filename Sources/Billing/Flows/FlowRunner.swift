@@ -28,9 +28,8 @@ package struct FlowRunner: Sendable {
   private static func due(_ flow: Flow, at now: Instant) -> Instant {
     let shortest: Instant.Span = flow.status == .requiresAction ? .seconds(15) : .seconds(1)
     let waited = (now - flow.stepSince).milliseconds / 4
-    return now
-      + .milliseconds(
-        min(max(waited, shortest.milliseconds), JobRules.backoffMax.milliseconds))
+    let span = min(max(waited, shortest.milliseconds), JobRules.backoffMax.milliseconds)
+    return now + .milliseconds(span)
   }
 
   private func run(_ lease: Lease) throws(JobFailure) -> JobResult {
@@ -105,7 +104,6 @@ package struct FlowRunner: Sendable {
       }, committed: { kept in if let kept { Self.log(kept) } })
   }
 
-  /// Logs one line for each flow that ends.
   private static func log(_ flow: Flow) {
     guard !flow.isOpen else { return }
     Log.info(

@@ -55,7 +55,6 @@ struct FlowSteps {
 
   /// Stripe forgets keys after a day.
   private static let keySpan = Instant.Span.hours(23)
-  /// How long a client may take.
   static let patience = Instant.Span.hours(22)
 
   var intention: Intention { flow.intention }
@@ -65,7 +64,6 @@ struct FlowSteps {
     return try performed()
   }
 
-  /// Runs the step for an account that is not being deleted.
   func performed() throws(APIFailure) -> StepResult {
     switch flow.step {
     case .customer: try makeCustomer()

@@ -2,7 +2,6 @@ import Base
 import Subscriptions
 import Tiers
 
-/// When and why a subscription's periods end.
 extension StripeFold {
   /// The subscription's own end is exact. The deletion of its customer stands in for it only until
   /// the end is seen. `canceled_at` proves nothing: it is when cancelling was requested.

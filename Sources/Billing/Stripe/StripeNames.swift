@@ -15,7 +15,6 @@ extension ObjectKey.Provider {
   package static let stripe = Self("stripe")
 }
 
-/// The names of Stripe's objects.
 extension ObjectKey.Kind {
   package static let invoice = Self("invoice")
   package static let customer = Self("customer")

@@ -72,8 +72,8 @@ package struct StripeSubscription: Mirrored {
     cancelAt: Instant? = nil, canceledAt: Instant? = nil, endedAt: Instant? = nil,
     endedByFailedPayment: Bool = false, trialStart: Instant? = nil, trialEnd: Instant? = nil,
     collectionIsPaused: Bool = false, collectionResumes: Instant? = nil, pause: Pause? = nil,
-    began: Instant? = nil,
-    latestInvoice: String? = nil, schedule: String? = nil, account: Identifier? = nil
+    began: Instant? = nil, latestInvoice: String? = nil, schedule: String? = nil,
+    account: Identifier? = nil
   ) {
     self.customer = customer
     self.status = status

@@ -27,7 +27,6 @@ struct StripeReading {
 
   init(_ api: StripeAPI) { self.api = api }
 
-  /// Reads everything linked to a subscription.
   mutating func readRest(of subscription: String, customer: String?) throws(APIFailure) {
     if let customer { try read("/v1/customers/\(PercentEncoding.encode(customer))") }
     try list("/v1/checkout/sessions", [("subscription", subscription)])

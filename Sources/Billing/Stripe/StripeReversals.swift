@@ -125,7 +125,6 @@ extension StripeReversals.Reversal {
 
 /// Refunds and disputes by their payment, and payments by invoice.
 private struct Payments {
-  /// Money that was refunded.
   struct Share {
     let at: Instant
     let amount: Int64

@@ -35,8 +35,7 @@ extension StripeConfiguration {
 
     package static let apiURL = Setting<String>(
       "COFFER_STRIPE_API_URL", for: [.billing, .command], .value("https://api.stripe.com"),
-      text:
-        "URL of Stripe's API. Plain http is allowed only to this machine.",
+      text: "URL of Stripe's API. Plain http is allowed only to this machine.",
       example: "https://api.stripe.com", parser: .url)
 
     package static let returnURLs = Setting<[String]>(

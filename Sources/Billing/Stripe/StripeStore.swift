@@ -33,8 +33,7 @@ package struct StripeStore: Store {
       secrets: WebhookSecrets(configuration.webhookSecrets),
       api: configuration.apiKey.map { key in
         StripeAPI(
-          base: configuration.apiURL, key: key,
-          environment: configuration.environment,
+          base: configuration.apiURL, key: key, environment: configuration.environment,
           transport: transport)
       }, buying: configuration.buying)
   }

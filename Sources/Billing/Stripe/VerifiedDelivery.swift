@@ -37,7 +37,6 @@ package struct WebhookSecrets: Sendable {
     self.secrets = secrets.map { ($0, $0.digest) }
   }
 
-  /// The digests that identify the secrets, in the same order.
   var digests: [String] { secrets.map(\.digest) }
 
   /// How far the signing time may differ from ours, either way: five minutes, as in Stripe's libraries.
