@@ -60,13 +60,9 @@ extension FlowSteps {
   }
 
   func confirmed() throws(APIFailure) -> StepResult {
-    switch try api.get(path("setup_intents", .setupIntent)) {
-    case .answered(let json):
-      let transition = try setupTransition(json)
-      if case .wait = transition.next, isOverdue { return .failed(.notCompleted) }
-      return transition
-    case .refused(let refusal): return failure(refusal)
-    }
+    let result = try after(api.get(path("setup_intents", .setupIntent)), setupTransition)
+    if case .wait = result.next, isOverdue { return .failed(.notCompleted) }
+    return result
   }
 
   private func setupTransition(_ json: JSON) throws(APIFailure) -> StepResult {
@@ -208,13 +204,9 @@ extension FlowSteps {
   }
 
   func visited() throws(APIFailure) -> StepResult {
-    switch try api.get(path("checkout/sessions", .session)) {
-    case .answered(let json):
-      let transition = try sessionTransition(json)
-      if case .wait = transition.next, isOverdue { return .go(.undo) }
-      return transition
-    case .refused(let refusal): return failure(refusal)
-    }
+    let result = try after(api.get(path("checkout/sessions", .session)), sessionTransition)
+    if case .wait = result.next, isOverdue { return .go(.undo) }
+    return result
   }
 
   private func sessionTransition(_ json: JSON) throws(APIFailure) -> StepResult {

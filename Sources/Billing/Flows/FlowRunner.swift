@@ -35,12 +35,8 @@ package struct FlowRunner: Sendable {
   private func run(_ lease: Lease) throws(JobFailure) -> JobResult {
     guard let id = Identifier(lease.object) else { throw .refused("is no flow") }
     for _ in 0..<Self.stepCountMax {
-      guard
-        let flow = try JobFailure.wrapping({
-          try access.database.read { try FlowRows.find(id, reading: $0) }
-        }),
-        flow.isOpen
-      else { return .nothing }
+      let found = try JobFailure.reading(access.database) { try FlowRows.find(id, reading: $0) }
+      guard let flow = found, flow.isOpen else { return .nothing }
       let transition = try perform(flow)
       let now = access.clock.now()
       guard case .go = transition.next else { return result(transition, flow, lease, at: now) }
@@ -62,14 +58,12 @@ package struct FlowRunner: Sendable {
     guard let stripe = access.stores.stripe, let api = stripe.api else {
       throw .transient("no key of Stripe's API is configured", retryAfter: .minutes(5))
     }
-    let (customer, catalogue, departure) = try JobFailure.wrapping {
-      try access.database.read { reader in
-        (
-          try StripeCustomers(of: flow.account, reading: reader),
-          try access.ledger.catalogue(reading: reader),
-          try Departure.find(flow.account, reading: reader)
-        )
-      }
+    let (customer, catalogue, departure) = try JobFailure.reading(access.database) { reader in
+      (
+        try StripeCustomers(of: flow.account, reading: reader),
+        try access.ledger.catalogue(reading: reader),
+        try Departure.find(flow.account, reading: reader)
+      )
     }
     let steps = FlowSteps(
       api: api, buying: stripe.buying, catalogue: catalogue, flow: flow, customer: customer,
@@ -171,8 +165,8 @@ package struct FlowRunner: Sendable {
     if let key = flow.subscriptionKey(in: access.ledger.rules.grantingEnvironment),
       let number = flow.state[.readNumber].flatMap({ Int64($0) })
     {
-      let job = try JobFailure.wrapping {
-        try access.database.read { try Jobs.find(Ledger.readJob, key.description, reading: $0) }
+      let job = try JobFailure.reading(access.database) {
+        try Jobs.find(Ledger.readJob, key.description, reading: $0)
       }
       // A read that was dropped counts as settled.
       if let job, job.committed < number, ![.dead, .settled].contains(job.state) {
@@ -200,8 +194,8 @@ package struct FlowRunner: Sendable {
     guard let key = flow.state[.purchase].flatMap({ ObjectKey($0) }),
       let store = access.stores[key.provider]
     else { return StepResult(.done(nil)) }
-    let subscription = try JobFailure.wrapping {
-      try access.database.read { try access.ledger.reading($0).subscription(key) }
+    let subscription = try JobFailure.reading(access.database) {
+      try access.ledger.reading($0).subscription(key)
     }
     guard subscription.willRenew else { return StepResult(.done(nil)) }
     guard store.traits.orders.contains(.stopRenewal), store.isReadable else {

@@ -102,9 +102,8 @@ package struct StripeBuying: Sendable {
     guard address.utf8.count <= 2000, isPrintable(address) else { return false }
     return origins.contains { origin in
       guard address.hasPrefix(origin) else { return false }
-      let rest = address.utf8.dropFirst(origin.utf8.count).first
-      return rest == nil || rest == UInt8(ascii: "/") || rest == UInt8(ascii: "?")
-        || rest == UInt8(ascii: "#")
+      let next = address.utf8.dropFirst(origin.utf8.count).first
+      return next.map { "/?#".utf8.contains($0) } ?? true
     }
   }
 }

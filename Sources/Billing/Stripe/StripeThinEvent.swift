@@ -52,16 +52,12 @@ package struct StripeThinEvent: Hashable, Sendable {
   /// The kind of the object, if a read of it could say something about a subscription; `type` is
   /// that of a thin event.
   static func kind(_ related: String?, of type: String) -> ObjectKey.Kind? {
-    switch related.flatMap({ ObjectKey.Kind(rawValue: $0) }) {
-    case .subscription: .subscription
-    case .invoice: .invoice
-    case .invoicePayment: .invoicePayment
-    case .checkoutSession: .checkoutSession
-    case .refund: .refund
-    case .dispute: .dispute
+    let kind = related.flatMap { ObjectKey.Kind(rawValue: $0) }
+    return switch kind {
+    case .subscription, .invoice, .invoicePayment, .checkoutSession, .refund, .dispute: kind
     // Every payment has some of these events, but only a refund among them says anything.
-    case .charge: type == "v1.charge.refunded" ? .charge : nil
-    case .customer: type == "v1.customer.deleted" ? .customer : nil
+    case .charge: type == "v1.charge.refunded" ? kind : nil
+    case .customer: type == "v1.customer.deleted" ? kind : nil
     default: nil
     }
   }
