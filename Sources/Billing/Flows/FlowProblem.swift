@@ -165,11 +165,10 @@ extension FlowProblem.Code {
 }
 
 extension FlowProblem {
-  var json: JSONValue {
-    .object([.init("code", .string(code.rawValue)), .init("members", .object(members))])
+  var text: String {
+    let json: JSONValue = ["code": .string(code.rawValue), "members": .object(members)]
+    return String(decoding: json.encoded(), as: UTF8.self)
   }
-
-  var text: String { String(decoding: json.encoded(), as: UTF8.self) }
 
   /// Parses what `text` returned. A code that this version no longer knows becomes `stripeRefused`.
   init(text: String) {

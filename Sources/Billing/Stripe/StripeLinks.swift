@@ -13,9 +13,9 @@ extension StripeObject {
     case .invoicePayment(let content): content.links(from: key)
     case .charge(let content): content.links(from: key)
     case .refund(let content):
-      Link.reversal(key, paymentIntent: content.paymentIntent, charge: content.charge)
+      Link.payment(of: key, content.paymentIntent, charge: content.charge)
     case .dispute(let content):
-      Link.reversal(key, paymentIntent: content.paymentIntent, charge: content.charge)
+      Link.payment(of: key, content.paymentIntent, charge: content.charge)
     case .checkoutSession(let content):
       content.subscription.map { [Link(key, .part, of: key.sibling(.subscription, $0))] } ?? []
     case .customer: []
@@ -52,10 +52,9 @@ extension StripeInvoicePayment {
 
 extension StripeCharge {
   fileprivate func links(from key: ObjectKey) -> [Link] {
-    let payments = [paymentIntent, key.id].compactMap { $0 }.map { key.sibling(.payment, $0) }
-    return payments.map { Link(key, .part, of: $0) }
-      + (payments.count == 2 ? Link.both(payments[0], payments[1]) : [])
-      + (invoice.map { Link.both(key.sibling(.invoice, $0), payments[0]) } ?? [])
+    let payment = key.sibling(.payment, paymentIntent ?? key.id)
+    return Link.payment(of: key, paymentIntent, charge: key.id)
+      + (invoice.map { Link.both(key.sibling(.invoice, $0), payment) } ?? [])
   }
 }
 
@@ -65,11 +64,11 @@ extension Link {
     [Link(a, .bridge, of: b), Link(b, .bridge, of: a)]
   }
 
-  /// A refund or dispute names the payment intent, the charge, or both. If both, they are one payment.
-  fileprivate static func reversal(
-    _ key: ObjectKey, paymentIntent: String?, charge: String?
+  /// An object names the payment intent, the charge, or both. If both, they are one payment.
+  fileprivate static func payment(
+    of key: ObjectKey, _ intent: String?, charge: String?
   ) -> [Link] {
-    let payments = [paymentIntent, charge].compactMap { $0 }.map { key.sibling(.payment, $0) }
+    let payments = [intent, charge].compactMap { $0 }.map { key.sibling(.payment, $0) }
     return payments.map { Link(key, .part, of: $0) }
       + (payments.count == 2 ? both(payments[0], payments[1]) : [])
   }

@@ -54,16 +54,17 @@ struct StripeReversals {
       // Several invoices may share one payment. Then all of them must have been refunded.
       let sharers = mine.reduce(into: Set<String>()) { $0.formUnion(payments.invoices[$1] ?? []) }
       let due = sharers.reduce(Int64(0)) { $0.addingClamped(amounts[$1] ?? 0) }
-      take(mine, of: invoice, due: due, scope(invoice))
+      take(mine, of: invoice.id, due: due, scope(invoice))
     }
     for payment in reversed
     where payments.invoices[payment]?.contains(where: { amounts[$0] != nil }) != true {
-      noteUnbound(payment)
+      take([payment], of: nil, due: 0, .unbound)
     }
   }
 
+  /// Applies what happened to these payments. Refunds of `due` are a full refund; nothing is one if that is zero.
   private mutating func take(
-    _ mine: Set<String>, of invoice: StripeFold.Invoice, due: Int64, _ scope: ReversalTable.Scope
+    _ mine: Set<String>, of invoice: String?, due: Int64, _ scope: ReversalTable.Scope
   ) {
     let shares = mine.flatMap { payments.shares[$0] ?? [] }.sorted {
       ($0.at, $0.object) < ($1.at, $1.object)
@@ -74,23 +75,14 @@ struct StripeReversals {
       return due > 0 && sum >= due
     }
     if let last {
-      apply(.fullRefund, of: last.object, at: last.at, .refunded, to: invoice.id, scope)
+      apply(.fullRefund, of: last.object, at: last.at, .refunded, to: invoice, scope)
     } else {
       for share in shares {
-        apply(.partialRefund, of: share.object, at: share.at, .refunded, to: invoice.id, scope)
+        apply(.partialRefund, of: share.object, at: share.at, .refunded, to: invoice, scope)
       }
     }
     for event in mine.flatMap({ payments.events[$0] ?? [] }) {
-      apply(event.kind, of: event.object, at: event.at, event.reason, to: invoice.id, scope)
-    }
-  }
-
-  private mutating func noteUnbound(_ payment: String) {
-    for share in payments.shares[payment] ?? [] {
-      apply(.partialRefund, of: share.object, at: share.at, .refunded, to: nil, .unbound)
-    }
-    for event in payments.events[payment] ?? [] {
-      apply(event.kind, of: event.object, at: event.at, event.reason, to: nil, .unbound)
+      apply(event.kind, of: event.object, at: event.at, event.reason, to: invoice, scope)
     }
   }
 
