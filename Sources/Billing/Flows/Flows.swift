@@ -64,14 +64,12 @@ package struct Flows: Sendable {
       throw FlowProblem(.tooManyFlows, retryAfterSeconds: Int(wait.milliseconds / 1000) + 1)
     }
     let flow = Flow(intention, of: account, id: Random.identifier(), state: state, at: now)
-    guard try start(flow, trace: trace, in: transaction) else {
-      // On PostgreSQL, another request was faster.
-      guard let flow = try known(intention, account, now, transaction) else {
-        throw FlowProblem(.flowRunning)
-      }
-      return flow
+    if try start(flow, trace: trace, in: transaction) { return flow }
+    // On PostgreSQL, another request was faster.
+    guard let faster = try known(intention, account, now, transaction) else {
+      throw FlowProblem(.flowRunning)
     }
-    return flow
+    return faster
   }
 
   /// Returns false if the account has another open flow.

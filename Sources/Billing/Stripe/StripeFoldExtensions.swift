@@ -89,7 +89,9 @@ extension StripeFold {
         return paidAt >= snapshot.asOf.to && !invoice.tierLines.isEmpty
       }
       return isOutdated ? .current : .overdue
-    case .paused: return snapshot.content.pause?.reason.isFailedPayment == true ? .overdue : .none
+    case .paused:
+      let reason = snapshot.content.pause?.reason
+      return reason == .firstPaymentFailure || reason == .finalPaymentFailure ? .overdue : .none
     case .incomplete, .incompleteExpired, .unpaid, .canceled, .other: return .none
     }
   }
@@ -153,15 +155,6 @@ extension StripeFold {
   }
 }
 
-extension StripeSubscription.Pause.Reason {
-  fileprivate var isFailedPayment: Bool {
-    switch self {
-    case .firstPaymentFailure, .finalPaymentFailure: true
-    case .requested, .trialEnd, .other: false
-    }
-  }
-}
-
 extension StripeSubscription {
   /// Whether the seller forgave this renewal while the subscription stayed current: it is active,
   /// or overdue because a later renewal failed (`isPast`).
@@ -190,12 +183,7 @@ extension StripeInvoice {
   /// Whether it is a renewal whose payment failed, or that is overdue once its due date has passed.
   var isFailing: Bool { isCycle && status == .open && (isAttempted || dueAt != nil) }
 
-  var isGivenUp: Bool {
-    switch status {
-    case .void, .uncollectible: isCycle
-    case .draft, .open, .paid: false
-    }
-  }
+  var isGivenUp: Bool { isCycle && (status == .void || status == .uncollectible) }
 
   /// https://docs.stripe.com/api/invoices/object#invoice_object-status_details
   var isForgivenToUser: Bool { uncollectibleReason == "user_forgiven" }

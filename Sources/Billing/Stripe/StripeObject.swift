@@ -213,12 +213,7 @@ package struct StripeSubscription: Mirrored {
     }
   }
 
-  package var isEnded: Bool {
-    switch status {
-    case .canceled, .incompleteExpired: true
-    case .incomplete, .trialing, .active, .pastDue, .unpaid, .paused, .other: false
-    }
-  }
+  package var isEnded: Bool { status == .canceled || status == .incompleteExpired }
 }
 
 /// An invoice as of some moment.
