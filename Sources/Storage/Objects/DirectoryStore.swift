@@ -171,11 +171,13 @@ package final class DirectoryStore: ObjectStore {
 
   package func list(beginningWith byte: UInt8) throws(ObjectStoreError) -> [ListedObject] {
     let outer = Hex.encode([byte])
+    guard let inner = directoryNames("\(directory)/\(outer)") else {
+      guard errno == ENOENT else { throw Self.failure("list") }
+      return []
+    }
     var listed: [ListedObject] = []
-    for second in UInt8.min...UInt8.max {
-      let inner = "\(outer)/\(Hex.encode([second]))"
-      guard unsafe access("\(directory)/\(inner)", F_OK) == 0 else { continue }
-      for key in try identifiers(in: inner) {
+    for name in inner.sorted() where UInt8(name, radix: 16) != nil {
+      for key in try identifiers(in: "\(outer)/\(name)") {
         var status = stat()
         // An object that is gone was deleted in the meantime. Anything but a plain file is not ours.
         guard unsafe lstat(path(key), &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
