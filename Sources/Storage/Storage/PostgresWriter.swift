@@ -2,7 +2,7 @@ import Base
 import Glibc
 import Postgres
 
-/// The threads that write to PostgreSQL, each with its own connection, one transaction per write.
+/// The threads that write to PostgreSQL, each on a connection of its own while it writes, one transaction per write.
 ///
 /// Transactions are READ COMMITTED, and their bodies lock owner rows in order. A transaction that
 /// still loses a conflict is repeated a bounded number of times. The server groups the commits.
@@ -11,6 +11,7 @@ final class PostgresWriter: Sendable {
   private let queue: WriteQueue
   private let options: DatabaseOptions
   private let threads = Locked<[Thread]>([])
+  private let idle = Locked<[PostgresConnection]>([])
   let work = WorkCounter(.write)
 
   private static let pauseMicrosecondsMax: UInt32 = 50_000
@@ -32,12 +33,15 @@ final class PostgresWriter: Sendable {
   func close() {
     queue.stop()
     for thread in threads.withLock({ threads in threads }) { thread.join() }
+    idle.withLock { $0.removeAll() }
   }
 
   private func run() {
-    var connection: PostgresConnection?
     while let request = queue.next() {
+      // The one that was used last: a quiet server needs one, which has its statements prepared.
+      var connection = idle.withLock { $0.popLast() }
       let outcome = Result { try serve(request, &connection) }
+      if let connection { idle.withLock { $0.append(connection) } }
       queue.finished(request)
       switch outcome {
       case .success(let finish): finish()

@@ -18,6 +18,20 @@ struct PostgresTests {
     #expect(try database.itemIDs() == [1, 2])
   }
 
+  @Test func `writes that follow each other share a connection, and so its prepared statements`()
+    throws
+  {
+    let scratch = try ScratchDatabase(.postgres)
+    let database = try scratch.open()
+    defer { database.close() }
+    let connections = try (0..<20).map { _ in
+      try database.write(for: nil) { transaction in
+        try transaction.first("SELECT pg_backend_pid()") { try $0.integer(0) }
+      }
+    }
+    #expect(Set(connections).count == 1)
+  }
+
   @Test func `connections that the server ended leave their places to others`() throws {
     let scratch = try ScratchDatabase(.postgres)
     let database = try scratch.open {
