@@ -75,27 +75,28 @@ extension JSONValue {
       Self.write(elements, "[", "]", to: &bytes, depth) { $0.write(to: &$1, depth: depth + 1) }
     case .object(let members) where !members.isEmpty:
       Self.write(members, "{", "}", to: &bytes, depth) { member, bytes in
-        bytes += JSONValue.string(member.name).encoded()
-        bytes += ": ".utf8
+        bytes += JSONValue.string(member.name).encoded() + [UInt8(ascii: ":"), UInt8(ascii: " ")]
         member.value.write(to: &bytes, depth: depth + 1)
       }
     case .null, .bool, .integer, .string, .array, .object: bytes += encoded()
     }
   }
 
+  /// With arrays alone: without optimization, anything else is appended byte by byte.
   private static func write<Part>(
-    _ parts: [Part], _ open: String, _ close: String, to bytes: inout [UInt8], _ depth: Int,
-    _ body: (Part, inout [UInt8]) -> Void
+    _ parts: [Part], _ open: Unicode.Scalar, _ close: Unicode.Scalar, to bytes: inout [UInt8],
+    _ depth: Int, _ body: (Part, inout [UInt8]) -> Void
   ) {
-    bytes += open.utf8
+    bytes.append(UInt8(ascii: open))
     for (index, part) in parts.enumerated() {
-      bytes += (index == 0 ? "\n" : ",\n").utf8
-      bytes += repeatElement(UInt8(ascii: " "), count: 2 * depth + 2)
+      bytes += (index == 0 ? [] : [UInt8(ascii: ",")]) + margin(depth + 1)
       body(part, &bytes)
     }
-    bytes.append(UInt8(ascii: "\n"))
-    bytes += repeatElement(UInt8(ascii: " "), count: 2 * depth)
-    bytes += close.utf8
+    bytes += margin(depth) + [UInt8(ascii: close)]
+  }
+
+  private static func margin(_ depth: Int) -> [UInt8] {
+    [UInt8(ascii: "\n")] + [UInt8](repeating: UInt8(ascii: " "), count: 2 * depth)
   }
 
   subscript(_ name: String) -> JSONValue? {
