@@ -62,10 +62,16 @@ package final class ScratchDatabase: Sendable {
     .postgres(url: Secret(url(of: name)))
   }
 
+  private static let idle = Locked<[PostgresConnection]>([])
+
   static func administer(_ sql: String) throws {
-    let connection = try PostgresConnection(
-      url: Secret(TestEngine.postgresURL ?? ""), connectSeconds: 5, answerWait: .seconds(60))
+    let connection =
+      try idle.withLock { $0.popLast() }
+      ?? PostgresConnection(
+        url: Secret(TestEngine.postgresURL ?? ""), connectSeconds: 5, answerWait: .seconds(60))
     try connection.execute(sql)
+    // A connection of its own for each database would take as long as making it.
+    idle.withLock { $0.append(connection) }
   }
 
   /// The cluster's URL with another database name.
