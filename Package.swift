@@ -13,7 +13,7 @@ let settings: [SwiftSetting] = [
   .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
 ]
 
-/// The same, optimized in debug builds as well: for small modules that everything else runs through. Without it
+/// The same, optimized in debug builds as well: for modules that everything else runs through. Without it
 /// the tests spend two fifths of their time in them.
 let optimized: [SwiftSetting] =
   settings + [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
@@ -45,7 +45,9 @@ func program(
 }
 
 /// What tests share.
-func support(_ path: String, _ dependencies: [Target.Dependency]) -> Target {
+func support(
+  _ path: String, _ dependencies: [Target.Dependency], _ settings: [SwiftSetting] = settings
+) -> Target {
   .target(
     name: name(path), dependencies: dependencies,
     path: "Tests/\(path)", swiftSettings: settings)
@@ -80,18 +82,19 @@ let package = Package(
     module("JWS", ["Base", "JSON"]),
 
     module("HTTP/HTTPMessages", ["Base", "JSON"]),
-    module("HTTP/HTTPSignatures", ["Base", "Crypto", "HTTPMessages"]),
+    module("HTTP/HTTPSignatures", ["Base", "Crypto", "HTTPMessages"], optimized),
     module("HTTP/HTTPServer", ["Base", "HTTPMessages", "CMicrohttpd"]),
     module("HTTP/HTTPClient", ["Base", "HTTPMessages", "CCurl"]),
 
     .target(
       name: "Migrations", path: "migrations",
       resources: [.embedInCode("sync"), .embedInCode("billing")], swiftSettings: settings),
-    module("Storage/SQLite", ["Base", "CSQLite"]),
-    module("Storage/Postgres", ["Base", "CPostgres"]),
+    module("Storage/SQLite", ["Base", "CSQLite"], optimized),
+    module("Storage/Postgres", ["Base", "CPostgres"], optimized),
     module("Storage/Objects", ["Base"]),
     module("Storage/S3", ["Base", "Crypto", "HTTPClient", "HTTPMessages", "Objects", "XML"]),
-    module("Storage/Storage", ["Base", "Crypto", "Migrations", "SQLite", "Postgres"]),
+    module(
+      "Storage/Storage", ["Base", "Crypto", "Migrations", "SQLite", "Postgres"], optimized),
     module("Storage/Backup", ["Base", "Crypto", "Migrations", "Objects", "Storage"]),
     module("Storage/Archive", ["Base", "Crypto"]),
     module("Audit", ["Base", "Crypto", "JSON", "Storage"]),
@@ -111,7 +114,7 @@ let package = Package(
       ]),
     module("ProviderAPI", ["Base", "Configuration", "Crypto", "HTTPMessages", "HTTPClient"]),
     module("Billing/Jobs", ["Base", "Crypto", "Storage"]),
-    module("Billing/Subscriptions", ["Base", "Tiers"]),
+    module("Billing/Subscriptions", ["Base", "Tiers"], optimized),
     module("Billing/Report", ["Base", "JSON", "Subscriptions", "Tiers"]),
     module(
       "Billing/Stores",
@@ -323,10 +326,10 @@ let package = Package(
       ]),
 
     // What tests share.
-    support("Support/SeededRandom", []),
-    support("Support/TestFiles", []),
+    support("Support/SeededRandom", [], optimized),
+    support("Support/TestFiles", [], optimized),
     support("Support/Goldens", ["TestFiles"]),
-    support("Support/NaiveTries", ["JSON"]),
+    support("Support/NaiveTries", ["JSON"], optimized),
     support("Support/LocalServer", ["Base", "HTTPMessages", "HTTPServer"]),
     support("Support/TestCertificates", ["Base", "Crypto", "JSON", "JWS"]),
     support(

@@ -112,3 +112,14 @@ package struct FileError: Error, CustomStringConvertible {
 
   package var description: String { "\(path) cannot be written: error \(code)" }
 }
+
+extension [UInt8] {
+  /// Whether these bytes contain the others, which are at least one.
+  package func holds(_ other: [UInt8]) -> Bool {
+    let lastStart = count - other.count
+    guard lastStart >= 0 else { return false }
+    return (0...lastStart).contains { start in
+      self[start] == other[0] && self[start..<start + other.count].elementsEqual(other)
+    }
+  }
+}

@@ -189,8 +189,3 @@ private final class Scene {
     return found
   }
 }
-
-extension [UInt8] {
-  /// Whether these bytes contain the others.
-  fileprivate func holds(_ other: [UInt8]) -> Bool { firstRange(of: other) != nil }
-}

@@ -3,13 +3,15 @@ import Crypto
 import HTTPClient
 import Objects
 import S3
+import SeededRandom
 import TestBuckets
 import Testing
 
 @Suite(.enabled(if: !TestBucket.all.isEmpty, "COFFER_TEST_BUCKETS is not set"))
 struct BucketStoreTests {
   private static func bytes(_ count: Int) -> [UInt8] {
-    (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
+    var random = SeededGenerator(seed: UInt64(count))
+    return random.bytes(count: count)
   }
 
   @Test(arguments: TestBucket.all, [0, 1, 70_000, 8 << 20, (8 << 20) + 1, 20 << 20])
