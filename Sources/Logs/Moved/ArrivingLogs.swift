@@ -29,8 +29,11 @@ package struct ArrivingLogs: Sendable {
       snapshot = json["snapshot"].isNull ? nil : try Snapshot(json["snapshot"])
       messageCount = try json["messages"].requireInteger()
       byteCount = try json["bytes"].requireInteger()
-      guard messageCount <= MessageLog.messageCountMax, byteCount <= MessageLog.byteCountMax else {
-        throw JSONError(code: .wrongType, path: json.path, message: "is too large for one epoch")
+      guard 0...MessageLog.messageCountMax ~= messageCount,
+        0...MessageLog.byteCountMax ~= byteCount
+      else {
+        throw JSONError(
+          code: .wrongType, path: json.path, message: "has a size that no epoch can have")
       }
       guard snapshot.map({ 0...messageCount ~= $0.coveredCount }) ?? true else {
         throw JSONError(

@@ -255,6 +255,19 @@ import Testing
     #expect(try MessageLogs.faults(of: account, in: target.database) == [])
   }
 
+  @Test func `a log of an archive with a negative number of messages is refused`() throws {
+    let listed: JSONValue = [
+      "id": .string(Random.identifier().description), "name": "AQ==", "key": .null, "created_ms": 0,
+      "messages": .integer(-1), "bytes": 0, "horizon": .null,
+      "snapshot": ["version": 1, "bytes": 0, "messages": 0],
+    ]
+    let list = try JSON.parse(JSONValue.object([.init("logs", .array([listed]))]).encoded())
+    let error = #expect(throws: JSONError.self) {
+      try ArrivingLogs(list, pages: { _, _ in }, snapshots: [:], sequence: 1)
+    }
+    #expect(error?.message == "has a size that no epoch can have")
+  }
+
   @Test func `a budget in an archive has only messages that its clients can read`() throws {
     let log = Identifier(high: 1, low: 2)
     let timestamp = "2026-05-28T20:26:40.000Z-0000-0123456789abcdef"
