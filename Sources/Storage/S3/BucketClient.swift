@@ -128,7 +128,11 @@ final class BucketClient: Sendable {
     each: (XMLElement, Reply) -> Void
   ) throws(ObjectStoreError) {
     var more: [(String, String)]? = []
+    var seen: Set<[String]> = []
     while let position = more {
+      guard seen.insert(position.map { $0.1 }).inserted else {
+        throw .unavailable(reason: "the object store's list comes back to where it was")
+      }
       let reply = try send("GET", query: parameters + position) {
         $0.status != 200 || Self.isComplete($0) && XMLElement($0.body)?.name == root
       }

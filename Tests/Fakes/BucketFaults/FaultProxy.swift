@@ -28,6 +28,8 @@ package final class FaultProxy: Sendable {
     case emptyList
     /// A list that goes on, and does not say how.
     case brokenList
+    /// A list of objects that has exactly these elements.
+    case list(String)
     /// 200 with a page of something in between.
     case page
     /// 404 NoSuchUpload.

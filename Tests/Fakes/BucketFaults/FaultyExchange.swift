@@ -23,6 +23,8 @@ struct FaultyExchange {
       answer("200 OK", "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>")
     case .brokenList:
       answer("200 OK", "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>")
+    case .list(let elements):
+      answer("200 OK", "<ListBucketResult>\(elements)</ListBucketResult>")
     case .page: answer("200 OK", "<html><body>Sign in to this network</body></html>")
     case .noSuchUpload: answer("404 Not Found", Self.error("NoSuchUpload"))
     case .cut(let count): relay(head, rest, answerCountMax: count)

@@ -183,6 +183,17 @@ struct FaultTests {
   }
 
   @Test(arguments: TestBucket.all)
+  func `a list that goes on where it was already ends the reading`(_ bucket: TestBucket) throws {
+    let (store, proxy) = try bucket.startFaulty()
+    let elements = "<IsTruncated>true</IsTruncated><NextContinuationToken>a</NextContinuationToken>"
+    proxy.add(.list(elements), "GET", "list-type=2", count: 100)
+    let error = #expect(throws: ObjectStoreError.self) { try store.list(beginningWith: 0) }
+    #expect(
+      error == .unavailable(reason: "the object store's list comes back to where it was"))
+    #expect(proxy.hitCount == 2)
+  }
+
+  @Test(arguments: TestBucket.all)
   func `keys that expire are named as such, by requests and by the check of readiness`(
     _ bucket: TestBucket
   ) throws {
