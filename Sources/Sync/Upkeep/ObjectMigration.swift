@@ -97,7 +97,7 @@ package struct ObjectMigration {
       known.formUnion(try copy(wanted, needed, &found, tick))
     } else {
       found.leftCount += Int64(wanted.count)
-      found.leftByteCount += wanted.reduce(0) { $0 + $1.byteCount }
+      found.leftByteCount = wanted.reduce(found.leftByteCount) { $0.addingClamped($1.byteCount) }
     }
     if deletes { try deleteOld(old.filter { known.contains($0.key) }, &found, tick) }
     tick()

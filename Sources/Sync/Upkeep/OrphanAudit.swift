@@ -21,12 +21,12 @@ package struct OrphanAudit {
 
     fileprivate mutating func add(_ object: ListedObject) {
       count += 1
-      byteCount += object.byteCount
+      byteCount = byteCount.addingClamped(object.byteCount)
     }
 
     package static func += (sum: inout Found, more: Found) {
       sum.count += more.count
-      sum.byteCount += more.byteCount
+      sum.byteCount = sum.byteCount.addingClamped(more.byteCount)
     }
   }
 

@@ -49,6 +49,29 @@ struct BucketRemainsTests {
     #expect(try Self.orphans(server, deletes: true) == (0, 0))
   }
 
+  @Test(arguments: TestBucket.all)
+  func `objects that a bucket says are larger than any disk are counted`(_ bucket: TestBucket)
+    throws
+  {
+    let (store, proxy) = try bucket.startFaulty()
+    let server = try TestServer(objects: store)
+    let listed = (0..<2).map { _ in
+      """
+      <Contents><Key>\(Random.identifier())</Key><Size>\(Int64.max)</Size>\
+      <LastModified>2026-01-01T00:00:00Z</LastModified></Contents>
+      """
+    }
+    proxy.add(
+      .list("<IsTruncated>false</IsTruncated>\(listed.joined())"), "GET", "list-type=2", count: 2)
+    let audit = OrphanAudit(server.database, server.objects)
+    var sum = OrphanAudit.Found()
+    for byte in UInt8(0)...1 {
+      sum += try audit.orphans(beginningWith: byte, at: .distantFuture, deletes: false).left
+    }
+    #expect(sum.count == 4)
+    #expect(sum.byteCount == .max)
+  }
+
   @Test(arguments: TestEngine.available, TestBucket.all)
   func `an upload that lives keeps its tail and its parts, one that expired does not`(
     _ engine: TestEngine, _ bucket: TestBucket
