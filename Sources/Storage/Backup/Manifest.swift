@@ -45,7 +45,7 @@ package struct Manifest: Sendable {
       switch line {
       case .object(let object):
         objectCount += 1
-        byteCount += object.file.byteCount
+        byteCount = byteCount.addingClamped(object.file.byteCount)
       case .missing: missingCount += 1
       case .taken, .installation, .schema, .file, .end: break
       }

@@ -125,7 +125,7 @@ package struct Restore {
     renew: (DatabaseLocation) throws -> Void, each: (_ done: Int64, _ of: Int64) -> Void
   ) throws -> Outcome {
     var done: Int64 = 0
-    let total = sum.byteCount + head.files.values.reduce(0) { $0 + $1.byteCount }
+    let total = head.files.values.reduce(sum.byteCount) { $0.addingClamped($1.byteCount) }
     func advance(_ byteCount: Int64) {
       done += byteCount
       each(done, total)

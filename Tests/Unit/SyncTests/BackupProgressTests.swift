@@ -1,10 +1,12 @@
 import Backup
+import Base
 import Crypto
 import Objects
 import Storage
 import TestBuckets
 import TestDevices
 import TestEngines
+import TestFiles
 import Testing
 
 @Suite struct BackupProgressTests {
@@ -30,6 +32,23 @@ import Testing
     let first = try backup(of: server).run(at: server.clock.now) { _, _, _ in }
     let second = try backup(of: server).run(at: server.clock.now) { _, _, _ in }
     #expect(second.path == first.path + "-2")
+  }
+
+  @Test func `a manifest whose sizes have no sum is damaged`() throws {
+    let server = try TestServer()
+    let made = try backup(of: server).run(at: server.clock.now) { _, _, _ in }
+    let path = made.path + "/manifest"
+    var lines = try #require(Files.text(path)).split(separator: "\n").map { String($0) }
+    let end = lines.removeLast()
+    for low in UInt64(1)...2 {
+      let digest = String(repeating: "0", count: 64)
+      lines.append("object \(Identifier(high: 0, low: low)) \(Int64.max) \(digest)")
+    }
+    try Files.write((lines + [end, ""]).joined(separator: "\n"), to: path)
+    let error = #expect(throws: BackupError.self) {
+      try Restore(of: made.path, into: server.directory + "/new", .copied)
+    }
+    #expect(error?.kind == .damaged)
   }
 
   @Test(arguments: TestBucket.all)
