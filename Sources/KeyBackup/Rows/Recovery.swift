@@ -55,10 +55,29 @@ package struct Recovery: Sendable {
     (state == .waiting || state == .open) && opens <= now && now < closes
   }
 
-  /// What was asked for before the database was restored has ended. A device may have refused it since the backup.
+  /// SQL: what has ended, though its row is yet to say so. It was asked for before the database was restored, and a
+  /// device may have refused it since the backup. Or it waits while the account is suspended.
+  static let hasEnded = """
+    (history_id <> (SELECT h.history_id FROM sync.history AS h WHERE h.id = 1)
+      OR state = 'waiting' AND \(isOfSuspended))
+    """
+
+  private static let isOfSuspended = isSuspended("recoveries.account_id")
+
+  /// SQL: whether an operator has suspended an account, so that its devices are told of nothing. A deletion suspends
+  /// it as well, and keeps whether it was suspended before.
+  static func isSuspended(_ account: String) -> String {
+    """
+    EXISTS (SELECT 1 FROM sync.accounts AS a
+      LEFT JOIN sync.account_deletions AS d ON d.account_id = a.id
+      WHERE a.id = \(account) AND
+        (CASE WHEN d.account_id IS NULL THEN a.suspended_ms ELSE d.suspended_ms END) IS NOT NULL)
+    """
+  }
+
   private static let columns = """
-    account_id, number, recovery_key, CASE WHEN look_ms IS NOT NULL AND history_id <> (
-      SELECT h.history_id FROM sync.history AS h WHERE h.id = 1) THEN 'ended' ELSE state END,
+    account_id, number, recovery_key,
+    CASE WHEN look_ms IS NOT NULL AND \(hasEnded) THEN 'ended' ELSE state END,
     asked_ms, opens_ms, ended_ms, device_key, label, statement_created_s, statement_signature,
     statement_proof
     """
@@ -88,7 +107,7 @@ package struct Recovery: Sendable {
     try unfinished(queryable, of: account).flatMap { $0.state == .ended ? nil : $0 }
   }
 
-  /// The same, or the one that did so in the backup from which the database was restored: its row is yet to say so.
+  /// The same, or the one that has ended and whose row is yet to say so.
   static func unfinished(
     _ queryable: some Queryable, of account: Identifier
   ) throws -> Recovery? {

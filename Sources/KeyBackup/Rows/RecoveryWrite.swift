@@ -15,10 +15,15 @@ package struct RecoveryWrite {
     self.now = now
   }
 
-  /// Records what the recovery key asks for. Without a delay it opens at once.
+  /// Records what the recovery key asks for. Without a delay it opens at once. Nothing is asked for while the account
+  /// is suspended, because its devices would not be told.
   func ask(
     _ key: RecoveryKey, for guest: Recovery.Guest?, _ owners: inout LockedOwners
   ) throws -> Recovery {
+    let condition = Recovery.isSuspended("accounts.id")
+    let isSuspended = try transaction.hasRow(
+      "SELECT id FROM sync.accounts WHERE id = $1 AND \(condition)", .id(account))
+    guard !isSuspended else { throw AccountRefusal.accountSuspended(isCallers: true) }
     if let earlier = try Recovery.unfinished(transaction, of: account) {
       guard earlier.state == .ended else {
         throw RecoveryRefusal.recoveryUnderWay(opens: earlier.opens)

@@ -6,14 +6,13 @@ import Storage
 enum RecoveryQueue {
   static let queue = FailingItems.Queue("recovery")
 
-  /// The next account whose recovery is due by its time, or ended because the database was restored since.
+  /// The next account whose recovery is due by its time, or has ended before.
   static func next(_ transaction: Transaction, now: Instant) throws -> Identifier? {
     let isDue = FailingItems.isDue(queue, "recoveries.account_id", at: "$1")
     return try transaction.first(
       """
       SELECT account_id FROM sync.recoveries
-      WHERE look_ms IS NOT NULL AND \(isDue) AND (look_ms <= $1 OR history_id <> (
-        SELECT h.history_id FROM sync.history AS h WHERE h.id = 1))
+      WHERE look_ms IS NOT NULL AND \(isDue) AND (look_ms <= $1 OR \(Recovery.hasEnded))
       ORDER BY look_ms, account_id LIMIT 1
       """, .instant(now)
     ) { row in try row.id(0) }

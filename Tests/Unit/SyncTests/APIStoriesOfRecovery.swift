@@ -42,6 +42,7 @@ extension APIStories {
     try server.suspend(account, since: server.clock.now)
     _ = try device.putBackup([1], ifMatch: "\"1\"")
     _ = try device.name(Ed25519PrivateKey(), delayDays: 0)
+    _ = try key.recover(account)
     try server.suspend(account, since: nil)
     for _ in 0..<2 { _ = try device.send(device.sign("DELETE", "/v1/recovery-key")) }
     for _ in 0..<21 { _ = try key.recover(account) }

@@ -429,7 +429,7 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
-  func `a suspended account names no key and stores no backup, and is recovered all the same`(
+  func `a suspended account names no key, stores no backup, and lets nothing be asked for`(
     engine: TestEngine
   ) throws {
     let scene = try Scene(engine)
@@ -437,10 +437,36 @@ import Testing
     #expect(try scene.device.putBackup([9], ifMatch: "\"1\"").problem == "account_suspended")
     #expect(
       try scene.device.name(Ed25519PrivateKey(), delayDays: 0).problem == "account_suspended")
+    #expect(try scene.recovery.recover(scene.account).problem == "account_suspended")
+    #expect(try scene.device.remove("/v1/account").status == 202)
+    #expect(try scene.recovery.recover(scene.account).problem == "account_suspended")
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `what waits ends when its account is suspended, because no device is told meanwhile`(
+    engine: TestEngine
+  ) throws {
+    let scene = try Scene(engine)
     let phone = scene.server.device()
     try scene.recovery.recover(scene.account, letting: phone).requireMade()
+    try scene.server.suspend(scene.account, since: scene.server.clock.now)
+    #expect(try scene.device.recoveryStates() == ["ended"])
+    try scene.wait(.seconds(1))
+    try scene.server.suspend(scene.account, since: nil)
     try scene.wait(.days(3))
-    #expect(try phone.account == scene.account)
+    #expect(try phone.get("/v1/account").problem == "unknown_key")
+    #expect(try scene.recovery.get("/v1/key-backup").problem == "recovery_not_open")
+    try scene.recovery.recover(scene.account, letting: phone).requireMade()
+    #expect(try scene.device.recoveryStates() == ["waiting", "ended"])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `what is open stays so when its account is suspended`(engine: TestEngine) throws {
+    let scene = try Scene(engine, delayDays: 0)
+    try scene.recovery.recover(scene.account).requireMade()
+    try scene.server.suspend(scene.account, since: scene.server.clock.now)
+    try scene.wait(.seconds(1))
+    #expect(try scene.recovery.get("/v1/key-backup").holds([1, 2, 3]))
   }
 
   @Test(arguments: TestEngine.available)
