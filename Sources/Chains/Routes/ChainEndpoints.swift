@@ -12,14 +12,18 @@ extension AccountRequest {
   package func chain() throws -> Identifier { try id(otherwise: ChainRefusal.chainNotFound) }
 }
 
-/// `GET /v1/chains`: the chains in which the account has members, its own first.
+/// `GET /v1/chains`: the chains in which the account has members, its own first, and whose owners are leaving.
 struct GetChains: SyncRead {
   let host: ProtocolHost
   let pattern = "/v1/chains"
 
   func answer(_ request: AccountRequest, _ reader: Reader, now: Instant) throws -> JSONValue {
     let caller = try Caller(reader, request.credentials, now: now)
-    return ["chains": .array(try Chain.all(reader, seenBy: caller.account).map(\.json))]
+    let leaving = try Chain.leavingOwners(reader, seenBy: caller.account)
+    return [
+      "chains": .array(try Chain.all(reader, seenBy: caller.account).map(\.json)),
+      "leaving": .array(leaving.map(\.json)),
+    ]
   }
 }
 

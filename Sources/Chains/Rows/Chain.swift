@@ -70,6 +70,20 @@ package struct Chain: Sendable {
     ) { row in try Chain(row: row) }
   }
 
+  /// The accounts being deleted that own a chain in which an account has members.
+  static func leavingOwners(
+    _ queryable: some Queryable, seenBy account: Identifier
+  ) throws -> [LeavingOwner] {
+    try queryable.rows(
+      """
+      SELECT d.account_id, d.erase_ms FROM sync.account_deletions AS d WHERE d.account_id IN (
+        SELECT owner_id FROM sync.chain_accounts
+        WHERE account_id = $1 AND owner_id <> $1 AND left_ms IS NULL)
+      ORDER BY d.account_id
+      """, .id(account)
+    ) { row in LeavingOwner(try row.id(0), erases: try row.optionalInstant(1)) }
+  }
+
   /// The chains that an account owns, in the order of their ids.
   static func all(_ queryable: some Queryable, of owner: Identifier) throws -> [Chain] {
     try queryable.rows(

@@ -1,3 +1,4 @@
+import Accounts
 import Base
 import Storage
 
@@ -58,6 +59,20 @@ struct DocumentDevice: Sendable {
       "SELECT 1 FROM sync.document_devices WHERE writer_id = $1 AND account_id = $2 LIMIT 1",
       .id(writer), .id(account)
     ) { _ in true } ?? false
+  }
+
+  /// The accounts being deleted of which an account has versions, or had.
+  static func leavingOwners(
+    _ queryable: some Queryable, in account: Identifier
+  ) throws -> [LeavingOwner] {
+    try queryable.rows(
+      """
+      SELECT d.account_id, d.erase_ms FROM sync.account_deletions AS d WHERE d.account_id IN (
+        SELECT writer_id FROM sync.document_devices
+        WHERE account_id = $1 AND writer_id IS NOT NULL)
+      ORDER BY d.account_id
+      """, .id(account)
+    ) { row in LeavingOwner(try row.id(0), erases: try row.optionalInstant(1)) }
   }
 
   /// A condition of SQL: whether an account holds no current version of a foreign device, and no clock has to be above

@@ -72,14 +72,18 @@ struct Pull: Sendable {
     }
     let last = page.isFull ? page.versions.last?.version : nil
     let end = last.map { Place(author: $0.author, counter: $0.counter) }
-    let json: JSONValue = [
-      "versions": .array(page.versions.map { .object($0.members) }),
-      "clock": known.json, "more": .bool(end != nil),
-      "cursor": end.map { .string($0.text) } ?? .null,
-      "counter": .integer(devices.first { $0.author == caller.publicKey }?.counter ?? 0),
+    let leaving =
+      try place == nil ? DocumentDevice.leavingOwners(reader, in: caller.account) : []
+    var members: [JSONValue.Member] = [
+      .init("versions", .array(page.versions.map { .object($0.members) })),
+      .init("clock", known.json), .init("more", .bool(end != nil)),
+      .init("cursor", end.map { .string($0.text) } ?? .null),
+      .init(
+        "counter", .integer(devices.first { $0.author == caller.publicKey }?.counter ?? 0)),
     ]
+    if !leaving.isEmpty { members.append(.init("leaving", .array(leaving.map(\.json)))) }
     return Page(
-      json: json,
+      json: .object(members),
       known: lacksNothing(of: devices, caller) ? try KnownDeletions(reader, caller, now: now) : nil)
   }
 

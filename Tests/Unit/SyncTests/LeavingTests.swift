@@ -101,6 +101,33 @@ import Testing
     #expect(try told() == [])
   }
 
+  @Test(arguments: TestEngine.available)
+  func `who holds its versions of documents, or is in its chains, is told, and so is its owner`(
+    engine: TestEngine
+  ) throws {
+    let scene = try DocumentScene(engine)
+    let (ada, bob) = (scene.ada, scene.bob)
+    try ada.push(ada.version(Random.identifier(), 1, to: [try bob.account])).requireSuccess()
+    let chain = try ada.chain(with: [bob]).chain
+    let effects = try ada.get("/v1/account/deletion").json
+    #expect(effects["versions"].integer == 1)
+    #expect(effects["chains"].integer == 1)
+    #expect(
+      effects["shared_with"].array?.compactMap { $0["chain"].string } == [chain.description])
+    func told(_ device: TestDevice) throws -> [String?] {
+      try [device.pullPage(), device.get("/v1/chains")].map { answer in
+        try answer.json["leaving"][0]["owner"].string
+      }
+    }
+    #expect(try told(bob) == [nil, nil])
+    #expect(try ask(ada).status == 202)
+    let owner = try ada.account.description
+    #expect(try told(bob) == [owner, owner])
+    #expect(try told(ada) == [nil, nil])
+    try erase(scene.server)
+    #expect(try told(bob) == [nil, nil])
+  }
+
   @Test func `it can be kept until it is erased, and then not`() throws {
     let server = try TestServer()
     let device = try server.register()
