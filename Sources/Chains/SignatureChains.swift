@@ -71,7 +71,12 @@ package struct SignatureChains: ProtocolRoom {
     _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
     progress: (Int64) -> Void
   ) throws -> ProtocolExport {
-    ProtocolExport(chainsLeft: try Chain.count(reader, of: account))
+    ProtocolExport(left: [
+      (
+        "chains_left", try Chain.count(reader, of: account),
+        "signature chains, which the devices begin anew elsewhere"
+      )
+    ])
   }
 
   package static func weights(

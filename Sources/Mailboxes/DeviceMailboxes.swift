@@ -51,7 +51,12 @@ package struct DeviceMailboxes: ProtocolRoom {
     _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
     progress: (Int64) -> Void
   ) throws -> ProtocolExport {
-    ProtocolExport(messagesLeft: try MailboxTotals(reader, of: account).messages.count)
+    ProtocolExport(left: [
+      (
+        "messages_left", try MailboxTotals(reader, of: account).messages.count,
+        "messages, which wait in mailboxes of this server"
+      )
+    ])
   }
 
   package static func weights(

@@ -28,9 +28,7 @@ package struct AccountExport {
   private var deliveryCount = 0
   private var erasedCount = 0
   private var left: (shares: Int64, links: Int64) = (0, 0)
-  private var messagesLeft: Int64 = 0
-  private var chainsLeft: Int64 = 0
-  private var publicLinksLeft: Int64 = 0
+  private var leftByProtocols: [(name: String, count: Int64, what: String)] = []
   private var objects: [ProtocolExport.Object] = []
 
   /// Writes the named account to a new archive, and records that by `act`. A deletion that waits for the
@@ -80,9 +78,7 @@ package struct AccountExport {
         let export = try room.export(account.id, from: reader, to: writer) { progress.done += $0 }
         counts += export.counts
         objects += export.objects
-        messagesLeft += export.messagesLeft
-        chainsLeft += export.chainsLeft
-        publicLinksLeft += export.publicLinksLeft
+        leftByProtocols += export.left
       }
       try writeBilling(of: account.id, reader)
       return account
@@ -115,25 +111,20 @@ package struct AccountExport {
       text +=
         "left        \(left.links) links and \(left.shares) shares, that involve other accounts\n"
     }
-    for (count, what) in [
-      (messagesLeft, "messages, which wait in mailboxes of this server"),
-      (chainsLeft, "signature chains, which the devices begin anew elsewhere"),
-      (publicLinksLeft, "public links, whose URLs name this server"),
-    ] where count > 0 {
+    for (_, count, what) in leftByProtocols where count > 0 {
       text += "left        \(count) \(what)\n"
     }
     return text
   }
 
   private var members: [JSONValue.Member] {
-    counts.map { .init($0.name, .integer($0.count)) } + [
+    let held = counts.map { JSONValue.Member($0.name, .integer($0.count)) }
+    let missing = leftByProtocols.map { JSONValue.Member($0.name, .integer($0.count)) }
+    return held + [
       .init("deliveries", .integer(Int64(deliveryCount))),
       .init("erased_deliveries", .integer(Int64(erasedCount))),
       .init("links_left", .integer(left.links)), .init("shares_left", .integer(left.shares)),
-      .init("messages_left", .integer(messagesLeft)),
-      .init("chains_left", .integer(chainsLeft)),
-      .init("public_links_left", .integer(publicLinksLeft)),
-    ]
+    ] + missing
   }
 
   private mutating func writeAccount(_ id: Identifier, _ reader: Reader) throws {

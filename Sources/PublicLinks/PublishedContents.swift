@@ -45,7 +45,12 @@ package struct PublishedContents: ProtocolRoom {
     _ account: Identifier, from reader: Reader, to archive: ArchiveWriter,
     progress: (Int64) -> Void
   ) throws -> ProtocolExport {
-    ProtocolExport(publicLinksLeft: try PublicLink.weight(reader, of: account).recordCount)
+    ProtocolExport(left: [
+      (
+        "public_links_left", try PublicLink.weight(reader, of: account).recordCount,
+        "public links, whose URLs name this server"
+      )
+    ])
   }
 
   package static func weights(

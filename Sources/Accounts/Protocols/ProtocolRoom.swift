@@ -161,22 +161,16 @@ package struct ProtocolExport: Sendable {
   /// By the names of the members that report them.
   package var counts: [(name: String, count: Int64)]
   package var objects: [Object]
-  /// How many messages in mailboxes it does not hold.
-  package var messagesLeft: Int64
-  /// How many signature chains of the account it does not hold.
-  package var chainsLeft: Int64
-  /// How many public links end with the move.
-  package var publicLinksLeft: Int64
+  /// What it does not hold: how many, by the name of the member that reports them, and what they are.
+  package var left: [(name: String, count: Int64, what: String)]
 
   package init(
-    counts: [(name: String, count: Int64)] = [], objects: [Object] = [], messagesLeft: Int64 = 0,
-    chainsLeft: Int64 = 0, publicLinksLeft: Int64 = 0
+    counts: [(name: String, count: Int64)] = [], objects: [Object] = [],
+    left: [(name: String, count: Int64, what: String)] = []
   ) {
     self.counts = counts
     self.objects = objects
-    self.messagesLeft = messagesLeft
-    self.chainsLeft = chainsLeft
-    self.publicLinksLeft = publicLinksLeft
+    self.left = left
   }
 }
 

@@ -45,7 +45,32 @@ enum DocumentExport {
         : blobs.map { blob in
           ProtocolExport.Object(
             file: "\(Self.blobs)\(blob.id)", key: blob.object, byteCount: blob.byteCount)
-        })
+        },
+      left: try foreign(reader, of: account))
+  }
+
+  private static func foreign(
+    _ reader: Reader, of account: Identifier
+  ) throws -> [(name: String, count: Int64, what: String)] {
+    [
+      (
+        "versions_left",
+        try reader.number(
+          """
+          SELECT count(*) FROM sync.document_versions
+          WHERE account_id = $1 AND writer_id IS NOT NULL
+          """, .id(account)), "versions of documents, which devices of other accounts wrote"
+      ),
+      (
+        "blobs_left",
+        try reader.number(
+          """
+          SELECT count(DISTINCT n.blob_id) FROM sync.document_blob_names AS n
+          JOIN sync.document_blobs AS b ON b.id = n.blob_id
+          WHERE n.account_id = $1 AND b.owner_id <> $1
+          """, .id(account)), "blobs, which devices of other accounts uploaded"
+      ),
+    ]
   }
 }
 

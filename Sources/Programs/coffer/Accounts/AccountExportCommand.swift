@@ -26,7 +26,8 @@ extension Command {
       "documents": .integer, "logs": .integer, "messages": .integer, "versions": .integer,
       "deliveries": .integer, "erased_deliveries": .integer, "sha256": .text,
       "erases": .orNull(.time), "links_left": .integer, "shares_left": .integer,
-      "messages_left": .integer, "chains_left": .integer, "public_links_left": .integer,
+      "versions_left": .integer, "blobs_left": .integer, "messages_left": .integer,
+      "chains_left": .integer, "public_links_left": .integer,
     ]),
     run: { invocation in
       try DatabaseSession.withCatalogueOfRecord(

@@ -160,6 +160,28 @@ import Testing
     try new.server.requireDocuments(a)
   }
 
+  @Test(arguments: TestEngine.available)
+  func `an archive says how many versions and blobs of other accounts it does not hold`(
+    engine: TestEngine
+  ) throws {
+    let scene = try DocumentScene(engine)
+    let (ada, bob) = (scene.ada, scene.bob)
+    let (first, second) = (try ada.putBlob([1]).id, try bob.putBlob([2]).id)
+    try ada.push(
+      ada.version(Random.identifier(), 1, to: [try bob.account], naming: [first]),
+      ada.version(Random.identifier(), 2, to: [try bob.account], naming: [first])
+    ).requireSuccess()
+    try bob.push(bob.version(Random.identifier(), 1, naming: [second])).requireSuccess()
+    let path = "\(scene.server.directory)/\(Random.identifier()).tar"
+    let writer = try ArchiveWriter(path, kind: "test", format: 1, at: scene.server.clock.now)
+    let left = try scene.server.database.read { [account = try bob.account] reader in
+      try VersionedDocuments.export(account, from: reader, to: writer) { _ in }.left
+    }
+    _ = try writer.finish()
+    #expect(left.map(\.name) == ["versions_left", "blobs_left"])
+    #expect(left.map(\.count) == [2, 1])
+  }
+
   // MARK: Archives that no server wrote
 
   private let own = Ed25519PrivateKey()
