@@ -20,7 +20,7 @@ package struct PublishedContents: ProtocolRoom {
   package var routes: [Route] {
     host.routes(
       GetPublicLinks(host: host), DeletePublicLink(host: host),
-      PostLinkToken(host: host)) + [GetPublishedContent(host: host).route]
+      PostLinkToken(host: host)) + GetPublishedContent(host: host).routes
   }
 
   package var contents: [any ContentPut] { [link] }

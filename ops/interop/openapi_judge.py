@@ -152,7 +152,7 @@ class Judge:
             # The tag declares these for every answer.
             for name in UPLOAD_HEADERS:
                 declared[name] = self.document["components"]["headers"][name]
-        if operation and operation["operationId"] == "readPublished":
+        if operation and operation["operationId"] in ("readPublished", "askPublished"):
             for name, described in LINK_HEADERS.items():
                 declared[name] = self.document["components"]["headers"][described]
         declared = {name.lower(): self.resolve(header) for name, header in declared.items()}

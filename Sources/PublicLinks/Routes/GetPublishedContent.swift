@@ -9,20 +9,38 @@ import Storage
 /// `GET /p/{secret}`: a published content or a range of it, for whoever has the token. It needs no account.
 ///
 /// Nothing published may act as a page of this server. So answers are sandboxed attachments of a type that no browser
-/// shows. Pages of any origin may read them: they need the token, and no cookie is involved.
+/// shows. Pages of any origin may read them: they need the token, and no cookie is involved. `OPTIONS` tells browsers so,
+/// which ask before a page sends Range or If-None-Match.
 struct GetPublishedContent: Sendable {
   let host: ProtocolHost
 
-  var route: Route {
-    Route("GET", "/p/{secret}") { head, captures in
-      Self.mark(head)
-      if let seconds = host.linkLimits.secondsToWait(countingRequestOf: head.remoteAddress) {
-        throw LinkRefusal.requestsLimited(retryAfterSeconds: seconds)
-      }
-      guard let hash = LinkToken(captures[0])?.hash else { throw LinkRefusal.linkNotFound }
-      return .ready(Admission(body: .none, finish: { _ in answer(head, hash) }))
-    }
+  private static let pattern = "/p/{secret}"
+
+  var routes: [Route] {
+    [
+      Route("GET", Self.pattern) { head, captures in
+        Self.mark(head)
+        if let seconds = host.linkLimits.secondsToWait(countingRequestOf: head.remoteAddress) {
+          throw LinkRefusal.requestsLimited(retryAfterSeconds: seconds)
+        }
+        guard let hash = LinkToken(captures[0])?.hash else { throw LinkRefusal.linkNotFound }
+        return .ready(Admission(body: .none, finish: { _ in answer(head, hash) }))
+      },
+      Route("OPTIONS", Self.pattern) { head, _ in
+        Self.mark(head)
+        return .ready(Admission(body: .none, finish: { _ in .ready(Self.permission) }))
+      },
+    ]
   }
+
+  /// The same for every token, whether it is known or not.
+  private static let permission = Response(
+    status: 204,
+    headers: [
+      ("Access-Control-Allow-Methods", "GET, HEAD"),
+      ("Access-Control-Allow-Headers", "If-Match, If-None-Match, If-Range, Range"),
+      ("Access-Control-Max-Age", "7200"),
+    ], body: .bytes([]))
 
   /// The fields of every answer, refusals included.
   private static func mark(_ head: RequestHead) {

@@ -21,6 +21,7 @@ extension APIStories {
     for query in ["", "?limit=1", "?limit=0", "?after=x"] {
       _ = try device.get("/v1/public\(query)")
     }
+    _ = try server.fetch(token, "OPTIONS", through: device)
     _ = try server.fetch(token, headers: [("Range", "bytes=0-9")], through: device)
     _ = try server.fetch(token, headers: [("Range", "bytes=99999-")], through: device)
     _ = try server.fetch(token, headers: [("If-None-Match", "\"2\"")], through: device)

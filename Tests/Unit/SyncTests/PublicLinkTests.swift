@@ -73,6 +73,23 @@ import Testing
     #expect(answers[0].header("Content-Type") == "application/octet-stream")
   }
 
+  @Test func `a browser that asks for a page of any origin is told what that may send`() throws {
+    let server = try server(.sqlite)
+    let answer = try server.fetch(
+      "none", "OPTIONS",
+      headers: [
+        ("Origin", "https://elsewhere.example"), ("Access-Control-Request-Method", "GET"),
+        ("Access-Control-Request-Headers", "if-none-match,range"),
+      ])
+    #expect(answer.status == 204)
+    #expect(answer.header("Access-Control-Allow-Origin") == "*")
+    #expect(answer.header("Access-Control-Allow-Methods") == "GET, HEAD")
+    let sent = answer.header("Access-Control-Allow-Headers") ?? ""
+    #expect(sent == "If-Match, If-None-Match, If-Range, Range")
+    #expect(answer.header("Access-Control-Max-Age") == "7200")
+    #expect(answer.header("Access-Control-Allow-Credentials") == nil)
+  }
+
   @Test(arguments: TestEngine.available)
   func `a link ends when its owner said, and copies may be kept for as long as its owner said`(
     engine: TestEngine
