@@ -13,12 +13,13 @@ struct Delivery: Sendable {
   fileprivate(set) var replaced: [CurrentVersion] = []
   /// How many of them are of each document.
   fileprivate(set) var replacedCounts: [Identifier: Int] = [:]
-  /// The documents in which a removal replaces nothing.
-  fileprivate var bare: Set<Identifier> = []
 
-  /// The records for which the receiver needs room. Removals are taken without.
+  /// The records for which the receiver needs room. A removal takes the place of one that it ends, or is taken without.
   var roomRecordCount: Int64 {
-    Int64(versions.values.count { !$0.isRemoval || !bare.contains($0.document) } - replaced.count)
+    let needing = versions.values.count { version in
+      !version.isRemoval || replacedCounts[version.document, default: 0] > 0
+    }
+    return Int64(needing - replaced.count)
   }
 
   /// Whether it only removes the account from documents.
@@ -141,7 +142,6 @@ struct Deliveries: Sendable {
       deliveries[receiver]
       ?? Delivery(receiver: receiver, isFirst: unwritten.contains(receiver))
     delivery.versions[version.document] = version
-    if replaced.isEmpty { delivery.bare.insert(version.document) }
     // Those of the batch itself have no row.
     let stored = replaced.filter { $0.number > 0 }
     delivery.replaced += stored

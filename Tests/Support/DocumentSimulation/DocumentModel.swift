@@ -105,7 +105,7 @@ struct DocumentModel {
     guard let before = accounts[id], let other = accounts.keys.first(where: { $0 != id }),
       let thereBefore = accounts[other]
     else { return storing }
-    var (own, there, bare) = (before, thereBefore, Set<Identifier>())
+    var (own, there) = (before, thereBefore)
     let onlyDeletes = versions.allSatisfy { $0.body == nil }
     let stored = Set(before.current)
     var roomless: Int64 = 0
@@ -136,7 +136,7 @@ struct DocumentModel {
       if !version.isRemoval {
         own.rows.append(Row(version: version, stored: now, replaced: isLate ? now : nil))
       }
-      if !isLate, version.to == other, let rule = give(version, to: &there, &bare, at: now) {
+      if !isLate, version.to == other, let rule = give(version, to: &there, at: now) {
         storing.failures.append(rule)
       }
     }
@@ -147,9 +147,10 @@ struct DocumentModel {
         && (there.kept == nil || versions.contains($0.version))
     }
     let given = there.rows.map(\.version).filter { versions.contains($0) }
+    let ended = Set(thereBefore.current).subtracting(there.current)
+    let endedDocuments = Set(ended.map(\.document))
     let growth =
-      given.count { !$0.isRemoval || !bare.contains($0.document) }
-      - Set(thereBefore.current).subtracting(there.current).count
+      given.count { !$0.isRemoval || endedDocuments.contains($0.document) } - ended.count
     storing.hasRoomThere =
       growth <= 0 || thereBefore.usage + Int64(growth) * 1000 <= thereBefore.cap
     let held = Set((own.rows + there.rows).map(\.version))
@@ -167,7 +168,7 @@ struct DocumentModel {
 
   /// Gives a version to the other account. Returns the rule that it breaks there.
   private func give(
-    _ version: Version, to account: inout Account, _ bare: inout Set<Identifier>, at now: Instant
+    _ version: Version, to account: inout Account, at now: Instant
   ) -> String? {
     guard version.isRemoval || areContacts else { return "not_a_contact" }
     let current = account.current.filter { $0.document == version.document }
@@ -184,7 +185,6 @@ struct DocumentModel {
     }
     let replaced =
       version.isRemoval ? sent : sent.filter { $0.author == version.author } + marks
-    if replaced.isEmpty { bare.insert(version.document) }
     if version.isRemoval {
       for old in replaced {
         account.takenBack[version.document, default: []].formUnion(old.edits)

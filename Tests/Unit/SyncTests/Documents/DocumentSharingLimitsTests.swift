@@ -77,6 +77,29 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `a removal in one batch with what it ends needs no room, and makes none for other documents`(
+    engine: TestEngine
+  ) throws {
+    let scene = try DocumentScene(engine)
+    let (ada, bob) = (scene.ada, scene.bob)
+    let second = scene.server.device(root: ada.root)
+    try ada.admit(second).requireMade()
+    let to = [try bob.account]
+    try second.push(second.version(document, 1, to: to)).requireSuccess()
+    try scene.server.setCap(
+      bob.account, try bob.usage(), plan: "free", reason: "never_subscribed")
+    // The mark takes the place of the other device's version. A new document would be one more.
+    let refused = try ada.push(
+      ada.version(document, 1, to: to), ada.version(document, 2, nil, to: to),
+      ada.version(Random.identifier(), 3, to: to))
+    #expect(refused.status == 507)
+    let new = Random.identifier()
+    try ada.push(ada.version(new, 1, to: to), ada.version(new, 2, nil, to: to)).requireSuccess()
+    #expect(try bob.bodies(of: new) == [nil])
+    try scene.requireRight()
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a full account deletes what it was sent and what it has, and nothing beside that`(
     engine: TestEngine
   ) throws {
