@@ -86,6 +86,40 @@ import Testing
   }
 
   @Test(arguments: TestEngine.available)
+  func `while the account of a member is erased nothing seems wrong with a chain`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let (ada, bob) = try server.contacts()
+    _ = try ada.chain(with: [bob])
+    let keyCount = try server.count("device_keys")
+    #expect(try bob.remove("/v1/account").status == 202)
+    server.clock.advance(.days(8))
+    while try server.count("device_keys") == keyCount {
+      try #require(try server.sweeper().sweepErasure())
+    }
+    #expect(try server.count("chain_accounts") == 2)
+    try server.requireChains(ada)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `while an account is erased nothing seems wrong with what is left of its chains`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let ada = try server.register()
+    let account = try ada.account
+    _ = try ada.chain()
+    #expect(try ada.remove("/v1/account").status == 202)
+    server.clock.advance(.days(8))
+    while try server.count("chain_blocks") > 0 {
+      try #require(try server.sweeper().sweepErasure())
+    }
+    #expect(try server.count("chains") == 1)
+    #expect(try SignatureChains.faults(of: account, in: server.database) == [])
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a key of an erased account comes back in another one once no chain has it`(
     engine: TestEngine
   ) throws {
