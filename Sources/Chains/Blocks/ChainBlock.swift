@@ -21,6 +21,8 @@ package struct ChainBlock: Sendable, Equatable {
   static let hashByteCount = 32
   static let keyCountMax = ChainMembers.countMax
   static let epochMax: Int64 = 1_000_000
+  /// Those of a batch after the last one are read, so that its client is told that the chain is full.
+  private static let readEpochMax = epochMax + 64
   /// The charge of a block: its row and its part of the index.
   private static let overheadByteCount = 256
   /// The charge of each key that it names: in its row, and the row of a member.
@@ -69,9 +71,9 @@ extension ChainBlock {
     try json.requireMembers(["block", "hash", "signature"])
     let block = json["block"]
     try block.requireMembers(["additions", "author", "chain", "epoch", "parent", "removals"])
-    guard let epoch = block["epoch"].integer, 0...Self.epochMax ~= epoch else {
+    guard let epoch = block["epoch"].integer, 0...Self.readEpochMax ~= epoch else {
       throw .bodyInvalid(
-        path: block["epoch"].path, rule: "must be a number from 0 to \(Self.epochMax)")
+        path: block["epoch"].path, rule: "must be a number from 0 to \(Self.readEpochMax)")
     }
     let signatureByteCount = Ed25519PublicKey.signatureByteCount
     self.init(

@@ -287,10 +287,11 @@ import Testing
       "UPDATE sync.chains SET head_epoch = 999999 WHERE id = $1", .id(head.chain))
     let last = try ada.append(
       ada.block(after: KnownHead(chain: head.chain, epoch: 999_999, hash: head.hash)))
-    var next = ada.block(after: last)
-    next.epoch = 1_000_000
-    let full = try ada.send(next)
-    #expect(try (full.status, full.problem) == (409, "chain_full"))
+    let next = ada.block(after: last)
+    for blocks in [[next], [next, ada.block(after: KnownHead(next))]] {
+      let full = try ada.send(blocks.map { $0.json(signedBy: ada.key) }, to: head.chain)
+      #expect(try (full.status, full.problem) == (409, "chain_full"))
+    }
   }
 
   @Test(arguments: TestEngine.available)
