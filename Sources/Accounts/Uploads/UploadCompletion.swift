@@ -59,11 +59,14 @@ extension ResumableUploads {
     return final(upload, outcome, for: request)
   }
 
-  /// Ends an upload for good. Its reservation goes, and its bytes are garbage.
+  /// Ends an upload for good. Its reservation goes, and its bytes are garbage. If the reservation has ended before, the
+  /// collector may have come before the object was finished. `end` throws if the object is in use.
   func refuse(
     _ transaction: Transaction, _ upload: ResumableUpload, _ problem: Problem, _ head: RequestHead
   ) throws {
-    try Reservations.release(transaction, upload.object)
+    try Reservations.abandon(transaction, upload.object, byteCount: upload.byteCount) {
+      upload.owner
+    }
     try upload.end(
       transaction, with: Outcome(problem.response(requestID: head.requestID)),
       now: host.clock.now())

@@ -3,6 +3,7 @@ import Base
 import Crypto
 import JSON
 import RawClient
+import Storage
 import Sync
 import TestDevices
 import TestEngines
@@ -183,6 +184,22 @@ import Tiers
     #expect(try scene.append(20_000..<50_000).problem == "version_changed")
     #expect(try scene.device.get("/v1/files/\(scene.document)/content").body == [1, 2, 3])
     #expect(try scene.server.reservedObjects() == [])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `an upload whose reservation has ended leaves its object to the collector`(
+    engine: TestEngine
+  ) throws {
+    let scene = try UploadScene(TestServer(engine))
+    try scene.create()
+    _ = try scene.append(0..<20_000)
+    // It expired, and what there was of the object is collected already.
+    try scene.server.database.write(for: nil) { transaction in
+      _ = try transaction.execute("DELETE FROM sync.reservations")
+    }
+    #expect(try scene.append(20_000..<50_000).problem == "reservation_expired")
+    #expect(try scene.server.count("garbage WHERE bytes = 50000") == 1)
+    try scene.expectNothingLeft()
   }
 
   @Test(arguments: [UploadScene.Dialect.draft(8), .tus], ContentPlace.all)
