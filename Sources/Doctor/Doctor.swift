@@ -1,4 +1,5 @@
 package import Acts
+package import Backup
 package import Base
 import CommandLine
 package import Configuration
@@ -24,15 +25,19 @@ package struct Check: Sendable {
   package let remedy: String
   /// Whether the text reports a repair.
   package let isRepair: Bool
+  /// The first of the objects that are missing.
+  package let missing: [ObjectAudit.Found.Item]
 
   package init(
-    _ name: String, _ state: State, _ text: String, _ remedy: String = "", isRepair: Bool = false
+    _ name: String, _ state: State, _ text: String, _ remedy: String = "", isRepair: Bool = false,
+    missing: [ObjectAudit.Found.Item] = []
   ) {
     self.name = name
     self.state = state
     self.text = text
     self.remedy = remedy
     self.isRepair = isRepair
+    self.missing = missing
   }
 }
 

@@ -159,8 +159,9 @@ extension Doctor {
       }
       return Check(
         "objects", .failed,
-        "missing or too short: \(missing.count.grouped) of \(what), the first is \(first)",
-        "coffer restore a backup elsewhere and copy them from its objects")
+        "missing or too short: \(missing.count.grouped) of \(what), the first is \(first.id) of a "
+          + first.kind, "coffer restore a backup elsewhere and copy them from its objects",
+        missing: missing.first)
     }
   }
 
@@ -183,7 +184,7 @@ extension Doctor {
     return Check(
       "contents", .failed,
       "missing or of a different length: \(missing.count.grouped) of \(what), the first is of the document "
-        + "\(first)", "coffer restore an earlier backup; coffer tree validate --all lists them")
+        + "\(first.id)", "coffer restore an earlier backup; coffer tree validate --all lists them")
   }
 
   package func orphans() throws -> Check {

@@ -23,7 +23,7 @@ package struct InlineAudit {
         read += 1
         guard file.expected > 0 || file.found != nil else { continue }
         checked += 1
-        if file.expected != file.found { missing.add(file.id, file.expected) }
+        if file.expected != file.found { missing.add("file", file.id, file.expected) }
       }
       each(read)
     }

@@ -13,12 +13,18 @@ package struct ObjectAudit {
   package struct Found: Sendable {
     package private(set) var count: Int64 = 0
     package private(set) var byteCount: Int64 = 0
-    package private(set) var first: [Identifier] = []
+    package private(set) var first: [Item] = []
 
-    mutating func add(_ id: Identifier, _ size: Int64) {
+    package struct Item: Sendable {
+      /// What has the content, e.g. `snapshot`.
+      package let kind: String
+      package let id: Identifier
+    }
+
+    mutating func add(_ kind: String, _ id: Identifier, _ size: Int64) {
       count += 1
       byteCount += size
-      if first.count < ObjectAudit.listedCountMax { first.append(id) }
+      if first.count < ObjectAudit.listedCountMax { first.append(Item(kind: kind, id: id)) }
     }
   }
 
@@ -37,7 +43,7 @@ package struct ObjectAudit {
       for object in page {
         checked += 1
         if try objects.open(object.id)?.byteCount != object.byteCount, try isUsed(object) {
-          missing.add(object.id, object.byteCount)
+          missing.add(object.kind, object.id, object.byteCount)
         }
       }
       each(checked)

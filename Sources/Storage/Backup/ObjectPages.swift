@@ -11,6 +11,8 @@ struct ObjectPages {
     let byteCount: Int64
     /// Whether a row needs the object. Garbage may never have been written.
     let isInUse: Bool
+    /// What has it: a file, a version, a snapshot, a link or a blob. Not set for garbage.
+    var kind = ""
     /// The owner and number of the document, version, snapshot or link, which find its row again. Not set for garbage.
     var owner = Identifier(high: 0, low: 0)
     var number: Int64 = 0
@@ -46,7 +48,8 @@ struct ObjectPages {
       let objects = rows.compactMap { row in
         row.object.map {
           Object(
-            id: $0, byteCount: row.byteCount, isInUse: true, owner: row.owner, number: row.number)
+            id: $0, byteCount: row.byteCount, isInUse: true, kind: row.kind, owner: row.owner,
+            number: row.number)
         }
       }
       let inlineByteCount = rows.reduce(Int64(0)) { $0 + ($1.object == nil ? $1.byteCount : 0) }
@@ -59,18 +62,24 @@ struct ObjectPages {
 
   /// A row with a content, of a document, a version, a snapshot or a link.
   private struct ContentRow {
+    let kind: String
     let owner: Identifier
     let number: Int64
     let object: Identifier?
     let byteCount: Int64
   }
 
+  private static let tables = [
+    ("files", "file"), ("versions", "version"), ("log_snapshots", "snapshot"),
+    ("public_links", "link"), ("document_blobs", "blob"),
+  ]
+
   /// The next rows in the order of owners and numbers. A replaced content and its successor are in one page.
   private func page(
     behind place: (owner: Identifier, number: Int64), limit: Int64
   ) throws -> [ContentRow] {
     let rows = try database.read { reader in
-      try ["files", "versions", "log_snapshots", "public_links", "document_blobs"].map { table in
+      try Self.tables.map { table, kind in
         try reader.rows(
           """
           SELECT owner_id, seq, object_id, content_bytes FROM sync.\(table)
@@ -78,8 +87,8 @@ struct ObjectPages {
           """, .id(place.owner), .integer(place.number), .integer(limit)
         ) { row in
           ContentRow(
-            owner: try row.id(0), number: try row.integer(1), object: try row.optionalID(2),
-            byteCount: try row.integer(3))
+            kind: kind, owner: try row.id(0), number: try row.integer(1),
+            object: try row.optionalID(2), byteCount: try row.integer(3))
         }
       }
     }

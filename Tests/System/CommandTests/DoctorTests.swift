@@ -182,6 +182,14 @@ struct DoctorTests: CommandSuite {
     }
   }
 
+  @Test func `a missing object is listed with what has it`() throws {
+    try objects.delete(Self.object)
+    let text = try line("objects").text
+    #expect(text.hasSuffix("the first is \(Self.object) of a file"), "\(text)")
+    let listed = try coffer("doctor", "--json").out
+    #expect(listed.contains(#""missing":[{"kind":"file","id":"\#(Self.object)"}]"#), "\(listed)")
+  }
+
   @Test func `where nothing is to be looked at, nothing is said to be right`() throws {
     Files.removeAll(scratch.path + "/database")
     _ = try coffer("migrate")
@@ -304,7 +312,8 @@ struct DoctorTests: CommandSuite {
     try objects.delete(Self.object)
     let found = try line("objects", "--objects")
     #expect(found.code == 1)
-    #expect(found.text.hasSuffix("1 object that documents need, the first is \(Self.object)"))
+    let end = "1 object that documents need, the first is \(Self.object) of a file"
+    #expect(found.text.hasSuffix(end))
   }
 
   @Test func `an old object of nobody is told, and kept while a backup runs`() throws {

@@ -1,4 +1,5 @@
 import Acts
+import Backup
 import Base
 import CommandLine
 import Configuration
@@ -60,13 +61,17 @@ extension Command {
       Printable.text("\($0.name): \($0.remedy)") + "\n"
     }
     let failed = checks.count { $0.state == .failed }
+    let missing = checks.flatMap(\.missing).map { object -> JSONValue in
+      ["kind": .string(object.kind), "id": .string(object.id.description)]
+    }
+    var members: [JSONValue.Member] = [
+      .init("failed", .integer(Int64(failed))), Check.listing.member(checks),
+    ]
+    if !missing.isEmpty { members.append(.init("missing", .array(missing))) }
     var answer = Answer(
       text: Check.listing.text(checks, at: .distantPast)
         + (remedies.isEmpty ? "" : "\nto do:\n" + remedies.joined()),
-      json: .object(
-        [
-          .init("failed", .integer(Int64(failed))), Check.listing.member(checks),
-        ] + more))
+      json: .object(members + more))
     if failed > 0 {
       answer.code = .refused
       answer.notice = failed == 1 ? "1 check failed" : "\(failed) checks failed"
@@ -85,5 +90,10 @@ extension Check {
       ], tint: { $0.state == .failed ? .bad : nil })
   }
 
-  static var shape: JSONShape { .object([.init("failed", .integer), listing.memberShape]) }
+  static var shape: JSONShape {
+    .object([
+      .init("failed", .integer), listing.memberShape,
+      .init("missing", .list(["kind": .text, "id": .text]), isOptional: true),
+    ])
+  }
 }
