@@ -58,7 +58,7 @@ package struct SignatureChains: ProtocolRoom {
   package static func followers(
     of owners: [Identifier], in topic: News.Topic, atMost count: Int,
     reading queryable: some Queryable
-  ) throws -> Set<Identifier> {
+  ) throws -> [Identifier] {
     guard topic == .chains else { return [] }
     return try Followed.accounts(
       of: owners, in: "chain_accounts", where: "account_id <> owner_id AND left_ms IS NULL",

@@ -64,7 +64,7 @@ package struct MessageLogs: ProtocolRoom {
   package static func followers(
     of owners: [Identifier], in topic: News.Topic, atMost count: Int,
     reading queryable: some Queryable
-  ) throws -> Set<Identifier> {
+  ) throws -> [Identifier] {
     guard topic == .logs else { return [] }
     return try Followed.accounts(
       of: owners, in: "log_shares", where: "state = 'accepted'", atMost: count, reading: queryable)

@@ -61,7 +61,7 @@ package struct FileTrees: ProtocolRoom {
   package static func followers(
     of owners: [Identifier], in topic: News.Topic, atMost count: Int,
     reading queryable: some Queryable
-  ) throws -> Set<Identifier> {
+  ) throws -> [Identifier] {
     guard topic == .tree else { return [] }
     return try Followed.accounts(of: owners, in: "views", atMost: count, reading: queryable)
   }

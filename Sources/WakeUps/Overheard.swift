@@ -45,6 +45,13 @@ struct Overheard {
       return known >= latest
     }
 
+    fileprivate func joined(_ later: Entry) -> Entry {
+      var both = self
+      both.changed.merge(later.changed) { $0.union($1) }
+      both.heard += later.heard.prefix(Self.heardCountMax - heard.count)
+      return both
+    }
+
     fileprivate mutating func note(_ one: News) {
       if !one.isQuiet { changed[one.topic, default: []].insert(one.subject) }
       guard one.number > 0, one.isQuiet || one.author != nil else { return }
@@ -94,5 +101,10 @@ struct Overheard {
     }
     for account in taken.keys { entries[account] = nil }
     return taken
+  }
+
+  /// Takes back what was not looked into.
+  mutating func keep(_ left: [Identifier: Entry]) {
+    entries.merge(left) { later, earlier in earlier.joined(later) }
   }
 }

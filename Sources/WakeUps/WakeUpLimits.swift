@@ -8,6 +8,8 @@ package struct WakeUpLimits: Sendable {
   package var delay = Instant.Span.seconds(1)
   /// How often all accounts with registered devices are looked at, for what no news told.
   package var lookSpan = Instant.Span.hours(1)
+  /// How many accounts that follow those with news are looked at in one turn.
+  package var followerCountMax = 1000
 
   package init() {}
 

@@ -99,10 +99,11 @@ package final class WakeUps: Sendable {
           (isLookingAtAll, last) = (true, nil)
           next = .now() + limits.lookSpan
         }
-        try watcher.look(
+        let left = try watcher.look(
           into: heard.withLock {
             $0.take(after: limits.delay, atMost: Watcher.heardCountMax, now: .now())
           })
+        heard.withLock { $0.keep(left) }
         if isLookingAtAll {
           last = try watcher.lookOn(after: last)
           isLookingAtAll = last != nil

@@ -13,9 +13,8 @@ struct Watcher: Sendable {
   let protocols: [any ProtocolRoom.Type]
   let limits: WakeUpLimits
 
-  /// The accounts whose news are looked into together, and those of them and of their followers that are looked at.
+  /// The accounts whose news are looked into together.
   static let heardCountMax = 500
-  private static let followerCountMax = 1000
   private static let slice = 50
 
   private enum Step: Sendable {
@@ -23,27 +22,42 @@ struct Watcher: Sendable {
     case note(PushRow, number: Int64)
   }
 
-  func look(into heard: [Identifier: Overheard.Entry]) throws {
-    guard !heard.isEmpty else { return }
+  /// Returns what is left for the next turn, because more accounts follow those of the news than one turn looks at.
+  func look(
+    into heard: [Identifier: Overheard.Entry]
+  ) throws -> [Identifier: Overheard.Entry] {
+    guard !heard.isEmpty else { return [:] }
     let now = host.clock.now()
-    let steps = try host.database.read { reader in
-      let accounts = try Set(heard.keys).union(followers(of: heard, reader))
-      return try decided(for: accounts, reader, now: now) { row, seen -> Step? in
+    let (steps, left) = try host.database.read { reader in
+      var looked = heard
+      var left: [Identifier: Overheard.Entry] = [:]
+      var found = try followers(of: looked, reader)
+      while found.isCut, looked.count > 1 {
+        for (account, entry) in looked.prefix(looked.count / 2) {
+          looked[account] = nil
+          left[account] = entry
+        }
+        found = try followers(of: looked, reader)
+      }
+      let accounts = Set(looked.keys).union(found.accounts)
+      let steps = try decided(for: accounts, reader, now: now) { row, seen -> Step? in
         // Who follows one log of an owner's is not woken by another.
         guard
-          heard[row.account] != nil
-            || seen.followed.keys.contains(where: { heard[$0.owner]?.concerns($0) ?? false })
+          looked[row.account] != nil
+            || seen.followed.keys.contains(where: { looked[$0.owner]?.concerns($0) ?? false })
         else { return nil }
         // Its own changes wake no device, nor does what was quiet. Those of others, which may have come in between, do.
-        if row.digest == seen.digest, let entry = heard[row.account],
+        if row.digest == seen.digest, let entry = looked[row.account],
           entry.isNothing(to: row.publicKey, after: row.number, upTo: seen.number)
         {
           return .note(row, number: seen.number)
         }
         return .plan(row, at: earliest(row, now))
       }
+      return (steps, left)
     }
     try take(steps)
+    return left
   }
 
   /// Looks at the next accounts in the order of ids. Returns the last of them; nil if there are no more.
@@ -68,22 +82,23 @@ struct Watcher: Sendable {
 
   private func followers(
     of heard: [Identifier: Overheard.Entry], _ reader: Reader
-  ) throws -> Set<Identifier> {
+  ) throws -> (accounts: Set<Identifier>, isCut: Bool) {
     var owners: [News.Topic: [Identifier]] = [:]
     for (account, entry) in heard {
       for topic in entry.topics where topic != .account {
         owners[topic, default: []].append(account)
       }
     }
-    var followers: Set<Identifier> = []
+    var (followers, isCut): (Set<Identifier>, Bool) = ([], false)
     for (topic, owners) in owners {
       for room in protocols {
-        try followers.formUnion(
-          room.followers(
-            of: owners, in: topic, atMost: Self.followerCountMax, reading: reader))
+        let found = try room.followers(
+          of: owners, in: topic, atMost: limits.followerCountMax, reading: reader)
+        followers.formUnion(found)
+        isCut = isCut || found.count >= limits.followerCountMax
       }
     }
-    return followers
+    return (followers, isCut)
   }
 
   /// What `decide` says of the devices whose account has changed; nil: nothing yet.

@@ -16,21 +16,22 @@ package struct Followed: Hashable, Sendable {
 }
 
 extension Followed {
-  /// The accounts, at most `count`, that a table has beside one of the owners. `condition` chooses among its rows.
+  /// The accounts, each once for an owner and at most `count`, that a table has beside the owners. `condition` chooses
+  /// among its rows.
   package static func accounts(
     of owners: [Identifier], in table: String, where condition: String = "TRUE",
     atMost count: Int, reading queryable: some Queryable
-  ) throws -> Set<Identifier> {
-    var accounts: Set<Identifier> = []
+  ) throws -> [Identifier] {
+    var accounts: [Identifier] = []
     for list in SQLList.slices(of: owners.map { .id($0) }, after: 1) where accounts.count < count {
       try queryable.query(
         """
-        SELECT account_id FROM sync.\(table)
+        SELECT DISTINCT owner_id, account_id FROM sync.\(table)
         WHERE owner_id IN (\(list.parameters)) AND \(condition)
         ORDER BY owner_id, account_id LIMIT $1
         """, [.integer(Int64(count - accounts.count))] + list.values
       ) { row in
-        accounts.insert(try row.id(0))
+        accounts.append(try row.id(1))
         return true
       }
     }

@@ -56,11 +56,11 @@ package protocol ProtocolRoom: Sendable {
     by account: Identifier, atMost count: Int, reading queryable: some Queryable
   ) throws -> [Followed]
 
-  /// The accounts that owners' news of a topic concern besides the owners, at most `count`.
+  /// The accounts that owners' news of a topic concern besides the owners, each once for an owner, at most `count`.
   static func followers(
     of owners: [Identifier], in topic: News.Topic, atMost count: Int,
     reading queryable: some Queryable
-  ) throws -> Set<Identifier>
+  ) throws -> [Identifier]
 
   /// Faults of an account's rows, a line each with ids, read in slices; at most about `Faults.countMax`.
   static func faults(of account: Identifier, in database: Database) throws -> [String]
@@ -120,7 +120,7 @@ extension ProtocolRoom {
   package static func followers(
     of owners: [Identifier], in topic: News.Topic, atMost count: Int,
     reading queryable: some Queryable
-  ) throws -> Set<Identifier> { [] }
+  ) throws -> [Identifier] { [] }
 }
 
 extension [any ProtocolRoom.Type] {
