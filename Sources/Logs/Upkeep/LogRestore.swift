@@ -10,6 +10,7 @@ package enum LogRestore {
   package struct Kept: Sendable {
     package let epoch: Identifier
     package let messageCount: Int64
+    let messageByteCount: Int64
     /// The charge for its messages and its snapshot, once it is taken back.
     package let byteCount: Int64
     /// Its rows are deleted from then on.
@@ -25,14 +26,15 @@ package enum LogRestore {
   ) throws -> Kept? {
     try queryable.first(
       """
-      SELECT e.id, e.message_count, e.bytes + coalesce(s.content_bytes, 0), e.purge_ms
+      SELECT e.id, e.message_count, e.bytes, e.bytes + coalesce(s.content_bytes, 0), e.purge_ms
       FROM sync.log_epochs e LEFT JOIN sync.log_snapshots s ON s.object_id = e.snapshot_id
       WHERE e.log_id = $1 AND e.kept = 1 AND e.purge_ms > $2
       """, .id(log), .instant(now)
     ) { row in
       Kept(
-        epoch: try row.id(0), messageCount: try row.integer(1), byteCount: try row.integer(2),
-        end: try row.instant(3))
+        epoch: try row.id(0), messageCount: try row.integer(1),
+        messageByteCount: try row.integer(2), byteCount: try row.integer(3),
+        end: try row.instant(4))
     }
   }
 
@@ -50,6 +52,8 @@ package enum LogRestore {
     try owners.charge(
       log.owner, delta, reason: .epochBegun, file: log.id, for: .logs, log.id)
     try owners.save(transaction, now: now)
+    try LogOverdraft.change(
+      transaction, of: log.owner, by: min(0, kept.messageByteCount - log.byteCount))
     try transaction.execute(
       "UPDATE sync.log_epochs SET kept = 0, purge_ms = NULL WHERE id = $1", .id(kept.epoch))
     try transaction.execute(

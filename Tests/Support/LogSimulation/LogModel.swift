@@ -256,6 +256,7 @@ struct LogModel {
 
   mutating func restore(_ id: Identifier, at now: Instant) {
     guard let log = logs[id], let kept = log.kept else { return }
+    free(max(0, log.current.byteCount - kept.epoch.byteCount), log.owner)
     logs[id]?.current = kept.epoch
     keep(log.current, of: id, until: max(kept.end, now + Self.keptAgainSpanMin))
   }

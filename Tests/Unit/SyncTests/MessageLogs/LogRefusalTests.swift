@@ -143,6 +143,33 @@ import Tiers
   }
 
   @Test(arguments: TestEngine.available)
+  func `an epoch that is taken back frees what the larger one took above the cap`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let (log, account) = (try device.createLog(), try device.account)
+    func overdraft() throws -> Int64 {
+      try server.database.read { try LogOverdraft.byteCount($0, of: account) }
+    }
+    try device.append([SentMessage(server.stamp(), [1])], to: log).requireSuccess()
+    let cursor = try #require(try device.page(of: log, "").json["cursor"].string)
+    let epoch = try log.next(device.beginEpoch(of: log, covering: cursor))
+    try server.setCap(account, 1000, plan: "free", reason: "never_subscribed")
+    let large = SentMessage(server.stamp(counter: 1), [UInt8](repeating: 1, count: 65_000))
+    try device.append([large], to: epoch).requireSuccess()
+    #expect(try overdraft() == 65_064)
+    let now = server.clock.now
+    try server.database.write(for: account) { [catalogue = server.catalogue] transaction in
+      let found = try MessageLog.find(transaction, log.id, for: account)
+      if let kept = try LogRestore.find(transaction, of: log.id, now: now) {
+        try LogRestore.perform(transaction, found, kept, catalogue: catalogue, now: now)
+      }
+    }
+    #expect(try overdraft() == 65)
+  }
+
+  @Test(arguments: TestEngine.available)
   func `a suspended account appends nothing, and reads and deletes`(engine: TestEngine) throws {
     let server = try TestServer(engine)
     let device = try server.register()
