@@ -39,7 +39,13 @@ struct SeenLog: Sendable {
     }
     var invitations: [JSONValue] = []
     for share in try LogShare.all(queryable, with: account) {
-      let log = try MessageLog.find(queryable, share.log, for: share.owner)
+      let log: MessageLog
+      // A share whose log's row is lost hides no other log. The doctor removes it.
+      do {
+        log = try MessageLog.find(queryable, share.log, for: share.owner)
+      } catch LogRefusal.logNotFound {
+        continue
+      }
       switch share.state {
       case .pending: invitations.append(share.invitation(log.name))
       case .accepted: logs.append(SeenLog(log: log, share: share))

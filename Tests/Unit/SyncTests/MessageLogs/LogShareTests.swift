@@ -398,12 +398,16 @@ import Tiers
   func `a share of a log that does not exist is found and repaired`(engine: TestEngine) throws {
     let scene = try Scene(engine)
     let (alice, log) = (scene.alice, scene.log)
-    try alice.shareLog(log, with: scene.bob)
+    let whole = try alice.createLog()
+    for shared in [log, whole] { try alice.shareLog(shared, with: scene.bob) }
     let database = scene.server.database
     try database.write(for: nil) { transaction in
       _ = try transaction.execute(
-        "UPDATE sync.log_shares SET log_id = $1", .id(Random.identifier()))
+        "UPDATE sync.log_shares SET log_id = $1 WHERE log_id = $2", .id(Random.identifier()),
+        .id(log.id))
     }
+    let listed = try scene.bob.get("/v1/logs").json["logs"].array ?? []
+    #expect(listed.map { $0["id"].string } == [whole.id.description])
     #expect(try MessageLogs.faults(of: alice.account, in: database).count == 1)
     #expect(try MessageLogs.repairTotals(of: alice.account, in: database) == 1)
     #expect(try MessageLogs.faults(of: alice.account, in: database) == [])
