@@ -112,7 +112,8 @@ package struct ArrivingAccount: Sendable {
     }
   }
 
-  /// Throws if anything is dated in the future, apart from differences of clocks.
+  /// Throws if anything is dated in the future, apart from differences of clocks. Timestamps of messages may be as far
+  /// ahead as in a request.
   func requirePast(at now: Instant) throws(MovingError) {
     let moments =
       account.moments + logs.moments + deliveries.map(\.received)
@@ -120,6 +121,9 @@ package struct ArrivingAccount: Sendable {
     for moment in moments
     where !(Instant(milliseconds: 0)...now + .days(1)).contains(moment) {
       throw MovingError("it has a time in the future: \(moment)")
+    }
+    if let timestamp = logs.ahead(of: now) {
+      throw MovingError("it has a timestamp of a log in the future: \(timestamp)")
     }
   }
 

@@ -60,6 +60,8 @@ package struct ArrivingLogs: Sendable {
   private let logs: [Log]
   /// The first message of each log that has one which clients of Actual could not read.
   let unreadable: [Identifier: LogTimestamp]
+  /// The latest timestamp of a message or a horizon; nil if there is neither.
+  private let latest: LogTimestamp?
 
   package static let list = LogExport.list
   package static let folder = LogExport.folder
@@ -68,6 +70,11 @@ package struct ArrivingLogs: Sendable {
   package var count: Int64 { Int64(logs.count) }
   var ids: Set<Identifier> { Set(logs.map(\.id)) }
   package var messageCount: Int64 { logs.reduce(0) { $0 + $1.messageCount } }
+
+  /// A timestamp that no append could have had by `now`; nil if there is none.
+  package func ahead(of now: Instant) -> LogTimestamp? {
+    latest.flatMap { $0.instant > now + LogWrite.timestampAheadMax ? $0 : nil }
+  }
 
   /// When each log was created.
   package var moments: [Instant] { logs.map(\.created) }
@@ -89,6 +96,7 @@ package struct ArrivingLogs: Sendable {
     guard Set(versions).count == versions.count, versions.allSatisfy({ 1...max(1, sequence) ~= $0 })
     else { throw Self.error("has a version that the account did not reach, or one twice") }
     var unreadable: [Identifier: LogTimestamp] = [:]
+    var latest = logs.compactMap(\.horizon).max()
     for log in logs {
       var stamps: Set<LogTimestamp> = []
       var byteCount: Int64 = 0
@@ -98,6 +106,7 @@ package struct ArrivingLogs: Sendable {
             throw Self.error("has a timestamp twice in the log \(log.id)")
           }
           byteCount += message.chargedByteCount
+          latest = max(latest ?? message.timestamp, message.timestamp)
           if unreadable[log.id] == nil, !ActualEnvelope.isKept(message.content) {
             unreadable[log.id] = message.timestamp
           }
@@ -108,6 +117,7 @@ package struct ArrivingLogs: Sendable {
       }
     }
     self.unreadable = unreadable
+    self.latest = latest
   }
 
   private static func error(_ message: String) -> JSONError {

@@ -2,6 +2,7 @@ import Archive
 import Base
 import Configuration
 import Crypto
+import JSON
 import TestDevices
 import TestEngines
 import Testing
@@ -122,6 +123,22 @@ import Testing
       return "\(text[..<text.index(before: place.upperBound)])4102444800000\(rest)"
     }
     try refuse(path, "a time in the future")
+  }
+
+  @Test func `a message that is further ahead than a request's may be is refused`() throws {
+    let path = "/v1/logs/\(Random.identifier())"
+    let created = try device.post(
+      "/v1/logs", ["id": .string(String(path.dropFirst(9))), "name": "AQ=="])
+    let epoch = try #require(try created.json["epoch"].string)
+    let message: JSONValue = ["t": "2026-01-02T03:04:05.000Z-0000-0123456789abcdef", "c": "AQ=="]
+    let appended = try device.post(
+      "\(path)/messages", ["epoch": .string(epoch), "messages": [message]])
+    #expect(appended.status < 300)
+    let later = scratch.path + "/later.tar"
+    let made = try old.command("account", "export", "\(account)", "--to", later)
+    #expect(made.end == .exited(0), "\(made.output)")
+    let forged = try self.made(of: later) { $0.replacing("\"t\":\"2026-", with: "\"t\":\"3026-") }
+    try refuse(forged, "a timestamp of a log in the future: 3026-01-02T03:04:05.000Z")
   }
 
   @Test func `a label is as short here as a client's, whatever it is made of`() throws {

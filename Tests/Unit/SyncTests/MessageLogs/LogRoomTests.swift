@@ -268,6 +268,23 @@ import Testing
     #expect(error?.message == "has a size that no epoch can have")
   }
 
+  @Test func `a timestamp of an archive is as far ahead as one of a request, at most`() throws {
+    let timestamp = "2026-05-28T20:26:40.000Z-0000-0123456789abcdef"
+    let log: JSONValue = [
+      "id": .string(Random.identifier().description), "name": "AQ==", "key": .null,
+      "created_ms": 0, "messages": 1, "bytes": 65, "horizon": .null, "snapshot": .null,
+    ]
+    let message: JSONValue = ["t": .string(timestamp), "c": "AQ=="]
+    let logs = try ArrivingLogs(
+      JSON.parse(JSONValue.object([.init("logs", .array([log]))]).encoded()),
+      pages: { _, each in
+        try each(JSON.parse(JSONValue.object([.init("messages", .array([message]))]).encoded()))
+      }, snapshots: [:], sequence: 1)
+    let moment = try #require(Instant(rfc3339: "2026-05-28T20:16:40Z"))
+    #expect(logs.ahead(of: moment) == nil)
+    #expect(logs.ahead(of: moment - .milliseconds(1))?.description == timestamp)
+  }
+
   @Test func `a budget in an archive has only messages that its clients can read`() throws {
     let log = Identifier(high: 1, low: 2)
     let timestamp = "2026-05-28T20:26:40.000Z-0000-0123456789abcdef"
