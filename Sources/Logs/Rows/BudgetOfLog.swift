@@ -6,6 +6,22 @@ package import Storage
 package enum BudgetOfLog {
   private static let foundCountMax: Int64 = 20
 
+  /// What clients call a budget: the id that one of them chose, and the name that they show.
+  package struct Title: Sendable {
+    package let file: String
+    package let name: String
+  }
+
+  /// The budgets of an account, by their logs.
+  package static func titles(
+    _ queryable: some Queryable, of account: Identifier
+  ) throws -> [Identifier: Title] {
+    let titles = try queryable.rows(
+      "SELECT log_id, file, name FROM sync.actual_files WHERE owner_id = $1", .id(account)
+    ) { row in (try row.id(0), Title(file: try row.text(1), name: try row.text(2))) }
+    return Dictionary(uniqueKeysWithValues: titles)
+  }
+
   /// The accounts that have a budget of this id. Clients choose the ids, so there may be several.
   package static func owners(
     _ queryable: some Queryable, of file: String

@@ -1,4 +1,5 @@
 import Base
+import Goldens
 import Storage
 import TestEngines
 import Testing
@@ -85,6 +86,22 @@ struct LogListTests: CommandSuite {
       #expect(found.code == 0, "\(found.errors)")
       #expect(found.out.contains("\(Self.account)  ada"), "\(found.out)")
     }
+  }
+
+  @Test func `a log that holds a budget is listed and shown with its id and name`() throws {
+    let account = SQLValue.id(try #require(Identifier(Self.account)))
+    try scratch.change(.sync) { transaction in
+      _ = try transaction.execute(
+        """
+        INSERT INTO sync.actual_files (owner_id, file, log_id, name, format)
+        VALUES ($1, $2, $3, $4, 2)
+        """, account, .text("my-budget-7c3e"), .id(Self.log), .text("Household"))
+    }
+    let log = Self.log.description
+    try expectGolden(try coffer("log", "list", "ada").out, "log-list")
+    try expectGolden(try coffer("log", "list", "ada", "--json").out, "log-list-json")
+    try expectGolden(try coffer("log", "show", "ada", log).out, "log-show")
+    try expectGolden(try coffer("log", "show", "ada", log, "--json").out, "log-show-json")
   }
 
   @Test func `a log is shown with its shares`() throws {

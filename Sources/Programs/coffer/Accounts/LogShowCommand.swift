@@ -22,13 +22,16 @@ extension Command {
         let account = try DatabaseSession.account(reader, invocation[CommonArguments.account])
         let found = try MessageLog.find(reader, invocation[log], for: account.id)
         let kept = try LogRestore.find(reader, of: found.id, now: now)
+        let budget = try BudgetOfLog.titles(reader, of: account.id)[found.id]
         let shares = try LogShare.all(reader, of: found.id)
-        return Answer(text: text(found, kept, shares), json: shown.json((found, kept, shares)))
+        return Answer(
+          text: text(found, kept, budget, shares), json: shown.json((found, kept, budget, shares)))
       }
     })
 
   private static func text(
-    _ log: MessageLog, _ kept: LogRestore.Kept?, _ shares: [LogShare]
+    _ log: MessageLog, _ kept: LogRestore.Kept?, _ budget: BudgetOfLog.Title?,
+    _ shares: [LogShare]
   ) -> String {
     let snapshot = log.snapshot.map { snapshot in
       "version \(snapshot.version), \(ByteCount.text(snapshot.byteCount)), with "
@@ -43,12 +46,17 @@ extension Command {
       horizon   \(log.horizon?.description ?? "-")
       snapshot  \(snapshot ?? "-")
       kept      \(kept?.text ?? "-")
+      budget    \(budget?.text ?? "-")
       shares    \(shares.isEmpty ? "-" : shares.map(\.text).joined(separator: "\n          "))
 
       """
   }
 
-  private static var shown: Listing<(log: MessageLog, kept: LogRestore.Kept?, shares: [LogShare])> {
+  private typealias Shown = (
+    log: MessageLog, kept: LogRestore.Kept?, budget: BudgetOfLog.Title?, shares: [LogShare]
+  )
+
+  private static var shown: Listing<Shown> {
     let snapshot = Listing<(snapshot: LogSnapshot, epoch: Identifier)>([
       .integer("version") { $0.snapshot.version }, .integer("bytes") { $0.snapshot.byteCount },
       .integer("messages") { $0.snapshot.number(in: $0.epoch) },
@@ -68,7 +76,9 @@ extension Command {
       .optionalText("horizon") { $0.log.horizon?.description },
       .optionalObject("snapshot", snapshot) { shown in
         shown.log.snapshot.map { ($0, shown.log.epoch) }
-      }, .optionalObject("kept", kept) { $0.kept }, .list("shares", share) { $0.shares },
+      }, .optionalObject("kept", kept) { $0.kept },
+      .optionalObject("budget", BudgetOfLog.Title.listing) { $0.budget },
+      .list("shares", share) { $0.shares },
     ])
   }
 }
