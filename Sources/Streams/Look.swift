@@ -87,7 +87,8 @@ package enum Look {
     }
   }
 
-  /// The most accounts that others are followed of at a time; a look at the database finds the changes of the rest.
+  /// The most that an account follows of one protocol, in the order of owners. No stream and no wake-up reports a change
+  /// of the rest: clients see it when they fetch the next time.
   static let followedCountMax = 500
 
   /// Answers questions from one snapshot, in a few statements for all of them and one for each.
