@@ -221,6 +221,21 @@ CREATE INDEX versions_by_age ON versions (owner_id, replaced_ms, seq);
 
 CREATE INDEX versions_by_object ON versions (object_id) WHERE object_id IS NOT NULL;
 
+-- A small content that was replaced a moment ago and that no plan keeps, for a client that was just told of it. It is
+-- not charged: an account has 64 places, and `place` is the rest of `version` divided by that. The row goes when it
+-- expires, or when a later content takes its place.
+CREATE TABLE former_contents (
+  owner_id BLOB NOT NULL REFERENCES accounts (id),
+  place INTEGER NOT NULL,
+  file_id BLOB NOT NULL,
+  version INTEGER NOT NULL,
+  bytes BLOB NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  PRIMARY KEY (owner_id, place)
+) STRICT;
+
+CREATE INDEX former_contents_by_expiry ON former_contents (expires_ms);
+
 -- Who else may see a file and everything below it. `seq` is a number of the sharee's sequence under which
 -- the share was last reported; `version` is the number of its last change. When access ends the row stays
 -- and says how.

@@ -144,7 +144,11 @@ enum Contents {
         return StoredContent(
           owner: file.owner, version: version, byteCount: found.byteCount, place: found.place)
       }
-      // A client that has just been told of this version gets it while its object is there.
+      // A client that has just been told of this version gets it while its bytes or its object are there.
+      if let bytes = try FormerContents.find(reader, (id, version), of: file.owner, now: now) {
+        return StoredContent(
+          owner: file.owner, version: version, byteCount: Int64(bytes.count), place: .bytes(bytes))
+      }
       guard let found = try Garbage.find(reader, (id, version)) else {
         throw ContentRefusal.versionNotFound
       }

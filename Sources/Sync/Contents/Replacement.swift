@@ -83,6 +83,9 @@ struct Replacement {
       try Garbage.add(
         transaction, object, of: file.owner, byteCount: file.contentByteCount, since: now,
         was: (file.id, file.contentVersion))
+    } else if file.hasContent {
+      try FormerContents.keep(
+        transaction, (file.id, file.contentVersion), of: file.owner, from: .document, now: now)
     }
     try Versions.drop(transaction, surplus, of: file.owner, now: now)
     owner.charge(

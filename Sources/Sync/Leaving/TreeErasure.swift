@@ -10,6 +10,8 @@ enum TreeErasure {
     try erasedShares(transaction, account, now: now) || erasedViews(transaction, account)
       || transaction.eraseSlice(of: "trash", by: "root_id", where: "owner_id", is: account)
       || transaction.eraseSlice(of: "folder_caps", by: "folder_id", where: "owner_id", is: account)
+      || transaction.eraseSlice(
+        of: "former_contents", by: "owner_id, place", where: "owner_id", is: account)
       || erasedVersions(transaction, account, now: now)
       || erasedFiles(transaction, account, now: now) || erasedDepartures(transaction, account)
   }

@@ -131,6 +131,7 @@ package final class Sweeper: Sendable {
         { [self] in try settleUploads() },
         { [self] in try expire("nonces", by: "public_key, nonce", now) },
         { [self] in try expire("sessions", by: "token_hash", now) },
+        { [self] in try expire("former_contents", by: "owner_id, place", now) },
         { [self] in
           try inSlices {
             try database.write(for: nil) { transaction in

@@ -67,11 +67,14 @@ package enum Versions {
     _ transaction: Transaction, _ versions: [KeptVersion], of owner: Identifier, now: Instant
   ) throws {
     for version in versions {
+      let isRecent = version.replaced > now - Garbage.age
       if let object = version.objectID {
-        let isRecent = version.replaced > now - Garbage.age
         try Garbage.add(
           transaction, object, of: owner, byteCount: version.byteCount, since: now,
           was: isRecent ? (file: version.file, version: version.number) : nil)
+      } else if isRecent {
+        try FormerContents.keep(
+          transaction, (version.file, version.number), of: owner, from: .version, now: now)
       }
       try transaction.execute(
         "DELETE FROM sync.versions WHERE file_id = $1 AND version = $2", .id(version.file),

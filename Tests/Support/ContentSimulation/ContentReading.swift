@@ -27,7 +27,7 @@ extension ContentStory {
     // A reader who was told of a version can still read it while it is kept.
     var contents = [node.content] + (chance(50) ? node.versions.map(\.content) : [])
     if chance(30) {
-      // Small ones were overwritten in the database.
+      // Of small ones the server keeps the latest alone.
       contents += (model.former[id] ?? []).filter { content in
         content.byteCount > 16 * 1024
           && model.isReadable(content.tag, of: node.owner, at: server.now)

@@ -111,6 +111,51 @@ import Testing
     #expect(try device.get(target).problem == "version_not_found")
   }
 
+  @Test(arguments: TestEngine.available)
+  func `a lagging client gets the small content that it was told of, for ten minutes`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let device = try server.register()
+    let id = try device.add()
+    let contents: [[UInt8]] = [[1], [2, 2], []]
+    let versions = try contents.map { try device.write(id, $0) }
+    _ = try device.write(id, [UInt8](repeating: 7, count: 20_000))
+    #expect(try device.usage() == 22_000)
+    #expect(try device.versions(id).isEmpty)
+    for (version, content) in zip(versions, contents) {
+      #expect(try device.get("/v1/files/\(id)/content?version=\(version)").holds(content))
+    }
+    server.clock.advance(.minutes(10))
+    for version in versions {
+      let answer = try device.get("/v1/files/\(id)/content?version=\(version)")
+      #expect(try answer.problem == "version_not_found")
+    }
+    try server.sweeper().sweep()
+    #expect(try server.count("former_contents") == 0)
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a lagging client gets the small content of a version that the next write dropped`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine, keepingFor: 30, count: 1)
+    let device = try server.register()
+    let id = try device.add()
+    let version = try device.write(id, [1])
+    for byte in [2, 3] as [UInt8] { _ = try device.write(id, [byte]) }
+    #expect(try device.versions(id).count == 1)
+    #expect(try device.get("/v1/files/\(id)/content?version=\(version)").holds([1]))
+  }
+
+  @Test func `an account has only the latest of its small contents that were replaced`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    let id = try device.add()
+    for byte in 1...70 as ClosedRange<UInt8> { _ = try device.write(id, [byte]) }
+    #expect(try server.count("former_contents") == 64)
+  }
+
   @Test func `a content that is collected while it is asked for is no longer there`() throws {
     let server = try TestServer()
     let device = try server.register()

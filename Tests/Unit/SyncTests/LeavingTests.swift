@@ -343,6 +343,7 @@ extension TestServer {
       ("garbage", "owner_id"), ("shares", "owner_id"), ("shares", "account_id"),
       ("logs", "owner_id"), ("log_shares", "owner_id"), ("log_shares", "account_id"),
       ("chains", "owner_id"), ("chain_accounts", "account_id"), ("chain_accounts", "owner_id"),
+      ("former_contents", "owner_id"),
       ("views", "account_id"), ("views", "owner_id"), ("departures", "account_id"),
       ("departures", "owner_id"), ("deletions", "owner_id"), ("transfers", "owner_id"),
       ("blocks", "account_id"), ("blocks", "blocked_id"), ("account_deletions", "account_id"),
