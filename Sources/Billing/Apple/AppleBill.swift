@@ -75,7 +75,8 @@ extension AppleTransaction.Revocation {
     let divisor = everything * unit
     return overflow
       ? nil
-      : .init(milliunits: (product + divisor / 2) / divisor * unit, currency: price.currency)
+      : .init(
+        milliunits: product.addingClamped(divisor / 2) / divisor * unit, currency: price.currency)
   }
 }
 
