@@ -25,11 +25,15 @@ package struct Retention: Hashable, Sendable {
   /// `steps` are the limits of now and before, the latest first. Those before `formerSpan` ago may be missing.
   package init(_ steps: [Step], formerSpan: Instant.Span) {
     var kept: [Step] = []
-    for step in steps where kept.last.map({ !$0.limits.keepsSame(as: step.limits) }) ?? true {
-      kept.append(step)
+    for step in steps.reversed() {
+      // A plan or a catalogue may begin before the one that it follows, if the clock was set back. Then it ends with
+      // that one at the earliest, so that nothing is deleted sooner.
+      let end = max(step.end, kept.last?.end ?? step.end)
+      if let last = kept.last, last.limits.keepsSame(as: step.limits) { kept.removeLast() }
+      kept.append(Step(limits: step.limits, end: end))
     }
-    current = kept.first?.limits ?? Plan.Limits()
-    former = Array(kept.dropFirst())
+    current = kept.popLast()?.limits ?? Plan.Limits()
+    former = kept.reversed()
     self.formerSpan = formerSpan
   }
 

@@ -61,6 +61,17 @@ struct RetentionTests {
     }
   }
 
+  @Test func `no plan ends later than the one after it, even if the clock was set back`() {
+    let steps: [Retention.Step] = [
+      .init(limits: plans[1], end: .distantFuture), .init(limits: plans[2], end: day(4)),
+      .init(limits: plans[3], end: day(9)),
+    ]
+    let retention = Retention(steps, formerSpan: .days(3))
+    #expect(retention.eras.map(\.lowerBound) == [.distantPast, day(9), day(9)])
+    // Under the plan that ended on day 9, which keeps it for six days.
+    #expect(retention.end(ofReplaced: day(6)) == day(12))
+  }
+
   @Test func `a plan counts under the limits that its catalogue gave it`() throws {
     func catalogue(_ version: String, historyDays: Int64?) throws -> Catalogue {
       let kept = historyDays.map {
