@@ -40,8 +40,12 @@ package struct MonotonicTime: Comparable, Sendable {
     return MonotonicTime(nanoseconds: UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec))
   }
 
+  /// Saturates: a deadline in more than 500 years never comes.
   package static func + (time: MonotonicTime, span: Instant.Span) -> MonotonicTime {
-    MonotonicTime(nanoseconds: time.nanoseconds + UInt64(max(0, span.milliseconds)) * 1_000_000)
+    let milliseconds = UInt64(max(0, span.milliseconds))
+    let (nanoseconds, isTooLong) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
+    let (end, isTooLate) = time.nanoseconds.addingReportingOverflow(nanoseconds)
+    return MonotonicTime(nanoseconds: isTooLong || isTooLate ? .max : end)
   }
 
   package static func < (a: MonotonicTime, b: MonotonicTime) -> Bool {

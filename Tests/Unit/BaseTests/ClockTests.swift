@@ -25,6 +25,13 @@ import Testing
     #expect(start + .seconds(-1) == start)
   }
 
+  @Test func `the longest span that a command takes lies ahead, too`() {
+    let start = MonotonicTime.now()
+    let (longest, week) = (Instant.Span.seconds(999_999 * 604_800), Instant.Span.days(7))
+    #expect(start + week < start + longest)
+    #expect(start + longest <= start + longest + week)
+  }
+
   @Test func `a file closes with its last holder`() {
     var ends: [Int32] = [0, 0]
     let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
