@@ -17,7 +17,10 @@ extension BTCPayStore {
     var facts: [Fact] = []
     let limits = JSONLimits(byteCountMax: 1 << 26, valueCountMax: 1 << 20)
     for part in try JSON.parseForeign(kept.body, limits: limits).requireArray() {
-      let date = Instant(milliseconds: try part["date"].requireInteger())
+      let date = try part["date"].requireStoredInstant()
+      guard date >= Instant(milliseconds: 0) else {
+        throw part["date"].failure("must be a time since 1970")
+      }
       for item in try part["invoices"].requireArray() {
         let invoice = try BTCPayInvoice(item, store: item["storeId"].requireID())
         facts += BTCPayAnswer.Shown(

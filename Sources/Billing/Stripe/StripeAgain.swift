@@ -43,9 +43,10 @@ private struct TranscriptPart {
   let continued: String?
 
   init(_ json: JSON) throws(JSONError) {
-    asOf = AsOf(
-      from: Instant(milliseconds: try json["from"].requireInteger()),
-      to: Instant(milliseconds: try json["to"].requireInteger()))
+    let from = try json["from"].requireStoredInstant()
+    let to = try json["to"].requireStoredInstant()
+    guard from < to else { throw json["to"].failure("must be later than from") }
+    asOf = AsOf(from: from, to: to)
     let answer = json["answer"]
     objects = answer["object"].string == "list" ? try answer["data"].requireArray() : [answer]
     let target = try json["target"].requireString()

@@ -56,6 +56,15 @@ struct StoreTests {
     #expect(delivery.deliveryID == "W1:D0")
   }
 
+  @Test func `a kept answer from before all calendars is refused when it is read again`() {
+    let invoices: JSONValue = .array([Samples.json([("status", "Settled")])])
+    let answer: JSONValue = .array([["date": .integer(.min), "invoices": invoices]])
+    let kept = KeptMessage(
+      deliveryID: DecodedDelivery.answerID(to: 1, of: Self.key), environment: .live,
+      received: Samples.start, isForeign: false, body: answer.encoded())
+    #expect(throws: JSONError.self) { try BTCPayStore().decoded(again: kept) }
+  }
+
   @Test func `any other delivery asks for a read and tells nothing`() throws {
     let body = Self.event("InvoiceProcessing")
     let delivery = try #require(try deliver(body, Signing.header(body, Samples.secret)))

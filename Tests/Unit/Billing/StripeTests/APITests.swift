@@ -154,6 +154,15 @@ struct APITests {
     #expect(again?.object == fact.object)
   }
 
+  @Test func `a kept answer of no time at all is refused when it is read again`() {
+    let key = ObjectKey(provider: .stripe, environment: .live, kind: .subscription, id: "sub_1")
+    let kept = KeptMessage(
+      deliveryID: DecodedDelivery.answerID(to: 1, of: key), environment: .live,
+      received: Self.dateMoment, isForeign: false,
+      body: Array(#"[{"target":"/v1/subscriptions/sub_1","from":7,"to":7,"answer":{}}]"#.utf8))
+    #expect(throws: JSONError.self) { try StripeStore().decoded(again: kept) }
+  }
+
   @Test func `a list without an end stops and says so`() throws {
     var answers = Self.answers
     let path = "/v1/refunds?payment_intent=pi_1&limit=100"
