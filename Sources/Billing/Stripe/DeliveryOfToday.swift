@@ -12,7 +12,7 @@ package enum DeliveryOfToday {
     from body: [UInt8], account: Identifier, now: Instant
   ) -> [UInt8]? {
     guard let event = try? JSON.parse(body), event["object"].string == "event",
-      let created = event["created"].integer
+      let created = try? event["created"].requireInstant().seconds
     else { return nil }
     let tag = account.description.filter { $0 != "-" }.suffix(12)
     let text = String(decoding: body, as: UTF8.self)

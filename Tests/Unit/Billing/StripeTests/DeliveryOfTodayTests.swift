@@ -29,4 +29,9 @@ struct DeliveryOfTodayTests {
 
   @Test(arguments: ["{}", "no JSON", #"{"object":"charge","created":1700000000}"#])
   func `only events are made again`(body: String) { #expect(today(body) == nil) }
+
+  @Test func `no event is made again whose time Stripe never wrote`() {
+    let body = #"{"object":"event","created":-9223372036854775808,"data":{"ends":1700000000}}"#
+    #expect(today(body) == nil)
+  }
 }
