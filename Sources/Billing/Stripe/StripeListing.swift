@@ -45,7 +45,7 @@ extension StripeAPI {
         return .delivery(Delivery(content, proof: StoreListing.proof(by: "Stripe")), body: body)
       }
     }
-    return StorePage(items: items, next: try next(list))
+    return StorePage(items: items, next: try next(list, after: request.place))
   }
 
   fileprivate func subscriptions(_ request: StorePageRequest) throws(APIFailure) -> StorePage {
@@ -59,14 +59,15 @@ extension StripeAPI {
         return .object(key, shown: shown)
       }
     }
-    return StorePage(items: items, next: try next(list))
+    return StorePage(items: items, next: try next(list, after: request.place))
   }
 
-  private func next(_ list: JSON) throws(APIFailure) -> String? {
+  private func next(_ list: JSON, after place: String?) throws(APIFailure) -> String? {
     guard list["has_more"].bool == true else { return nil }
     guard let last = list["data"].array?.last?["id"].reference else {
       throw .malformed("a page that is not the last is empty")
     }
+    guard last != place else { throw .malformed("a page names itself as the next one") }
     return last
   }
 

@@ -175,6 +175,21 @@ struct APITests {
     #expect(try record(answers).notes == ["list_cut_short"])
   }
 
+  @Test func `a listed page that names itself as the next one is malformed`() throws {
+    let path = "/v1/subscriptions?status=all&limit=100"
+    let page = Self.list([try #require(Self.answers["/v1/subscriptions/sub_1"])], hasMore: true)
+    let store = StripeStore(
+      secrets: nil, api: api(Transport([path: page, path + "&starting_after=sub_1": page])))
+    func read(_ place: String?) throws -> StorePage {
+      try store.page(
+        StorePageRequest(store.listings[1], since: nil, until: Self.dateMoment, place: place))
+    }
+    #expect(try read(nil).next == "sub_1")
+    #expect(throws: APIFailure.malformed("a page names itself as the next one")) {
+      try read("sub_1")
+    }
+  }
+
   @Test(arguments: [
     (ObjectKey.Kind.payment, "pi_1"), (.payment, "ch_1"), (.charge, "ch_1"), (.refund, "re_1"),
     (.dispute, "du_1"), (.invoice, "in_1"), (.invoicePayment, "inpay_1"),
