@@ -162,6 +162,7 @@ package enum CatalogueFile {
     case .negativeLimit(let plan): "plan \(plan): a limit must not be negative"
     case .negativePrice(let plan): "plan \(plan): an amount must not be negative"
     case .negativeMetadataFee: "$.metadata_fee_bytes: must not be negative"
+    case .largeMetadataFee: "$.metadata_fee_bytes: must not exceed \(Catalogue.metadataFeeMax)"
     case .negativeFormerPlanDays: "$.former_plan_days: must not be negative"
     case .emptyProduct: "a product has an empty provider or id"
     case .duplicateProduct(let id):

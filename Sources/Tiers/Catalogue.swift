@@ -35,6 +35,7 @@ package struct Catalogue: Hashable, Sendable {
   ) throws(CatalogueError) {
     guard !version.isEmpty else { throw .emptyVersion }
     guard metadataFeeByteCount >= 0 else { throw .negativeMetadataFee }
+    guard metadataFeeByteCount <= Self.metadataFeeMax else { throw .largeMetadataFee }
     guard formerPlanDays >= 0 else { throw .negativeFormerPlanDays }
     try Self.check([free] + paid)
     if let fallbackPlanID, !([free] + paid).contains(where: { $0.id == fallbackPlanID }) {
@@ -65,6 +66,9 @@ package struct Catalogue: Hashable, Sendable {
     }
     return catalogue
   }
+
+  /// The largest fee of a record, in bytes, so that the fees of all of an account's records fit 64 bits.
+  package static let metadataFeeMax: Int64 = 1_000_000_000
 
   package static let formerPlanDaysUsual: Int64 = 30
 
@@ -257,6 +261,7 @@ package enum CatalogueError: Error, Hashable, Sendable {
   case negativeLimit(plan: String)
   case negativePrice(plan: String)
   case negativeMetadataFee
+  case largeMetadataFee
   case negativeFormerPlanDays
   case emptyProduct
   /// One provider id is listed twice with different meanings.

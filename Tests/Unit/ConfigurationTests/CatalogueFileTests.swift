@@ -115,6 +115,17 @@ struct CatalogueFileTests {
         == "$.former_plan_days: must not be negative")
   }
 
+  @Test func `a record's fee is at most a gigabyte`() throws {
+    #expect(
+      try catalogue(#""plans":[]"#, #""metadata_fee_bytes":1000000000"#).metadataFeeByteCount
+        == 1_000_000_000)
+    #expect(
+      refusal(
+        #""version":"1""#, Self.free, #""plans":[]"#,
+        #""metadata_fee_bytes":9223372036854775807"#)
+        == "$.metadata_fee_bytes: must not exceed 1000000000")
+  }
+
   private func priced(_ days: String, price: String = #""price":"q","#) -> String {
     #"{"provider":"stripe","product":"p",\#(price)"amount":1,"currency":"usd","interval":"month","#
       + #""trial_days":\#(days)}"#
