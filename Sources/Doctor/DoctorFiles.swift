@@ -24,6 +24,11 @@ extension Doctor {
 
   // MARK: Room and rights
 
+  /// What is free, in percent of all. A file system without a limit of inodes may report 2^64 - 1 free ones of a few.
+  static func percent(_ free: UInt64, of all: UInt64) -> UInt64 {
+    UInt64(min(100, Double(free) * 100 / Double(all)))
+  }
+
   private func room(_ directories: [String]) -> Check {
     guard !directories.isEmpty else {
       return Check("disk", .skipped, "nothing is stored on this machine")
@@ -34,9 +39,9 @@ extension Doctor {
       guard unsafe statvfs(path, &status) == 0, status.f_blocks > 0 else {
         return Check("disk", .failed, "the free space of \(path) is unknown")
       }
-      var percent = UInt64(status.f_bavail) * 100 / UInt64(status.f_blocks)
+      var percent = Self.percent(UInt64(status.f_bavail), of: UInt64(status.f_blocks))
       if status.f_files > 0 {
-        percent = min(percent, UInt64(status.f_favail) * 100 / UInt64(status.f_files))
+        percent = min(percent, Self.percent(UInt64(status.f_favail), of: UInt64(status.f_files)))
       }
       if fullest.map({ percent < $0.percent }) ?? true { fullest = (percent, path) }
     }

@@ -46,6 +46,12 @@ struct CheckTests {
     }
   }
 
+  @Test func `a file system with more free inodes than inodes is not full`() {
+    #expect(Doctor.percent(.max, of: 1000) == 100)
+    #expect(Doctor.percent(29, of: 100) == 29)
+    #expect(Doctor.percent(1, of: 1000) == 0)
+  }
+
   @Test(arguments: TestEngine.available)
   func `a table that is gone is named, and keeps nobody from the rest`(engine: TestEngine) throws {
     let found = try found(engine, after: "DROP TABLE billing.double_payments")
