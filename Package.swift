@@ -575,8 +575,8 @@ let package = Package(
       "System/CommandTests",
       [
         "Objects",
-        "Accounts", "Base", "Compression", "Crypto", "Goldens", "HTTPServer", "JSON", "Jobs",
-        "LocalServer",
+        "Accounts", "Base", "Compression", "Crypto", "Goldens", "HTTPMessages", "HTTPServer",
+        "JSON", "Jobs", "LocalServer",
         "ProviderFakes", "RecordedStories", "Storage", "Stripe", "TestEngines", "TestFiles",
       ], exclude: ["Goldens"]),
     tests(

@@ -1,4 +1,6 @@
 import Glibc
+import HTTPMessages
+import HTTPServer
 import LocalServer
 import TestEngines
 import TestFiles
@@ -116,6 +118,33 @@ struct RequestTests: CommandSuite {
       "request", "GET", "/v1/files/\(id)/content", "--output", output, "--key-file", keyFile)
     #expect(read.code == 0)
     #expect(Files.text(output) == "sealed")
+  }
+
+  @Test(arguments: [nil, "-9223372036854775808"] as [String?])
+  func `an upload of which the server does not report its part is given up`(part: String?) throws {
+    try createAccount()
+    func route(
+      _ method: String, _ path: String, _ status: Int, _ headers: [(name: String, value: String)]
+    ) -> Route {
+      Route(method, path) { _, _ in
+        .ready(
+          Admission(body: .none) { _ in
+            .ready(Response(status: status, headers: headers, body: .bytes([])))
+          })
+      }
+    }
+    let server = try startServer([
+      route("PUT", "/content", 201, [(name: "Location", value: "/upload")]),
+      route("GET", "/upload", 200, part.map { [(name: "Upload-Offset", value: $0)] } ?? []),
+    ])
+    let content = try scratch.write("sealed", to: "content")
+    let answer = try withExtendedLifetime(server) {
+      try coffer(
+        "request", "PUT", "/content", "--url", "http://127.0.0.1:\(server.port)", "--body", content,
+        "--resumable", "--key-file", keyFile)
+    }
+    #expect(answer.code == 1)
+    #expect(answer.errors.contains("Upload-Offset"), "\(answer.errors)")
   }
 
   @Test func `an event is printed while the stream goes on`() throws {

@@ -55,6 +55,7 @@ struct ResumableRequest {
     var offset: Int64?
     var failureCount = 0
     while true {
+      let isAsking = url != nil && offset == nil
       do throws(HTTPClientError) {
         let exchange: Exchange
         if let known = url, offset == nil {
@@ -75,7 +76,7 @@ struct ResumableRequest {
           url = location
           keep(location)
         }
-        offset = url == nil ? nil : exchange.header("upload-offset").flatMap { Int64($0) }
+        offset = url == nil ? nil : Self.offset(in: exchange)
         if exchange.status < 400 { failureCount = 0 } else { failureCount += 1 }
         if exchange.status == 507 || failureCount == Self.failureCountMax { return exchange }
       } catch {
@@ -83,8 +84,17 @@ struct ResumableRequest {
         failureCount += 1
         guard failureCount < Self.failureCountMax else { throw error }
       }
+      // Such a server would be asked for ever.
+      if isAsking, failureCount == 0, offset == nil {
+        throw CommandFailure(
+          .refused, "the server does not report how much of the upload it has, in Upload-Offset")
+      }
       if failureCount > 0 { sleep(1 << UInt32(failureCount - 1)) }
     }
+  }
+
+  private static func offset(in exchange: Exchange) -> Int64? {
+    exchange.header("upload-offset").flatMap { Int64($0) }.flatMap { $0 < 0 ? nil : $0 }
   }
 
   /// Whether an append was refused for good. At a wrong offset the answer has the right one, and an append that another
