@@ -43,6 +43,9 @@ extension Store {
   /// The delivery as today's decoder reads it; throws if it cannot.
   package func decoded(again kept: KeptMessage) throws -> DecodedDelivery {
     guard let (key, readNumber) = kept.read else { return try delivered(again: kept) }
+    guard key.provider == provider else {
+      throw JSONError(code: .wrongType, message: "answers a read of another store")
+    }
     return DecodedDelivery(
       try answered(again: kept, to: key, readNumber: readNumber), to: readNumber, of: key)
   }

@@ -65,6 +65,13 @@ struct StoreTests {
     #expect(throws: JSONError.self) { try BTCPayStore().decoded(again: kept) }
   }
 
+  @Test func `an answer to a read of another store is refused when it is read again`() {
+    let kept = KeptMessage(
+      deliveryID: "read:apple:live:subscription:1:1", environment: .live, received: Samples.start,
+      isForeign: false, body: Array("[]".utf8))
+    #expect(throws: JSONError.self) { try BTCPayStore().decoded(again: kept) }
+  }
+
   @Test func `any other delivery asks for a read and tells nothing`() throws {
     let body = Self.event("InvoiceProcessing")
     let delivery = try #require(try deliver(body, Signing.header(body, Samples.secret)))
