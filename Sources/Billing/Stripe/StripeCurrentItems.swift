@@ -71,7 +71,8 @@ struct StripeCurrentItems {
     guard status == .active || status == .trialing || isOverdue && !changeIsUnpaid, !plans.isEmpty
     else { return billed }
     let known = Set(billed.map { $0.lineage })
-    let fresh = plans.filter { !known.contains($0.key) }.map { $0.value }
+    // Each plan once. Thousands of items beside thousands of lines would fill the memory.
+    let fresh = Set(plans.filter { !known.contains($0.key) }.values)
     let lasts = Lasts(billed, plans)
     func isChosen(_ line: StripeBilled) -> Bool {
       isNewer(than: line) && !line.isReplaced && !line.isRevived

@@ -49,6 +49,20 @@ struct ItemTests {
       ])
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func `as many items and lines as a delivery can hold are one plan`() {
+    let numbers = 0..<3000
+    let items = Dictionary(uniqueKeysWithValues: numbers.map { ("si_\($0)", "price_premium") })
+    let lines = numbers.map { line("price_premium", 1, from: 0, to: 30, item: "old_\($0)") }
+    let story = Story([
+      subscription(0, .active, items: items), invoice(0, "in_1", .paid, billing: lines),
+    ])
+    #expect(
+      story.caps == [
+        "day 0 1000 premium subscribed", "day 30 1000 premium leeway", "day 31 2 h 10 free lapsed",
+      ])
+  }
+
   @Test(arguments: shapes)
   func `an addition bought in mid-period adds, and takes nothing away`(named: Bool) {
     #expect(
