@@ -45,3 +45,8 @@ extension JSON {
 
   package var storedInstant: Instant? { integer.map { Instant(milliseconds: $0) } }
 }
+
+extension JSONLimits {
+  /// For what was derived from deliveries and stored, which may be longer than any of them.
+  package static let stored = JSONLimits(byteCountMax: 1 << 28, valueCountMax: 1 << 24)
+}

@@ -205,7 +205,8 @@ extension Store {
 
   /// Reads what `stored` wrote.
   package func object(stored text: String, kind: ObjectKey.Kind) throws -> AnyStoreObject {
-    AnyStoreObject(try Record.Object(stored: try JSON.parse(Array(text.utf8)), kind: kind))
+    let json = try JSON.parse(Array(text.utf8), limits: .stored)
+    return AnyStoreObject(try Record.Object(stored: json, kind: kind))
   }
 }
 

@@ -1,5 +1,6 @@
 import Base
 import JSON
+import Stores
 import Subscriptions
 import Tiers
 
@@ -26,7 +27,7 @@ extension Coverage {
   }
 
   package init(text: String) throws {
-    let json = try JSON.parse(Array(text.utf8))
+    let json = try JSON.parse(Array(text.utf8), limits: .stored)
     self.init(
       intervals: try json["intervals"].requireArray().map { try Interval($0) },
       endings: try json["endings"].requireArray().map {

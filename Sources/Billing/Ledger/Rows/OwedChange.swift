@@ -1,5 +1,6 @@
 package import Base
 import JSON
+import Stores
 package import Subscriptions
 package import Tiers
 
@@ -64,7 +65,7 @@ package struct OwedChange: Sendable, Equatable {
   }
 
   private static func spans(_ text: String) throws -> [Span] {
-    try JSON.parse(Array(text.utf8)).requireArray().map { span in
+    try JSON.parse(Array(text.utf8), limits: .stored).requireArray().map { span in
       Span(
         planID: try span[0].requireString(), from: try span[1].requireInstant(),
         to: try span[2].requireInstant(), why: try span[3].require("a reason"))

@@ -1,5 +1,6 @@
 import Base
 import JSON
+import Stores
 import Stripe
 import Subscriptions
 import Testing
@@ -68,5 +69,17 @@ struct StoredObjectTests {
   func `what is stored reads back the same`(object: StripeObject) throws {
     let json = try JSON.parse(object.stored().encoded())
     #expect(try StripeObject(stored: json, kind: object.kind) == object)
+  }
+
+  @Test func `the most items that a delivery can hold read back the same`() throws {
+    // A delivery names it `plan`, which is shorter than `price`.
+    let item = StripeSubscription.Item(price: "pppp", product: nil)
+    let long = AnyStoreObject(
+      StripeObject.subscription(
+        StripeSubscription(
+          customer: nil, status: .active, items: Array(repeating: item, count: 65_000))))
+    let text = StripeStore().stored(long)
+    #expect(text.utf8.count > JSONLimits.standard.byteCountMax)
+    #expect(try StripeStore().object(stored: text, kind: .subscription) == long)
   }
 }
