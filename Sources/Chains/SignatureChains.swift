@@ -41,17 +41,19 @@ package struct SignatureChains: ProtocolRoom {
     try ChainAccounts.erase(transaction, account)
   }
 
-  /// The chains of others in which the account has members.
+  /// The chains of others in which the accounts have members.
   package static func followed(
-    by account: Identifier, atMost count: Int, reading queryable: some Queryable
-  ) throws -> [Followed] {
-    try queryable.rows(
-      """
-      SELECT owner_id, chain_id FROM sync.chain_accounts
-      WHERE account_id = $1 AND left_ms IS NULL AND owner_id <> $1
-      ORDER BY owner_id, chain_id LIMIT $2
-      """, .id(account), .integer(Int64(count))
-    ) { row in Followed(try row.id(0), .chains, try row.id(1)) }
+    by accounts: [Identifier], atMost count: Int, reading queryable: some Queryable
+  ) throws -> [Identifier: [Followed]] {
+    try Followed.byAccount(accounts, in: "chain_accounts", reading: queryable) { account in
+      try queryable.rows(
+        """
+        SELECT owner_id, chain_id FROM sync.chain_accounts
+        WHERE account_id = $1 AND left_ms IS NULL AND owner_id <> $1
+        ORDER BY owner_id, chain_id LIMIT $2
+        """, .id(account), .integer(Int64(count))
+      ) { row in Followed(try row.id(0), .chains, try row.id(1)) }
+    }
   }
 
   /// The accounts that have members in any of the owners' chains.

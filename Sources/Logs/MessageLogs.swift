@@ -48,16 +48,18 @@ package struct MessageLogs: ProtocolRoom {
     try LogShare.erase(transaction, account)
   }
 
-  /// The logs that others share with the account.
+  /// The logs that others share with the accounts.
   package static func followed(
-    by account: Identifier, atMost count: Int, reading queryable: some Queryable
-  ) throws -> [Followed] {
-    try queryable.rows(
-      """
-      SELECT owner_id, log_id FROM sync.log_shares WHERE account_id = $1 AND state = 'accepted'
-      ORDER BY owner_id, log_id LIMIT $2
-      """, .id(account), .integer(Int64(count))
-    ) { row in Followed(try row.id(0), .logs, try row.id(1)) }
+    by accounts: [Identifier], atMost count: Int, reading queryable: some Queryable
+  ) throws -> [Identifier: [Followed]] {
+    try Followed.byAccount(accounts, in: "log_shares", reading: queryable) { account in
+      try queryable.rows(
+        """
+        SELECT owner_id, log_id FROM sync.log_shares WHERE account_id = $1 AND state = 'accepted'
+        ORDER BY owner_id, log_id LIMIT $2
+        """, .id(account), .integer(Int64(count))
+      ) { row in Followed(try row.id(0), .logs, try row.id(1)) }
+    }
   }
 
   /// The accounts that see any of the owners' logs.

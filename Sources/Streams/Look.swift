@@ -91,7 +91,7 @@ package enum Look {
   /// of the rest: clients see it when they fetch the next time.
   static let followedCountMax = 500
 
-  /// Answers questions from one snapshot, in a few statements for all of them and one for each.
+  /// Answers questions from one snapshot, in a few statements for all of them and some for each that follows others.
   static func answer(
     _ questions: [Question], of protocols: [any ProtocolRoom.Type], _ reader: Reader, now: Instant
   ) throws -> [Finding] {
@@ -131,17 +131,17 @@ package enum Look {
     }
   }
 
-  /// The accounts that exist, in a few statements for all of them and one for each.
+  /// The accounts that exist, in a few statements for all of them and some for each that follows others.
   package static func see(
     _ accounts: [Identifier], of protocols: [any ProtocolRoom.Type], _ queryable: some Queryable,
     now: Instant
   ) throws -> [Identifier: Seen] {
     let states = try states(of: accounts, queryable, now: now)
     var followed: [Identifier: [Followed]] = [:]
-    for account in states.keys {
-      followed[account] = try protocols.flatMap {
-        try $0.followed(by: account, atMost: followedCountMax, reading: queryable)
-      }
+    for room in protocols {
+      let found = try room.followed(
+        by: Array(states.keys), atMost: followedCountMax, reading: queryable)
+      followed.merge(found) { $0 + $1 }
     }
     let numbers = try numbers(of: Set(followed.values.joined().map(\.owner)), queryable)
     return states.reduce(into: [:]) { seen, found in

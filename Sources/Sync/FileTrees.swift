@@ -50,12 +50,14 @@ package struct FileTrees: ProtocolRoom {
   }
 
   package static func followed(
-    by account: Identifier, atMost count: Int, reading queryable: some Queryable
-  ) throws -> [Followed] {
-    try queryable.rows(
-      "SELECT owner_id FROM sync.views WHERE account_id = $1 ORDER BY owner_id LIMIT $2",
-      .id(account), .integer(Int64(count))
-    ) { row in Followed(try row.id(0), .tree) }
+    by accounts: [Identifier], atMost count: Int, reading queryable: some Queryable
+  ) throws -> [Identifier: [Followed]] {
+    try Followed.byAccount(accounts, in: "views", reading: queryable) { account in
+      try queryable.rows(
+        "SELECT owner_id FROM sync.views WHERE account_id = $1 ORDER BY owner_id LIMIT $2",
+        .id(account), .integer(Int64(count))
+      ) { row in Followed(try row.id(0), .tree) }
+    }
   }
 
   package static func followers(

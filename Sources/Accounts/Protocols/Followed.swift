@@ -16,6 +16,23 @@ package struct Followed: Hashable, Sendable {
 }
 
 extension Followed {
+  /// What `read` returns for each of the accounts that have rows in a table. Most have none, so one statement asks
+  /// for all of them.
+  package static func byAccount(
+    _ accounts: [Identifier], in table: String, reading queryable: some Queryable,
+    _ read: (Identifier) throws -> [Followed]
+  ) throws -> [Identifier: [Followed]] {
+    let following = try queryable.rows(in: accounts.map { .id($0) }) { list in
+      """
+      SELECT a.id FROM sync.accounts AS a WHERE a.id IN (\(list))
+        AND EXISTS (SELECT 1 FROM sync.\(table) AS f WHERE f.account_id = a.id)
+      """
+    } row: { row in
+      try row.id(0)
+    }
+    return Dictionary(uniqueKeysWithValues: try following.map { ($0, try read($0)) })
+  }
+
   /// The accounts, each once for an owner and at most `count`, that a table has beside the owners. `condition` chooses
   /// among its rows.
   package static func accounts(

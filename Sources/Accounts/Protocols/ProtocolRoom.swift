@@ -50,11 +50,11 @@ package protocol ProtocolRoom: Sendable {
     of account: Identifier, reading queryable: some Queryable
   ) throws -> Int64
 
-  /// Whose news concern an account besides its own, at most `count`. A change of that is reported as
-  /// `News.Topic.account`.
+  /// Whose news concern accounts besides their own, at most `count` for each account; those without any may be missing.
+  /// A change of that is reported as `News.Topic.account`.
   static func followed(
-    by account: Identifier, atMost count: Int, reading queryable: some Queryable
-  ) throws -> [Followed]
+    by accounts: [Identifier], atMost count: Int, reading queryable: some Queryable
+  ) throws -> [Identifier: [Followed]]
 
   /// The accounts that owners' news of a topic concern besides the owners, each once for an owner, at most `count`.
   static func followers(
@@ -114,8 +114,8 @@ extension ProtocolRoom {
 
   /// A protocol that shares nothing with other accounts.
   package static func followed(
-    by account: Identifier, atMost count: Int, reading queryable: some Queryable
-  ) throws -> [Followed] { [] }
+    by accounts: [Identifier], atMost count: Int, reading queryable: some Queryable
+  ) throws -> [Identifier: [Followed]] { [:] }
 
   package static func followers(
     of owners: [Identifier], in topic: News.Topic, atMost count: Int,

@@ -1,8 +1,10 @@
 import Accounts
 import Base
+import Chains
 import Crypto
 import HTTPServer
 import JSON
+import Logs
 import RawClient
 import Storage
 import Streams
@@ -152,6 +154,24 @@ import Tiers
         "UPDATE sync.accounts SET seq = seq + 1 WHERE id = $1", .id(account))
     }
     #expect(stream.next() == "{\"all\":true}")
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a look at accounts that follow no one takes as many statements for eight as for one`(
+    engine: TestEngine
+  ) throws {
+    let server = try TestServer(engine)
+    let accounts = try (0..<8).map { _ in try server.register().account }
+    func statementCount(of accounts: [Identifier]) throws -> Int64 {
+      try server.database.read { reader in
+        let seen = try Look.see(
+          accounts, of: [FileTrees.self, MessageLogs.self, SignatureChains.self], reader,
+          now: server.clock.now)
+        #expect(Set(seen.keys) == Set(accounts))
+        return reader.work.statementCount
+      }
+    }
+    #expect(try statementCount(of: accounts) == statementCount(of: [accounts[0]]))
   }
 
   @Test(arguments: TestEngine.available)
