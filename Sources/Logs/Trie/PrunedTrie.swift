@@ -25,6 +25,8 @@ struct PrunedTrie {
 
     /// The pages below the nodes of the pruned trie, in the order of their places.
     var pagesBelow: [TriePath] {
+      // The pages of the last level, of which there are the most.
+      guard page.goesOn else { return [] }
       var nodes = [0]
       for _ in 0..<TriePage.depth {
         nodes = nodes.flatMap { node in

@@ -80,6 +80,9 @@ package struct TriePage: Equatable, Sendable {
   /// Whether a node is at the fourth level.
   static func isLast(_ node: Int) -> Bool { node >= lastLevelStart }
 
+  /// Whether a page is below any of the nodes.
+  var goesOn: Bool { entries.contains { $0?.goesOn == true } }
+
   func goesOn(below node: Int) -> Bool { entries[node]?.goesOn ?? false }
 
   /// For each node the sum of everything there and below; nil if nothing is there.
