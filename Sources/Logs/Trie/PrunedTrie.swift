@@ -40,6 +40,8 @@ struct PrunedTrie {
   /// The most pages of one level, which are those of the latest minutes. A log of a message every minute, for as long
   /// as it may be, has fewer. One who chooses the minutes could have eight times as many.
   private static let pageCountMax = 512
+  /// What precedes the hash of a child, by its digit. An answer has a thousand of them.
+  private static let openings = (0..<3).map { Array(#","\#($0)":{"hash":"#.utf8) }
 
   private var pages: [TriePath: Page] = [:]
   private(set) var text: [UInt8] = []
@@ -53,14 +55,15 @@ struct PrunedTrie {
       paths = Array(level.flatMap(\.pagesBelow).suffix(Self.pageCountMax))
     }
     if let root = pages[.root], let hash = root.sums[0] {
+      text += #"{"hash":"#.utf8
       write(0, of: root, hash: hash)
     } else {
       text = Array("{}".utf8)
     }
   }
 
+  /// Writes a node from its hash on.
   private mutating func write(_ node: Int, of page: Page, hash: Int32) {
-    text += #"{"hash":"#.utf8
     text += String(hash).utf8
     if !TriePage.isLast(node) {
       writeChildren(of: node, of: page)
@@ -74,9 +77,7 @@ struct PrunedTrie {
     for digit in page.digits(below: node) {
       let child = 3 * node + 1 + digit
       guard let hash = page.sums[child] else { continue }
-      text += #",""#.utf8
-      text.append(0x30 + UInt8(digit))
-      text += #"":"#.utf8
+      text += Self.openings[digit]
       write(child, of: page, hash: hash)
     }
   }
