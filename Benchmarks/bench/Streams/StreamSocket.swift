@@ -8,7 +8,8 @@ final class StreamSocket {
 
   private static let mark = Array("\ndata: ".utf8)
   private static let patienceSeconds = 60
-  private static let partByteCountMax = 1024
+  /// More than a second's events of a writer.
+  private static let partByteCountMax = 8192
 
   private let socket: Socket
 
