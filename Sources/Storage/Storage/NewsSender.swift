@@ -29,10 +29,14 @@ final class NewsSender: Sendable {
   /// The first call starts the thread, so a program that commits no news has none.
   func add(_ news: Set<News>) {
     guard !news.isEmpty else { return }
-    state.signal { state in
+    let areFirst = state.withLock { state in
+      let areFirst = state.waiting.isEmpty
       state.waiting.add(news)
       if state.thread == nil, !state.isStopping { state.thread = Thread { [self] in run() } }
+      return areFirst
     }
+    // The thread was woken for earlier news that still wait, and it takes all.
+    if areFirst { state.signal { _ in } }
   }
 
   /// Sends what waits, and ends the thread. Call once no more news come.
