@@ -19,6 +19,8 @@ package struct OpenStreams {
   private var streams: [Int32: Stream] = [:]
   private var full: Set<Int32> = []
   private var ended: [Int32] = []
+  /// What was told last, and its bytes. Most streams are told the same.
+  private var latest = (tell: Tell.everything, event: Tell.everything.event)
 
   private static let heartbeat = Array(":\n\n".utf8)
 
@@ -49,7 +51,8 @@ package struct OpenStreams {
       streams[socket]?.waiting.merge(tell)
     } else {
       StreamMetrics.events.add()
-      send(tell.event, to: socket, at: now)
+      if latest.tell != tell { latest = (tell, tell.event) }
+      send(latest.event, to: socket, at: now)
     }
   }
 
