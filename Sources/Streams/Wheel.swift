@@ -8,6 +8,7 @@ package struct Wheel {
   private var places: [Int32: Int] = [:]
   private let tick: Instant.Span
   private var next = 0
+  private var addedCount = 0
   private var due: MonotonicTime
 
   package init(_ interval: Instant.Span, now: MonotonicTime = .now()) {
@@ -17,9 +18,11 @@ package struct Wheel {
     due = now + tick
   }
 
-  /// The slot that has just passed: the first heartbeat comes after a whole interval.
+  /// The first heartbeat comes after half an interval to a whole one. Streams that begin together, as after a restart,
+  /// have theirs one after the other.
   package mutating func add(_ socket: Int32) {
-    let slot = (next + slots.count - 1) % slots.count
+    let slot = (next + slots.count - 1 - addedCount % ((slots.count + 1) / 2)) % slots.count
+    addedCount += 1
     slots[slot].insert(socket)
     places[socket] = slot
   }

@@ -20,6 +20,14 @@ import Testing
     #expect(counts.values.allSatisfy { 4...5 ~= $0 })
   }
 
+  @Test func `those that begin together have their turns one after the other`() {
+    var wheel = Wheel(.milliseconds(1000), now: Self.start)
+    for socket in 0..<1000 { wheel.add(Int32(socket)) }
+    let counts = (Int64(1)...100).map { wheel.take(at: Self.time($0 * 10)).count }
+    let expected = [Int](repeating: 0, count: 50) + [Int](repeating: 20, count: 50)
+    #expect(counts == expected)
+  }
+
   @Test func `what is removed has no turn`() {
     var wheel = Wheel(.milliseconds(1000), now: Self.start)
     wheel.add(1)
