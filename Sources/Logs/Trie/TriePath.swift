@@ -29,6 +29,11 @@ package struct TriePath: Hashable, Sendable {
     digits = utf8.map { $0 - 0x30 }
   }
 
+  /// As one number: a trie finds its pages by their places many times, and each digit would be hashed by itself.
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(digits.reduce(UInt64(1)) { $0 * 3 + UInt64($1) })
+  }
+
   package var text: String { String(decoding: digits.map { $0 + 0x30 }, as: UTF8.self) }
 
   func child(_ digit: UInt8) -> TriePath { TriePath(digits + [digit]) }
