@@ -38,7 +38,8 @@ final class StreamLoop: Sendable {
       [Look.Question], @escaping @Sendable (Result<[Look.Finding], any Error>) -> Void
     ) -> Void
 
-  private static let lookedCountMax = 50
+  /// A power of two, to which a list of values is filled up.
+  private static let lookedCountMax = 64
   private static let retryPause = Instant.Span.seconds(1)
 
   init?(_ limits: StreamLimits, look: @escaping Looking) {
