@@ -64,13 +64,29 @@ struct PrunedTrie {
 
   /// Writes a node from its hash on.
   private mutating func write(_ node: Int, of page: Page, hash: Int32) {
-    text += String(hash).utf8
+    write(hash)
     if !TriePage.isLast(node) {
       writeChildren(of: node, of: page)
     } else if let path = page.below(node), let below = pages[path] {
       writeChildren(of: 0, of: below)
     }
     text.append(UInt8(ascii: "}"))
+  }
+
+  /// Digit by digit: an answer has a thousand hashes, and a text of each would be made only to be copied.
+  private mutating func write(_ hash: Int32) {
+    if hash < 0 { text.append(UInt8(ascii: "-")) }
+    let start = text.count
+    var rest = hash.magnitude
+    repeat {
+      text.append(0)
+      rest /= 10
+    } while rest > 0
+    rest = hash.magnitude
+    for index in (start..<text.count).reversed() {
+      text[index] = 0x30 + UInt8(rest % 10)
+      rest /= 10
+    }
   }
 
   private mutating func writeChildren(of node: Int, of page: Page) {
