@@ -11,7 +11,10 @@ package struct Identifier: Hashable, Comparable, Sendable {
   }
 
   /// Nil unless there are exactly 16 bytes.
-  package init?(bytes: some Collection<UInt8>) {
+  package init?(bytes: [UInt8]) { self.init(bytes: bytes[...]) }
+
+  /// The same. Not generic: a row has several identifiers, and other modules would run the generic code as it is.
+  package init?(bytes: ArraySlice<UInt8>) {
     guard bytes.count == 16 else { return nil }
     self.init(
       high: bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) },
