@@ -6,8 +6,8 @@ package import Requests
 package import Storage
 package import Tiers
 
-/// What coffer-sync lends to its protocols.
-package struct ProtocolHost: Sendable {
+/// What coffer-sync lends to its protocols. A class, because each request copies its endpoint, which has it.
+package final class ProtocolHost: Sendable {
   package let database: Database
   package let objects: any ObjectStore
   /// Runs work that may block for long: making large content durable.
