@@ -7,6 +7,8 @@ extension News.Topic {
   package static let tree = News.Topic("tree")
   /// Message logs. The subject is a log; without one it is what `GET /v1/logs` sends.
   package static let logs = News.Topic("logs")
+  /// Signature chains. The subject is a chain; without one it is what `GET /v1/chains` sends.
+  package static let chains = News.Topic("chains")
 }
 
 /// The account rows that a transaction holds, so that no other transaction changes these accounts. A row's UPDATE is

@@ -2,11 +2,6 @@ import Accounts
 import Base
 import Storage
 
-extension News.Topic {
-  /// Signature chains: what their blocks and members are.
-  static let chains = News.Topic("chains")
-}
-
 /// How many devices of which account are members of a chain.
 struct ChainAccounts {
   let transaction: Transaction

@@ -105,9 +105,9 @@ package struct AccountDeletion: Sendable, Equatable {
     return true
   }
 
-  /// Tells all who see the account's tree or a log of it, because their updates and lists say who is leaving.
+  /// Tells all who see the account's tree, a log or a chain of it: their updates and lists say who is leaving.
   private static func report(_ account: Identifier, in transaction: Transaction) {
-    for topic in [News.Topic.account, .tree, .logs] {
+    for topic in [News.Topic.account, .tree, .logs, .chains] {
       transaction.report(News(of: account, topic))
     }
   }

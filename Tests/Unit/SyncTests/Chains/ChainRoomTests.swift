@@ -3,7 +3,9 @@ import Base
 import Chains
 import Crypto
 import JSON
+import RawClient
 import Storage
+import Streams
 import Sync
 import TestDevices
 import TestEngines
@@ -117,6 +119,29 @@ import Testing
     }
     #expect(try server.count("chains") == 1)
     #expect(try SignatureChains.faults(of: account, in: server.database) == [])
+  }
+
+  @Test(arguments: TestEngine.available)
+  func `a member that listens is told when the owner of its chain is leaving, and when not`(
+    engine: TestEngine
+  ) throws {
+    var silent = StreamLimits()
+    silent.heartbeat = .hours(1)
+    let server = try TestServer(engine, streams: silent)
+    let (ada, bob) = try server.contacts()
+    _ = try ada.chain(with: [bob])
+    let stream = try RawStream.open(bob, server)
+    // The news do not name a chain, because the list of chains is what says so.
+    func isTold() -> Bool {
+      while let data = stream.next() {
+        if data.contains(#""chains":true"#) { return true }
+      }
+      return false
+    }
+    #expect(try ada.remove("/v1/account").status == 202)
+    #expect(isTold())
+    #expect(try ada.remove("/v1/account/deletion").status == 204)
+    #expect(isTold())
   }
 
   @Test(arguments: TestEngine.available)
