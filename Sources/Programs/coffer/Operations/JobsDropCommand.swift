@@ -22,8 +22,8 @@ extension Command {
     discussion: """
       The object is not read again until there is news of it, or until you run coffer subscription read. A \
       waiting job cannot be dropped, except a read of an object that no store reported and no account \
-      claims. Use that to undo a mistyped coffer subscription read. A doubted order can be dropped if its \
-      store has no API key any more. It then counts as failed.
+      claims. Use that to undo a mistyped coffer subscription read. A doubted order can be dropped once its \
+      job reports that coffer-billing has no API key of its store. It then counts as failed.
       """,
     examples: ["coffer jobs drop read stripe:live:subscription:sub_typo --reason \"typo\" --yes"],
     arguments: [kind, object],
