@@ -135,6 +135,9 @@ package final class DirectoryStore: ObjectStore {
     guard let object = try open(key), object.byteCount == checkpoint.byteCount else {
       throw .incomplete
     }
+    // The writer before may have been killed between giving the name and making it durable.
+    try makeDurableFanOut(key)
+    try Self.synchronize(fanOut(key).inner)
     try deleteLeftover(key)
     return DirectoryWriter(resuming: key, in: self, descriptor: nil, at: checkpoint)
   }

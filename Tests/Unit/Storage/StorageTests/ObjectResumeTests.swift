@@ -78,6 +78,18 @@ import Testing
     #expect(try contents(store) == [1, 2])
   }
 
+  @Test func `the name that a killed writer gave an object is made durable`() throws {
+    let scratch = try ScratchDirectory()
+    let store = try DirectoryStore(directory: scratch.path)
+    let writer = try store.resume(key, at: start)
+    try writer.write([1])
+    try writer.finish()
+    #expect(unsafe link("\(scratch.path)/ab/cd/\(key)", "\(scratch.path)/tmp/\(key)") == 0)
+    let watch = try DirectoryWatch(scratch.path + "/ab/cd")
+    try store.resume(key, at: ObjectCheckpoint(byteCount: 1, state: [])).finish()
+    #expect(watch.wasOpened())
+  }
+
   @Test func `a checkpoint that the store does not reach is refused`() throws {
     let scratch = try ScratchDirectory()
     let store = try DirectoryStore(directory: scratch.path)
