@@ -29,7 +29,7 @@ package enum FileOwnership {
     return fchown(file, place.st_uid, place.st_gid) == 0
   }
 
-  private static func parent(of path: String) -> String {
+  static func parent(of path: String) -> String {
     var rest = Substring(path)
     while rest.count > 1, rest.hasSuffix("/") { rest.removeLast() }
     guard let slash = rest.lastIndex(of: "/") else { return "." }

@@ -34,3 +34,8 @@ package func synchronizeDirectory(_ path: String) -> Bool {
   defer { close(directory) }
   return fsync(directory) == 0
 }
+
+/// Makes a file's name survive a power failure. Returns false, with `errno` set, if it cannot.
+package func synchronizeName(of path: String) -> Bool {
+  synchronizeDirectory(FileOwnership.parent(of: path))
+}

@@ -77,6 +77,11 @@ package final class ArchiveWriter {
     guard fsync(descriptor) == 0 else { throw .system("synchronize", path) }
     // Unlike a rename, a link fails if a file of that name appeared in the meantime.
     guard unsafe link(path + Self.unfinished, path) == 0 else { throw .system("create", path) }
+    guard synchronizeName(of: path) else {
+      let failure = ArchiveError.system("synchronize", path)
+      _ = unsafe unlink(path)
+      throw failure
+    }
     isFinished = true
     _ = unsafe unlink(path + Self.unfinished)
     return SHA256.hash(bytes)

@@ -17,6 +17,16 @@ struct ArchiveTests {
     #expect(throws: (any Error).self) { try ArrivingAccount(path) }
   }
 
+  @Test func `a finished archive keeps its name after a power failure`() throws {
+    let scratch = try ScratchDirectory()
+    let path = scratch.path + "/archive"
+    let writer = try ArchiveWriter(
+      path, kind: "coffer-account", format: 1, at: Instant(seconds: 1_772_445_300))
+    let watch = try DirectoryWatch(scratch.path)
+    _ = try writer.finish()
+    #expect(watch.wasOpened())
+  }
+
   @Test func `what tar unpacks from an archive is its owner's to read`() throws {
     let scratch = try ScratchDirectory()
     let path = scratch.path + "/archive"
