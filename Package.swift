@@ -535,7 +535,8 @@ let package = Package(
         "Tiers",
       ]),
     tests(
-      "Unit/CommandLineTests", ["Base", "CommandLine", "Configuration", "JSON", "SeededRandom"]),
+      "Unit/CommandLineTests",
+      ["Base", "CommandLine", "Configuration", "JSON", "SeededRandom", "TestEngines"]),
     tests(
       "Unit/DoctorTests",
       ["Base", "Configuration", "Doctor", "KnownStores", "Storage", "TestEngines"]),

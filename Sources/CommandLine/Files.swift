@@ -37,7 +37,7 @@ package enum OutputFile {
     }
     let isDurable =
       FileOwnership.handOver(file, at: path) && writeAll(unsafe bytes.span.bytes, to: file)
-      && fsync(file) == 0
+      && fsync(file) == 0 && synchronizeName(of: path)
     guard close(file) == 0, isDurable else {
       remove(path)
       throw CommandFailure(.unavailable, "\(path) could not be written whole")
