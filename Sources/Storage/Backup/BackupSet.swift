@@ -50,9 +50,12 @@ struct BackupSet {
     }.map { folder.folder($0) }.filter { $0.exists }
   }
 
-  /// Makes an empty directory for the next backup. What the last run left is moved aside.
+  /// Makes an empty directory for the next backup. The objects that the last run left are moved aside.
   func begin() throws(BackupError) -> Folder {
     if folder.has(Self.unfinished) {
+      // Only its objects are of use. The copy of its database may leave the disk no room for another.
+      let left = folder.folder(Self.unfinished)
+      for name in try left.names() where name != KeptObjects.name { try? left.remove(name) }
       var number = 1
       while folder.has("\(Self.interrupted)-\(number)") { number += 1 }
       try folder.rename(Self.unfinished, to: "\(Self.interrupted)-\(number)")

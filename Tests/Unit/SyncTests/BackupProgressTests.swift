@@ -1,6 +1,7 @@
 import Backup
 import Base
 import Crypto
+import Glibc
 import Objects
 import Storage
 import TestBuckets
@@ -32,6 +33,20 @@ import Testing
     let first = try backup(of: server).run(at: server.clock.now) { _, _, _ in }
     let second = try backup(of: server).run(at: server.clock.now) { _, _, _ in }
     #expect(second.path == first.path + "-2")
+  }
+
+  @Test func `a run keeps only the objects of one that was killed`() throws {
+    let server = try TestServer()
+    let device = try server.register()
+    _ = try device.write(device.add(), Random.bytes(20_000))
+    let killed = try backup(of: server).run(at: server.clock.now) { _, _, _ in }
+    let backups = server.directory + "/backups"
+    #expect(unsafe rename(killed.path, backups + "/unfinished") == 0)
+    var kept: [String] = []
+    _ = try backup(of: server).run(at: server.clock.now) { stage, _, _ in
+      if stage == .digests { kept = Files.names(in: backups + "/interrupted-1") }
+    }
+    #expect(kept == ["objects"])
   }
 
   @Test func `a manifest whose sizes have no sum is damaged`() throws {
