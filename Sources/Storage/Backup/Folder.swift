@@ -41,12 +41,12 @@ struct Folder {
     return []
   }
 
-  /// Makes an empty file if it is missing. False if the directory cannot be written to.
+  /// Makes an empty file if it is missing, durably. False if the directory cannot be written to.
   func mark(_ name: String) -> Bool {
     let file = unsafe open(path(of: name), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard file >= 0 else { return false }
     defer { close(file) }
-    return FileOwnership.handOver(file, at: path(of: name))
+    return FileOwnership.handOver(file, at: path(of: name)) && synchronizeDirectory(path)
   }
 
   /// Gives a file that another program made as this user to the folder's owner.

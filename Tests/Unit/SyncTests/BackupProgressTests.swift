@@ -49,6 +49,15 @@ import Testing
     #expect(kept == ["objects"])
   }
 
+  @Test func `that a backup is damaged is still known after a power failure`() throws {
+    let server = try TestServer()
+    let made = try backup(of: server).run(at: server.clock.now) { _, _, _ in }
+    let restore = try Restore(of: made.path, into: server.directory + "/new", .copied)
+    let watch = try DirectoryWatch(made.path)
+    #expect(restore.noteDamage())
+    #expect(watch.wasOpened())
+  }
+
   @Test func `a manifest whose sizes have no sum is damaged`() throws {
     let server = try TestServer()
     let made = try backup(of: server).run(at: server.clock.now) { _, _, _ in }
