@@ -71,6 +71,12 @@ struct LogListTests: CommandSuite {
     #expect(try coffer("usage", "recount", "ada", "--dry-run").code == 0)
   }
 
+  @Test func `a page after a log that is gone is refused, as it would look like the end`() throws {
+    let page = try coffer("log", "list", "ada", "--after", Self.account)
+    #expect(page.code == 1 && page.out.isEmpty, "\(page.out)")
+    #expect(page.errors == "coffer: account \(Self.account) has no log \(Self.account)\n")
+  }
+
   @Test func `an account is found by its log, and by its budget`() throws {
     let budget = "my-budget-7c3e"
     let account = SQLValue.id(try #require(Identifier(Self.account)))

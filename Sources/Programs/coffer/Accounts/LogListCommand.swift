@@ -2,6 +2,7 @@ import Accounts
 import Acts
 import Base
 import CommandLine
+import Configuration
 import Logs
 
 extension Command {
@@ -33,7 +34,12 @@ extension Command {
         let all = try MessageLog.all(reader, of: account.id).map { log in
           Listed(log: log, budget: budgets[log.id])
         }
-        let rest = invocation[after].map { last in all.drop { $0.log.id != last }.dropFirst() }
+        let rest = try invocation[after].map { last in
+          guard let index = all.firstIndex(where: { $0.log.id == last }) else {
+            throw CommandFailure(.refused, "account \(account.id) has no log \(last)")
+          }
+          return all[(index + 1)...]
+        }
         let page = logs.page(invocation, by: \.log.id.description) { limit in
           Array((rest ?? all[...]).prefix(limit))
         }
