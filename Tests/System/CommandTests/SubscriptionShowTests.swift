@@ -1,6 +1,7 @@
 import Goldens
 import JSON
 import RecordedStories
+import TestEngines
 import Testing
 
 /// Everything known about one purchase, found by any of its numbers.
@@ -65,6 +66,19 @@ struct SubscriptionShowTests {
       "\(shown)")
     #expect(
       shown.firstMatch(of: #/billing:7 +\S+ +refund +failed +no such charge/#) != nil, "\(shown)")
+  }
+
+  @Test func `what an unknown product counts as is by the catalogue of record`() throws {
+    let scratch = try ScratchDirectory()
+    defer { withExtendedLifetime(scratch) {} }
+    let plans = try scratch.write(
+      PlanTests.catalogue.replacing(#""fallback":null"#, with: #""fallback":"premium""#),
+      to: "plans.json")
+    let shop = try FirstPurchase(adding: ["COFFER_PLANS": plans])
+    let shown = try shop.coffer(
+      "subscription", "show", FirstPurchase.subscription, without: "COFFER_PLANS")
+    let words = shown.out.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    #expect(words.contains("it counts as the plan premium"), "\(shown.out)\(shown.errors)")
   }
 
   @Test func `what names no purchase is refused in one line`() throws {

@@ -48,7 +48,12 @@ extension Command {
           guard !keys.isEmpty else { throw ReceiptLookup.failure(text, bought) }
         }
         guard let key = keys.first, keys.count == 1 else { throw failure(text, keys) }
-        let found = try database.read { try ShownSubscription(key, at: now, ledger, reading: $0) }
+        let (found, catalogue) = try database.read { reader in
+          (
+            try ShownSubscription(key, at: now, ledger, reading: reader),
+            try ledger.catalogue(reading: reader)
+          )
+        }
         guard let found else {
           throw CommandFailure(
             .refused,
@@ -56,7 +61,7 @@ extension Command {
         }
         return Answer(
           text: found.text(
-            fallbackPlanID: configuration.catalogue.fallbackPlanID,
+            fallbackPlanID: catalogue.fallbackPlanID,
             isWide: invocation[wide] || !Terminal.isOutput),
           json: ShownSubscription.listing.json(found))
       }
