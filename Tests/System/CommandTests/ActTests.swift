@@ -85,6 +85,18 @@ struct ActTests: CommandSuite {
     #expect(table.out.hasSuffix("\nchain    intact over all 2 entries\n"))
   }
 
+  @Test func `notices of one account that are sent again are among the acts about it`() throws {
+    try scratch.change(.billing) { transaction in
+      try transaction.execute(
+        "INSERT INTO billing.notice_receiver (id, url_digest) VALUES (1, 'digest')")
+    }
+    let done = try coffer(
+      "notice", "replay", "--since", "2h", "--account", "ada", "--reason", "lost", "--yes")
+    #expect(done.code == 0, "\(done.errors)")
+    let listed = try coffer("audit", "list", "--account", "ada").out
+    #expect(listed.contains("notice replay"), "\(listed)")
+  }
+
   @Test func `a log that was tampered with is named at its first broken entry, code 1`() throws {
     _ = try Finished(Self.grant + ["--yes"], environment: environment)
     let head = try #require(

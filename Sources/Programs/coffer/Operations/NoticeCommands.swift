@@ -78,7 +78,7 @@ extension Command {
         return try Act(invocation, on: database).whenConfirmed { transaction, now in
           let count = try NoticeRow.replay(since: moment, of: owner, at: now, in: transaction)
           return Act.Effect(
-            subject: "notices since \(moment)", before: .object([]),
+            subject: "notices since \(moment)", account: owner, before: .object([]),
             after: ["notices": .integer(count)], text: "\(count) notices are sent again\n",
             members: [.init("notices", .integer(count))])
         }
