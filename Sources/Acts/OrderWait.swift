@@ -28,6 +28,15 @@ package struct OrderWait {
   /// The answer to an act that placed the order, with the store's answer. Throws a `CommandFailure`
   /// if the store refuses.
   package func answer(behind act: Answer, _ database: Database) throws -> Answer {
+    do { return try outcome(behind: act, database) } catch let error as DatabaseError {
+      // An operator who does not see that it is placed would place it again once it is done.
+      let failure = CommandFailure(of: error)
+      throw CommandFailure(
+        failure.code, "the order is placed: coffer audit show \(name); \(failure.text)")
+    }
+  }
+
+  private func outcome(behind act: Answer, _ database: Database) throws -> Answer {
     let end = MonotonicTime.now() + patience
     while true {
       guard let order = try database.read({ try OrderRows.find(name.number, reading: $0) }) else {

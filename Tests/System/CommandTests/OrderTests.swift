@@ -264,6 +264,24 @@ struct OrderTests {
     #expect(stripe.refundCount == 1)
   }
 
+  @Test func `an order whose row cannot be read any more is named, and not repeated`() throws {
+    whileRefunding.withLock { deed in
+      deed = { [scratch] in
+        do {
+          try scratch.change(.billing) { transaction in
+            try transaction.execute("ALTER TABLE billing.orders RENAME TO lost_orders")
+          }
+        } catch {
+          Issue.record("\(error)")
+        }
+      }
+    }
+    let lost = try refund()
+    #expect(lost.code != 0 && lost.out.isEmpty, "\(lost.out)")
+    let sentence = #/coffer: the order is placed: coffer audit show billing:\d+; .+\n/#
+    #expect(lost.errors.wholeMatch(of: sentence) != nil, "\(lost.errors)")
+  }
+
   @Test func `an order that nobody could have done for a day is not done any more`() throws {
     // As if no coffer-billing were running.
     try scratch.change(.billing) { transaction in
