@@ -31,7 +31,13 @@ package struct Examination {
         database: database, configuration: configuration, objects: objects, extent: extent,
         secretFiles: settings.secretFiles)
       checks = doctor.checks() + [Self.catalogue(configuration)] + place
-      if let act = extent.fixing { noted = try Self.note(checks, act, at: doctor.now) }
+      if let act = extent.fixing {
+        do { noted = try Self.note(checks, act, at: doctor.now) } catch let error as DatabaseError {
+          // What was repaired, perhaps on a full disk, is reported all the same.
+          checks.append(
+            Check("audit", .failed, "repairs could not be recorded: \(error.description)"))
+        }
+      }
     } catch let error as DatabaseError {
       (checks, noted) = ([Self.unusable(error)], [])
     }

@@ -301,6 +301,21 @@ struct DoctorTests: CommandSuite {
     }
   }
 
+  @Test func `repairs that cannot be recorded are reported all the same`() throws {
+    try write(
+      """
+      CREATE TRIGGER sync.full BEFORE INSERT ON audit
+      BEGIN SELECT RAISE(ABORT, 'there is no room'); END
+      """)
+    let path = scratch.path + "/database/sync.db"
+    #expect(unsafe chmod(path, 0o644) == 0)
+    #expect(try line("permissions", "--fix").text.contains("closed to others: \(path)"))
+    #expect(unsafe chmod(path, 0o644) == 0)
+    let noted = try line("audit", "--fix")
+    #expect(noted.code == 1)
+    #expect(noted.text.contains("failed   repairs could not be recorded: "), "\(noted.text)")
+  }
+
   @Test func `a table that is gone fails`() throws {
     try write("DROP TABLE billing.attention", owning: .billing)
     let found = try line("schema")
