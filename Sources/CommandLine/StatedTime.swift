@@ -19,11 +19,15 @@ package enum StatedTime: Sendable, Equatable {
       let isToCome = text.hasPrefix("+")
       let digits = text.dropFirst(isToCome ? 1 : 0).prefix { $0.isASCII && $0.isNumber }
       guard (1...6).contains(digits.count), let count = Int64(digits),
-        let unit = Self.units[String(text.suffix(from: digits.endIndex))]
+        let unit = Self.units[String(text.suffix(from: digits.endIndex))],
+        count * unit <= Self.spanSecondsMax
       else { return nil }
       self = .fromNow(.seconds(isToCome || spanIsToCome ? count * unit : -count * unit))
     }
   }
+
+  /// A thousand years. The time at either end has a year of four digits, as RFC 3339 requires.
+  private static let spanSecondsMax: Int64 = 365_000 * 86_400
 
   private static let units: [String: Int64] = [
     "s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 604_800,

@@ -54,7 +54,9 @@ struct TableTests {
 }
 
 struct StatedTimeTests {
-  @Test(arguments: ["2026-13-01", "2 h", "h", "1234567d", "-1", "", "253402300800"])
+  @Test(arguments: [
+    "2026-13-01", "2 h", "h", "1234567d", "-1", "", "253402300800", "365001d", "+999999w",
+  ])
   func `what is no time is none`(text: String) {
     #expect(StatedTime(text) == nil)
   }
@@ -62,6 +64,7 @@ struct StatedTimeTests {
   @Test func `a span alone has passed, unless it is to come`() {
     #expect(StatedTime("2h") == .fromNow(.seconds(-7200)))
     #expect(StatedTime("+2h") == .fromNow(.seconds(7200)))
+    #expect(StatedTime("+365000d") == .fromNow(.seconds(365_000 * 86_400)))
     #expect(StatedTime("2h", spanIsToCome: true) == .fromNow(.seconds(7200)))
   }
 }
