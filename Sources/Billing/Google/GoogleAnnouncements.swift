@@ -17,15 +17,27 @@ extension GoogleStore {
     }
     // A purchase that cannot be read anywhere is over.
     guard let purchase = record.purchase.contents.last else { return nil }
-    // An answer with time that was paid for since is not an old one.
-    let isPaidFurther = purchase.end.map { $0 > moment } ?? false
+    // An answer with time that was paid for since is not an old one. On hold, no item's later time counts.
+    let end = purchase.isGranted ? purchase.end : purchase.ended ?? purchase.end
+    let isPaidFurther = end.map { $0 > moment } ?? false
     switch reason {
     case "SUBSCRIPTION_REVOKED": return !purchase.isGranted || !isPaidFurther
-    case "SUBSCRIPTION_EXPIRED", "SUBSCRIPTION_ON_HOLD", "SUBSCRIPTION_PAUSED":
-      return !purchase.isGranted || isPaidFurther
+    case "SUBSCRIPTION_EXPIRED": return !purchase.isGranted || isPaidFurther
+    case "SUBSCRIPTION_ON_HOLD", "SUBSCRIPTION_PAUSED":
+      return !purchase.isGranted || isPaidFurther && !purchase.awaitsPayment(at: moment)
     case "SUBSCRIPTION_PURCHASED", "SUBSCRIPTION_RENEWED", "SUBSCRIPTION_RECOVERED":
       return isPaidFurther
     default: return nil
+    }
+  }
+}
+
+extension GooglePurchase {
+  /// Whether one of its items was due for a renewal by then, and has no later time. One such item is enough for
+  /// a hold of all.
+  fileprivate func awaitsPayment(at moment: Instant) -> Bool {
+    items.contains { item in
+      item.autoRenews && !item.isLeaving && (item.expiryTime.map { $0 <= moment } ?? false)
     }
   }
 }

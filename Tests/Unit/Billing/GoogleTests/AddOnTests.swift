@@ -59,6 +59,35 @@ struct AddOnTests {
     #expect(coverage.entry(at: at(31)) == nil)
   }
 
+  /// Whether an answer with these items shows what was announced on that day.
+  private func shows(
+    _ reason: String, day: Double, _ state: GooglePurchase.State, _ items: [GooglePurchase.Item],
+    ended: Double? = nil
+  ) -> Bool? {
+    let purchase = GooglePurchase(
+      state: state, startTime: at(0), items: items, ended: ended.map { at($0) })
+    var record = GoogleRecord(id: "p")
+    record.insert(.purchase(purchase), id: "p", asOf: .readNumber(1), delivery: 1)
+    return GoogleStore().shows(reason, announced: at(day), record)
+  }
+
+  @Test func `a hold does not show a recovery, whatever time an item has left`() {
+    let reason = "SUBSCRIPTION_RECOVERED"
+    let held = [item("premium", to: 300), item("extra", to: 30)]
+    #expect(shows(reason, day: 40, .onHold, held, ended: 30) == false)
+    let paid = [item("premium", to: 310), item("extra", to: 70)]
+    #expect(shows(reason, day: 40, .active, paid) == true)
+  }
+
+  @Test func `an active add-on that is due does not show a hold, whatever time the plan has left`()
+  {
+    let reason = "SUBSCRIPTION_ON_HOLD"
+    #expect(
+      shows(reason, day: 31, .active, [item("premium", to: 300), item("extra", to: 30)]) == false)
+    #expect(
+      shows(reason, day: 31, .active, [item("premium", to: 300), item("extra", to: 60)]) == true)
+  }
+
   @Test func `an item that comes back without an order is a courtesy and an alarm`() {
     let coverage = coverage(
       .active, [item("premium", to: 300, order: nil), item("extra", to: 30)])
