@@ -11,6 +11,8 @@ extension BTCPayInvoice {
     // A top-up settles with whatever is paid, so no amount was asked for.
     let isTopUp = json["type"].string == "TopUp"
     let amount = try json["amount"].optionalAmount()
+    // What came does not affect access, so an unreadable amount counts as none. Fees can make it negative.
+    let paidAmount = try? json["paidAmount"].optionalAmount()
     let additional = json["additionalStatus"].string.map {
       AdditionalStatus(rawValue: $0) ?? .other
     }
@@ -18,7 +20,7 @@ extension BTCPayInvoice {
       account: json["metadata"].account,
       product: try? json["metadata"]["itemCode"].requireID(), amount: isTopUp ? nil : amount,
       currency: try json["currency"].requireID(),
-      paidAmount: try json["paidAmount"].optionalAmount(),
+      paidAmount: paidAmount,
       status: Status(try json["status"].requireID()), additional: additional ?? .nothing,
       created: try json["createdTime"].requireInstant())
   }

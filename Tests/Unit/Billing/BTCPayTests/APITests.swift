@@ -113,6 +113,12 @@ struct APITests {
     #expect(answer.invoices[0].content == Samples.invoice())
   }
 
+  @Test(arguments: ["-0.05", "much", [:]] as [JSONValue])
+  func `an invoice of which less came than the fees is read all the same`(paid: JSONValue) throws {
+    let answer = try read([("paidAmount", paid)])
+    #expect(answer.invoices[0].content == Samples.invoice())
+  }
+
   @Test(
     arguments: [
       [("storeId", "another")], [("storeId", nil)], [("amount", "3,00")], [("amount", "-3")],
