@@ -30,14 +30,15 @@ package struct BTCPayAPI: Sendable {
 
   /// Every invoice whose order has the account's name, including archived ones.
   ///
-  /// A missing invoice says nothing, because the server deletes unpaid ones.
+  /// A missing invoice says nothing, because the server deletes unpaid ones. The server finds an order only by its
+  /// exact name, and shops write UUIDs in either case.
   package func invoices(of account: Identifier) throws(APIFailure) -> BTCPayAnswer {
     var answer = BTCPayAnswer()
     for page in 0..<Self.pageCountMax {
       // The newest come first, so an invoice that is created in the meantime repeats one and hides none.
       let path =
-        "?orderId=\(account)&includeArchived=true&skip=\(page * Self.pageLength)"
-        + "&take=\(Self.pageLength)"
+        "?orderId=\(account)&orderId=\(account.description.uppercased())&includeArchived=true"
+        + "&skip=\(page * Self.pageLength)&take=\(Self.pageLength)"
       let (json, date) = try get(path)
       let items = try malformed { () throws(JSONError) in try json.requireArray() }
       for item in items {

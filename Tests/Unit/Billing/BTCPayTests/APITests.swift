@@ -29,7 +29,8 @@ struct APITests {
   }
 
   private static func page(_ skip: Int) -> String {
-    "\(root)?orderId=\(Samples.account)&includeArchived=true&skip=\(skip)&take=100"
+    "\(root)?orderId=\(Samples.account)&orderId=\(Samples.account.description.uppercased())"
+      + "&includeArchived=true&skip=\(skip)&take=100"
   }
 
   /// A list of one invoice, with some of its members changed.
@@ -47,6 +48,12 @@ struct APITests {
     #expect(requests.map(\.method) == ["GET"])
     #expect(requests[0].headers.contains { $0 == ("Authorization", "token key-0123456789") })
     #expect(answer.notes.isEmpty)
+  }
+
+  @Test func `an order may write its account's name in upper case`() throws {
+    let name = JSONValue.string(Samples.account.description.uppercased())
+    let answer = try read([("metadata", ["orderId": name, "itemCode": "premium-month"])])
+    #expect(answer.invoices.map(\.content) == [Samples.invoice(paid: "3")])
   }
 
   @Test func `what is settled had settled when the server said so`() throws {
