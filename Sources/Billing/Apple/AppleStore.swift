@@ -134,15 +134,23 @@ package struct AppleStore: Store {
 
   static let withoutKey = APIFailure.misconfigured("there is no key of the App Store Server API")
 
-  /// The answer of the app that knows the object. The other apps do not know it, so each is asked in turn.
+  /// The answer of the app that knows the object. The other apps do not know it, so each is asked in turn. While
+  /// the store refuses one app, its objects do not count as unknown.
   func asked<Answer>(
     _ environment: StoreEnvironment, _ ask: (AppleAPI) throws(APIFailure) -> Answer
   ) throws(APIFailure) -> Answer {
-    guard let all = apis[environment], let last = all.last else { throw Self.withoutKey }
-    for api in all.dropLast() {
-      do throws(APIFailure) { return try ask(api) } catch .notFound {}
+    guard let all = apis[environment], !all.isEmpty else { throw Self.withoutKey }
+    var misconfigured: APIFailure?
+    for api in all {
+      do throws(APIFailure) { return try ask(api) } catch {
+        switch error {
+        case .notFound: break
+        case .misconfigured: misconfigured = misconfigured ?? error
+        case .refused, .gone, .transient, .malformed: throw error
+        }
+      }
     }
-    return try ask(last)
+    throw misconfigured ?? APIFailure.notFound
   }
 
   package var certificates: [StoreCertificate] {

@@ -47,9 +47,14 @@ struct SeveralAppsTests {
   private final class Servers: ProviderTransport {
     /// By bundle id: the answers by target.
     let answers: [String: [String: [UInt8]]]
+    /// The bundle id whose tokens are refused.
+    let refused: String?
     let asked = Locked<[String]>([])
 
-    init(_ answers: [String: [String: [UInt8]]]) { self.answers = answers }
+    init(_ answers: [String: [String: [UInt8]]], refused: String? = nil) {
+      self.answers = answers
+      self.refused = refused
+    }
 
     func send(_ request: APIRequest) throws(APIFailure) -> APIReply {
       let token = request.headers.first { $0.0 == "Authorization" }?.1 ?? ""
@@ -58,6 +63,9 @@ struct SeveralAppsTests {
       }
       let bundle = claims.flatMap { try? JSON.parse($0)["bid"].string } ?? ""
       asked.withLock { $0.append(bundle) }
+      if bundle == refused {
+        return APIReply(status: 401, headers: Headers([]), body: [], elapsed: .milliseconds(1))
+      }
       let target = String(request.url.dropFirst("https://apple.test".count))
       let body = answers[bundle]?[target]
       return APIReply(
@@ -127,6 +135,19 @@ struct SeveralAppsTests {
     let servers = Servers([:])
     #expect(throws: APIFailure.notFound) { try Self.read(servers) }
     #expect(servers.asked.withLock { $0 } == Self.apps.map(\.bundleID))
+  }
+
+  @Test func `an app that the store refuses hides no purchase of another app`() throws {
+    let bundle = Self.other.bundleID
+    let servers = Servers([bundle: Self.answers(of: bundle)], refused: Sample.bundleID)
+    #expect(try !Self.read(servers).facts.isEmpty)
+  }
+
+  @Test func `a purchase may be of the app that the store refuses, so it is not unknown`() throws {
+    let servers = Servers([:], refused: Sample.bundleID)
+    #expect(throws: APIFailure.misconfigured("the provider answers 401")) {
+      try Self.read(servers)
+    }
   }
 
   /// A proxy, or someone else's server, in place of Apple's.
