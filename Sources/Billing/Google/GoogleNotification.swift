@@ -17,7 +17,8 @@ package struct GoogleNotification: Hashable, Sendable {
   package private(set) var token: PurchaseToken?
   /// The order that a voided purchase names.
   package private(set) var orderID: String?
-  /// Google's question before it decides on a refund: the order, and the token that the answer must carry.
+  /// Google's question before it decides on a refund: the order, and the token that the answer must carry. Nil if
+  /// it is about another app.
   package private(set) var refundReview: RefundReview?
   package private(set) var notes: Set<GoogleNote> = []
 
@@ -115,7 +116,8 @@ extension GoogleNotification {
       if product != 1 { notes.insert(.unknownType) }
       token = try purchase(notification)
       orderID = try notification["orderId"].optionalID()
-    case "pendingRefundReviewNotification": refundReview = RefundReview(notification)
+    case "pendingRefundReviewNotification":
+      refundReview = isForeign ? nil : RefundReview(notification)
     default: break
     }
   }

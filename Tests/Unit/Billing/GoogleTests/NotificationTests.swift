@@ -46,6 +46,17 @@ struct NotificationTests {
     #expect(try GoogleNotification(push(data: data)).isForeign)
   }
 
+  @Test(arguments: [(Sample.package, true), ("app.other", false)])
+  func `a question before a refund is ours to answer only for our app`(
+    package: String, isOurs: Bool
+  ) throws {
+    let data =
+      #"{"packageName":"\#(package)","pendingRefundReviewNotification":"#
+      + #"{"pendingRefundToken":"t","orderId":"GPA.1-2"}}"#
+    let notification = try GoogleNotification(push(data: data))
+    #expect((notification.refundReview != nil) == isOurs)
+  }
+
   @Test func `each of several apps is ours`() throws {
     let trust = GoogleTrust(
       packages: [Sample.package, "app.other"], audience: Sample.audience, email: Sample.email)
