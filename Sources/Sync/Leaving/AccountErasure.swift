@@ -23,10 +23,13 @@ enum AccountErasure {
     _ transaction: Transaction, _ account: Identifier, of protocols: [any ProtocolRoom],
     now: Instant
   ) throws {
-    try transaction.execute(
+    // Whoever cancels the deletion may have come first since it was found.
+    let dueCount = try transaction.execute(
       """
-      UPDATE sync.account_deletions SET begun_ms = coalesce(begun_ms, $2) WHERE account_id = $1
+      UPDATE sync.account_deletions SET begun_ms = coalesce(begun_ms, $2)
+      WHERE account_id = $1 AND erased_ms IS NULL AND erase_ms <= $2
       """, .id(account), .instant(now))
+    guard dueCount == 1 else { return }
     transaction.report(News(of: account, .account))
     if try erased(transaction, account, of: protocols, now: now) { return }
     // A request that was let in before the keys went may have written since. Nobody can once the row is held.

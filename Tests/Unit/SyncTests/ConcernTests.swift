@@ -227,6 +227,35 @@ struct ConcernTests {
     #expect(invite?.useCount == 1)
   }
 
+  @Test func `an account whose deletion is cancelled as its erasure begins keeps its keys`()
+    throws
+  {
+    let server = try TestServer(.postgres)
+    let device = try server.register()
+    let account = try device.account
+    #expect(try device.send(device.sign("DELETE", "/v1/account")).status == 202)
+    server.clock.advance(server.limits.deletionDelay)
+    // Recorded outcomes have gone by then. Otherwise they would be the first slice, before the keys.
+    try server.sweeper().sweep()
+    let other = try server.anotherInstance()
+    defer { other.close() }
+    let isHeld = Locked(false)
+    let outcome = Locked<Result<Bool, any Error>?>(nil)
+    let thread = Thread {
+      _ = isHeld.wait { $0 ? true : nil }
+      let result = Result { try server.sweeper().sweepErasure() }
+      outcome.signal { $0 = result }
+    }
+    try other.write(for: nil) { transaction in
+      _ = try AccountDeletion.cancel(account, in: transaction)
+      isHeld.signal { $0 = true }
+      try server.wait(forLocks: 1)
+    }
+    thread.join()
+    _ = try #require(outcome.withLock { $0 }).get()
+    #expect(try device.get("/v1/account").status == 200)
+  }
+
   // MARK: Judged again
 
   /// Locks the table of views. A new link is judged by it after its folder was read, and before the accounts'
