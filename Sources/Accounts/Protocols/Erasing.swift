@@ -54,10 +54,12 @@ extension Transaction {
   package func expireSlice(
     of table: String, by primaryKey: String, at moment: String, count: Int64, now: Instant
   ) throws -> Int {
+    // On PostgreSQL a row that was renewed meanwhile is judged again by the outer condition alone.
     try execute(
       """
       DELETE FROM sync.\(table) WHERE (\(primaryKey)) IN (
         SELECT \(primaryKey) FROM sync.\(table) WHERE \(moment) <= $1 ORDER BY \(moment) LIMIT $2)
+        AND \(moment) <= $1
       """, .instant(now), .integer(count))
   }
 }

@@ -90,6 +90,7 @@ package enum FailingItems {
       """
       DELETE FROM sync.failing_items WHERE (queue, item) IN (
         SELECT queue, item FROM sync.failing_items WHERE due_ms <= $1 LIMIT $2)
+        AND due_ms <= $1
       """, .instant(now - untriedSpan), .integer(count))
   }
 

@@ -256,6 +256,36 @@ struct ConcernTests {
     #expect(try device.get("/v1/account").status == 200)
   }
 
+  @Test func `what is renewed while a sweep finds that it has expired stays`() throws {
+    let server = try TestServer(.postgres)
+    let account = try server.register().account
+    try server.database.write(for: nil) { transaction in
+      _ = try transaction.execute(
+        """
+        INSERT INTO sync.former_contents (owner_id, place, file_id, version, bytes, expires_ms)
+        VALUES ($1, 0, $1, 1, $1, 0)
+        """, .id(account))
+    }
+    let other = try server.anotherInstance()
+    defer { other.close() }
+    let isHeld = Locked(false)
+    let outcome = Locked<Result<Void, any Error>?>(nil)
+    let thread = Thread {
+      _ = isHeld.wait { $0 ? true : nil }
+      let result = Result { try server.sweeper().sweep() }
+      outcome.signal { $0 = result }
+    }
+    try other.write(for: nil) { transaction in
+      try transaction.execute(
+        "UPDATE sync.former_contents SET expires_ms = $1", .integer(Int64.max))
+      isHeld.signal { $0 = true }
+      try server.wait(forLocks: 1)
+    }
+    thread.join()
+    try #require(outcome.withLock { $0 }).get()
+    #expect(try server.count("former_contents") == 1)
+  }
+
   // MARK: Judged again
 
   /// Locks the table of views. A new link is judged by it after its folder was read, and before the accounts'

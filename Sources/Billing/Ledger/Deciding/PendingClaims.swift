@@ -103,9 +103,10 @@ extension Transaction {
       """, .instant(moment)
     ) { row in (try row.text(0), try row.id(1)) }
     for (object, account) in outdated {
+      // On PostgreSQL it may have been claimed again meanwhile.
       try execute(
-        "DELETE FROM billing.\(table) WHERE object = $1 AND account_id = $2", .text(object),
-        .id(account))
+        "DELETE FROM billing.\(table) WHERE object = $1 AND account_id = $2 AND \(column) <= $3",
+        .text(object), .id(account), .instant(moment))
     }
   }
 }
