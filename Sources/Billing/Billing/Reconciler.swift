@@ -231,9 +231,11 @@ struct Reconciler: Sendable {
     let now = reads.clock.now()
     return JobResult(
       writes: { transaction in
-        // Another runner, whose lease ran out, may have been faster.
+        try LedgerSequence.lock(in: transaction)
+        // Another runner, whose lease ran out, may have been faster, or an operator have asked for a whole run.
         guard var run = try Reconciliation.open(of: seen.provider, reading: transaction),
-          (run.number, run.step, run.place) == (seen.number, seen.step, seen.place),
+          (run.number, run.isWhole, run.began, run.step, run.place)
+            == (seen.number, seen.isWhole, seen.began, seen.step, seen.place),
           let store = reads.stores[seen.provider]
         else { return (seen, []) }
         var recorded: [Recorded] = []

@@ -230,6 +230,19 @@ struct ReconciliationTests {
     #expect(runs.allSatisfy { $0.number == 1 && $0.isWhole && $0.ended != nil })
   }
 
+  @Test func `a page of a daily run is none of the whole one that took its place`() throws {
+    let story = try #require(LivedStory.apple.first { $0.name == "apple/renewal" })
+    let lossy = try Self.lived(story.live(), story.name, losing: { _ in true })
+    try lossy.beginReconciling(isWhole: false)
+    let late = try lossy.beginReads()
+    try lossy.beginReconciling()
+    let begun = try lossy.reconciliations()
+    for reading in late { try lossy.commit(reading) }
+    #expect(try lossy.reconciliations() == begun)
+    try lossy.settle(countMax: 5000)
+    #expect(try lossy.reconciliations().allSatisfy { $0.isWhole && $0.ended != nil })
+  }
+
   @Test func `two that begin at once are one run, and a late page changes nothing`() throws {
     let story = try #require(LivedStory.apple.first { $0.name == "apple/renewal" })
     let lossy = try Self.lived(story.live(), story.name, losing: { _ in true })

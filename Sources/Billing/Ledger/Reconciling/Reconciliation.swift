@@ -137,6 +137,8 @@ package struct Reconciliation: Sendable, Equatable {
   package static func begin(
     of provider: ObjectKey.Provider, isWhole: Bool, at now: Instant, in transaction: Transaction
   ) throws {
+    // Whoever continues the run holds the sequence, too, and stores the row as it was read.
+    try LedgerSequence.lock(in: transaction)
     let last = try last(of: provider, where: "1 = 1", reading: transaction)
     if let last, last.ended == nil, last.isWhole || !isWhole { return }
     if let last, last.ended == nil {
