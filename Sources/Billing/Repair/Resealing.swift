@@ -128,10 +128,11 @@ package struct Resealing: Sendable {
         slice.unopenedCount += 1
         continue
       }
-      try transaction.execute(
-        "UPDATE billing.deliveries SET sealed = $2 WHERE id = $1", .integer(delivery.id),
-        .blob(sealed))
-      slice.count += 1
+      // Nothing is updated if an erasure has taken the body in the meantime.
+      slice.count += Int64(
+        try transaction.execute(
+          "UPDATE billing.deliveries SET sealed = $2 WHERE id = $1 AND sealed = $3",
+          .integer(delivery.id), .blob(sealed), .blob(delivery.sealed)))
     }
     return slice
   }
