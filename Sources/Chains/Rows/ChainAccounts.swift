@@ -81,12 +81,16 @@ struct ChainAccounts {
           "DELETE FROM sync.chain_accounts WHERE chain_id = $1 AND account_id = $2",
           .id(chain.id), .id(account))
       }
-      if new > 0 {
+      if new > 0, old > 0, !isReplaced {
+        // No new row: the account's row is not held, and its erasure may have taken this one.
+        try transaction.execute(
+          "UPDATE sync.chain_accounts SET member_count = $3 WHERE chain_id = $1 AND account_id = $2",
+          .id(chain.id), .id(account), .integer(new))
+      } else if new > 0 {
         try transaction.execute(
           """
           INSERT INTO sync.chain_accounts (chain_id, account_id, owner_id, member_count, added_by)
           VALUES ($1, $2, $3, $4, $5)
-          ON CONFLICT (chain_id, account_id) DO UPDATE SET member_count = excluded.member_count
           """, .id(chain.id), .id(account), .id(chain.owner), .integer(new), .blob(author))
       }
       if old == 0 || new == 0, account != chain.owner {

@@ -286,6 +286,37 @@ struct ConcernTests {
     #expect(try server.count("former_contents") == 1)
   }
 
+  @Test func `a block that removes a device brings no place back that an erasure took meanwhile`()
+    throws
+  {
+    let server = try TestServer(.postgres)
+    let (ada, bob) = try server.contacts()
+    let phone = server.device()
+    #expect(try bob.admit(phone).status == 201)
+    let head = try ada.chain(with: [bob, phone])
+    let account = try bob.account
+    let other = try server.anotherInstance()
+    defer { other.close() }
+    let isHeld = Locked(false)
+    let answer = Locked<Result<Answer, any Error>?>(nil)
+    let thread = Thread {
+      _ = isHeld.wait { $0 ? true : nil }
+      let result = Result { try ada.send(ada.block(after: head, removing: [phone])) }
+      answer.signal { $0 = result }
+    }
+    try other.write(for: nil) { transaction in
+      try transaction.execute("UPDATE sync.chains SET bytes = bytes")
+      isHeld.signal { $0 = true }
+      try server.wait(forLocks: 1)
+      try transaction.execute(
+        "DELETE FROM sync.chain_accounts WHERE account_id = $1", .id(account))
+    }
+    thread.join()
+    let removed = try #require(answer.withLock { $0 }).get()
+    #expect(removed.status == 200)
+    #expect(try server.count("chain_accounts") == 1)
+  }
+
   // MARK: Judged again
 
   /// Locks the table of views. A new link is judged by it after its folder was read, and before the accounts'
