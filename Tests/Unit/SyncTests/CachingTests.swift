@@ -37,11 +37,11 @@ import Testing
     }
   }
 
-  @Test(arguments: [3, 20_000])
+  @Test(arguments: [3, 20_000], ContentPlace.all)
   func `a client's cache keeps a version for ever, and asks again for the latest`(
-    count: Int
+    count: Int, place: ContentPlace
   ) throws {
-    let server = try TestServer(keepingFor: 30)
+    let server = try TestServer(place.engine, keepingFor: 30, objects: place.store)
     let device = try server.register()
     let id = try device.add()
     let first = try device.write(id, [UInt8](repeating: 1, count: count))
@@ -92,11 +92,11 @@ import Testing
     #expect(try alice.get(target).problem == "version_not_found")
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a lagging client gets the large content of a version that the next write dropped`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try TestServer(engine, keepingFor: 30, count: 1)
+    let server = try TestServer(place.engine, keepingFor: 30, count: 1, objects: place.store)
     let device = try server.register()
     let id = try device.add()
     let content = [UInt8](repeating: 7, count: 20_000)
@@ -156,8 +156,11 @@ import Testing
     #expect(try server.count("former_contents") == 64)
   }
 
-  @Test func `a content that is collected while it is asked for is no longer there`() throws {
-    let server = try TestServer()
+  @Test(arguments: ContentPlace.all)
+  func `a content that is collected while it is asked for is no longer there`(
+    place: ContentPlace
+  ) throws {
+    let server = try TestServer(place.engine, objects: place.store)
     let device = try server.register()
     let id = try device.add()
     let version = try device.write(id, [UInt8](repeating: 7, count: 20_000))

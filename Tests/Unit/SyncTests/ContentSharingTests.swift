@@ -1,6 +1,7 @@
 import Base
 import Crypto
 import JSON
+import Objects
 import TestDevices
 import TestEngines
 import Testing
@@ -15,8 +16,11 @@ import Testing
     let folder: Identifier
     let document: Identifier
 
-    init(_ engine: TestEngine = .sqlite, mode: String = "write", cap: Int64 = 1_000_000) throws {
-      server = try TestServer(engine, freeByteCount: cap)
+    init(
+      _ engine: TestEngine = .sqlite, mode: String = "write", cap: Int64 = 1_000_000,
+      objects: (any ObjectStore)? = nil
+    ) throws {
+      server = try TestServer(engine, freeByteCount: cap, objects: objects)
       alice = try server.register()
       bob = try server.register()
       folder = try alice.add("folder")
@@ -25,11 +29,11 @@ import Testing
     }
   }
 
-  @Test(arguments: TestEngine.available, [100, 20_000])
+  @Test(arguments: ContentPlace.all, [100, 20_000])
   func `a writer's content is read by all and charged to the owner`(
-    engine: TestEngine, byteCount: Int
+    place: ContentPlace, byteCount: Int
   ) throws {
-    let scene = try Scene(engine)
+    let scene = try Scene(place.engine, objects: place.store)
     let (alice, bob) = (scene.alice, scene.bob)
     var replica = try alice.pulled()
     let content = Random.bytes(byteCount)
@@ -43,9 +47,9 @@ import Testing
     #expect(try alice.usage() == 3001)
   }
 
-  @Test(arguments: TestEngine.available, [100, 20_000])
-  func `a reader reads content and never writes it`(engine: TestEngine, byteCount: Int) throws {
-    let scene = try Scene(engine, mode: "read")
+  @Test(arguments: ContentPlace.all, [100, 20_000])
+  func `a reader reads content and never writes it`(place: ContentPlace, byteCount: Int) throws {
+    let scene = try Scene(place.engine, mode: "read", objects: place.store)
     let content = Random.bytes(byteCount)
     try scene.alice.put(scene.document, content, ifMatch: "*").requireSuccess()
     #expect(try scene.bob.get("/v1/files/\(scene.document)/content").holds(content))
@@ -174,8 +178,8 @@ import Testing
     let folder: Identifier
     let document: Identifier
 
-    init(_ engine: TestEngine) throws {
-      server = try TestServer(engine)
+    init(_ place: ContentPlace) throws {
+      server = try TestServer(place.engine, objects: place.store)
       alice = try server.register()
       folder = try alice.add("folder")
       document = try alice.add(in: folder)
@@ -184,20 +188,20 @@ import Testing
     }
   }
 
-  @Test(arguments: TestEngine.available)
-  func `a lapsed account exports all it has`(engine: TestEngine) throws {
-    let lapsed = try Lapsed(engine)
+  @Test(arguments: ContentPlace.all)
+  func `a lapsed account exports all it has`(place: ContentPlace) throws {
+    let lapsed = try Lapsed(place)
     let replica = try lapsed.alice.pulled(limit: 1)
     #expect(replica.ids == [lapsed.alice.root, lapsed.folder, lapsed.document])
     let content = try lapsed.alice.get("/v1/files/\(lapsed.document)/content")
     #expect(content.body.count == 20_000)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a lapsed account renames, moves, shrinks, shares and deletes`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let lapsed = try Lapsed(engine)
+    let lapsed = try Lapsed(place)
     let (alice, bob) = (lapsed.alice, try lapsed.server.register())
     #expect(try alice.rename(lapsed.document).status == 200)
     #expect(try alice.move(lapsed.document, to: alice.root).status == 200)
@@ -211,9 +215,9 @@ import Testing
     #expect(try alice.usage() == 1000)
   }
 
-  @Test(arguments: TestEngine.available)
-  func `a lapsed account grows by nothing`(engine: TestEngine) throws {
-    let lapsed = try Lapsed(engine)
+  @Test(arguments: ContentPlace.all)
+  func `a lapsed account grows by nothing`(place: ContentPlace) throws {
+    let lapsed = try Lapsed(place)
     let before = try lapsed.server.state()
     for answer in [
       try lapsed.alice.create().answer, try lapsed.alice.create("folder").answer,
@@ -226,11 +230,11 @@ import Testing
     #expect(try lapsed.server.state() == before)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a lapsed account takes in what others share, but links cost what records cost`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let lapsed = try Lapsed(engine)
+    let lapsed = try Lapsed(place)
     let bob = try lapsed.server.register()
     let file = try bob.add()
     try bob.put(file, [7], ifMatch: "*").requireSuccess()

@@ -274,11 +274,11 @@ import Testing
     #expect(try device.usage() == 1000)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `the content of what is deleted is gone, in the database and beside it`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try TestServer(engine)
+    let server = try TestServer(place.engine, objects: place.store)
     let device = try server.register()
     let folder = try device.add("folder")
     for count in [100, 20_000] {

@@ -180,8 +180,9 @@ import Testing
     }
   }
 
-  @Test func `a deleted document's object is collected`() throws {
-    let server = try TestServer()
+  @Test(arguments: ContentPlace.all)
+  func `a deleted document's object is collected`(place: ContentPlace) throws {
+    let server = try TestServer(place.engine, objects: place.store)
     let device = try server.register()
     let (folder, _) = try device.create("folder")
     let (id, _) = try device.create(parent: folder)

@@ -9,11 +9,11 @@ import Testing
 
 /// The content of a public link in parts: the uploads of documents (`ResumableUploadTests`), judged as a link is.
 @Suite struct LinkUploadTests {
-  @Test(arguments: UploadScene.Dialect.all, TestEngine.available)
+  @Test(arguments: UploadScene.Dialect.all, ContentPlace.all)
   func `a content in parts is published at once and whole, and its owner asks for the token`(
-    dialect: UploadScene.Dialect, engine: TestEngine
+    dialect: UploadScene.Dialect, place: ContentPlace
   ) throws {
-    let scene = try UploadScene(linkOn: TestServer(engine), dialect)
+    let scene = try UploadScene(linkOn: TestServer(place.engine, objects: place.store), dialect)
     let usage = try scene.device.usage()
     scene.query = "?max_age=60"
     try scene.create()
@@ -32,11 +32,11 @@ import Testing
     try scene.expectAgain(last, 20_000..<50_000)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a content in parts replaces the one that its device knows, under the same token`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let scene = try UploadScene(linkOn: TestServer(engine))
+    let scene = try UploadScene(linkOn: TestServer(place.engine, objects: place.store))
     let published = try scene.device.publish(scene.document, [1])
     let token = try #require(try published.json["token"].string)
     try scene.create(ifMatch: "\"1\"")
@@ -50,11 +50,11 @@ import Testing
     try scene.server.requireLinks(scene.device)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `another account that has the URL publishes for its creator, and is told no token`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let scene = try UploadScene(linkOn: TestServer(engine))
+    let scene = try UploadScene(linkOn: TestServer(place.engine, objects: place.store))
     try scene.create()
     let stranger = try scene.server.register()
     let last = try stranger.send(scene.appending(0..<50_000))

@@ -7,7 +7,6 @@ import PublicLinks
 import Storage
 import Sync
 import TestDevices
-import TestEngines
 import Testing
 
 /// Public links: ciphertext for whoever has the URL, without an account.
@@ -15,19 +14,21 @@ import Testing
   /// Monotonic time that stands still until the test moves it.
   private let uptime = Locked(MonotonicTime.now())
 
-  private func server(_ engine: TestEngine, bytesPerDay: Int64 = 10_000_000_000) throws
+  private func server(_ place: ContentPlace, bytesPerDay: Int64 = 10_000_000_000) throws
     -> TestServer
   {
     var limits = SyncLimits()
     limits.linkBytesPerDay = bytesPerDay
-    return try TestServer(engine, limits: limits) { [uptime] in uptime.withLock { $0 } }
+    return try TestServer(place.engine, limits: limits, objects: place.store) { [uptime] in
+      uptime.withLock { $0 }
+    }
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `anyone with the link reads the content, or a range of it, or that it is the same`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try server(engine)
+    let server = try server(place)
     let device = try server.register()
     let content = Random.bytes(50_000)
     let answer = try device.publish(Random.identifier(), content)
@@ -48,11 +49,11 @@ import Testing
     #expect(try server.fetch(token, headers: [("Range", "bytes=60000-")]).status == 416)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `no answer of a link ever acts as a page, and pages of any origin may read it`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try server(engine)
+    let server = try server(place)
     let device = try server.register()
     let (_, token) = try device.published(Array("<script>alert(1)</script>".utf8))
     let answers = [
@@ -74,7 +75,7 @@ import Testing
   }
 
   @Test func `a browser that asks for a page of any origin is told what that may send`() throws {
-    let server = try server(.sqlite)
+    let server = try TestServer()
     let answer = try server.fetch(
       "none", "OPTIONS",
       headers: [
@@ -90,11 +91,11 @@ import Testing
     #expect(answer.header("Access-Control-Allow-Credentials") == nil)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a link ends when its owner said, and copies may be kept for as long as its owner said`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try server(engine)
+    let server = try server(place)
     let device = try server.register()
     let usage = try device.usage()
     let end = server.clock.now.seconds + 100
@@ -120,11 +121,11 @@ import Testing
     try server.requireLinks(device)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a link that has ended gets no token, and makes way for another under its id`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try server(engine)
+    let server = try server(place)
     let device = try server.register()
     let usage = try device.usage()
     let (id, token) = try device.published([1], "?expires=\(server.clock.now.seconds + 100)")
@@ -142,11 +143,11 @@ import Testing
     try server.requireLinks(device)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a revoked link answers nothing from then on, nor does the token that another replaced`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try server(engine)
+    let server = try server(place)
     let (device, other) = (try server.register(), try server.register())
     let usage = try device.usage()
     let (id, token) = try device.published([1, 2, 3])
@@ -165,11 +166,11 @@ import Testing
     try server.requireLinks(device)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a content replaces the one that its device knows, under the same token`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try server(engine)
+    let server = try server(place)
     let device = try server.register()
     let (id, token) = try device.published([1])
     #expect(try device.publish(id, [2], ifMatch: nil).problem == "precondition_required")
@@ -187,11 +188,11 @@ import Testing
     try server.requireLinks(device)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a repeated request stores nothing again and gets no token, which no row has`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try server(engine)
+    let server = try server(place)
     let device = try server.register()
     let id = Random.identifier()
     let request = device.sign(
@@ -215,9 +216,9 @@ import Testing
     #expect(try device.get("/v1/public").json["links"][0]["token"].exists == false)
   }
 
-  @Test(arguments: TestEngine.available)
-  func `links are listed page by page, without those of others`(engine: TestEngine) throws {
-    let server = try server(engine)
+  @Test(arguments: ContentPlace.all)
+  func `links are listed page by page, without those of others`(place: ContentPlace) throws {
+    let server = try server(place)
     let (device, other) = (try server.register(), try server.register())
     _ = try other.published([9])
     let first = Identifier(high: 0, low: 0)
@@ -236,11 +237,11 @@ import Testing
     #expect(try device.get("/v1/public?after=x").problem == "link_terms_invalid")
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `links send no more in a day than they may, and their bytes count as the owner's`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try server(engine, bytesPerDay: 100_000)
+    let server = try server(place, bytesPerDay: 100_000)
     let (device, other) = (try server.register(), try server.register())
     let (_, token) = try device.published(Random.bytes(60_000))
     let (_, others) = try other.published([1])
@@ -291,11 +292,11 @@ import Testing
     #expect(limits.secondsToWait(countingRequestOf: "203.0.113.7") == nil)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `links of a suspended account are not served, and end at its owner's word all the same`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try server(engine)
+    let server = try server(place)
     let device = try server.register()
     let (id, token) = try device.published([1])
     try server.suspend(device.account, since: server.clock.now)
@@ -310,11 +311,11 @@ import Testing
     #expect(try device.unpublish(id).status == 204)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `what has no room is refused before it is sent, and an account above its cap is served`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try server(engine)
+    let server = try server(place)
     let device = try server.register()
     let (_, token) = try device.published([1])
     try server.setCap(device.account, 1500, plan: "free", reason: "lapsed")
@@ -324,9 +325,9 @@ import Testing
     try server.requireLinks(device)
   }
 
-  @Test(arguments: TestEngine.available)
-  func `an erased account leaves nothing of its links`(engine: TestEngine) throws {
-    let server = try server(engine)
+  @Test(arguments: ContentPlace.all)
+  func `an erased account leaves nothing of its links`(place: ContentPlace) throws {
+    let server = try server(place)
     let (ada, bob) = (try server.register(), try server.register())
     let tokens = try [ada, bob].map { try $0.published([1]).token }
     #expect(try ada.remove("/v1/account").status == 202)
@@ -338,9 +339,9 @@ import Testing
     #expect(try server.fetch(tokens[1]).holds([1]))
   }
 
-  @Test(arguments: TestEngine.available)
-  func `the object of a link is no orphan`(engine: TestEngine) throws {
-    let server = try server(engine)
+  @Test(arguments: ContentPlace.all)
+  func `the object of a link is no orphan`(place: ContentPlace) throws {
+    let server = try server(place)
     let device = try server.register()
     let (_, token) = try device.published(Random.bytes(30_000))
     let audit = OrphanAudit(server.database, server.objects)

@@ -30,9 +30,9 @@ import Testing
     return Dictionary(rows) { first, _ in first }
   }
 
-  @Test(arguments: TestEngine.available)
-  func `accepted content and downloads are counted, small and large`(engine: TestEngine) throws {
-    let server = try TestServer(engine)
+  @Test(arguments: ContentPlace.all)
+  func `accepted content and downloads are counted, small and large`(place: ContentPlace) throws {
+    let server = try TestServer(place.engine, objects: place.store)
     let device = try server.register()
     #expect(try told(device, server) == ["2026-05 0 0", "2026-04 0 0"])
     let (id, _) = try device.create()

@@ -34,11 +34,11 @@ import Testing
     }
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a deleted folder comes back elsewhere, with everything in it, for all who see that place`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try TestServer(engine, trashFor: 30)
+    let server = try TestServer(place.engine, trashFor: 30, objects: place.store)
     let (alice, bob) = (try server.register(), try server.register())
     let (shared, folder) = (try alice.add("folder"), try alice.add("folder"))
     let inner = try alice.add("folder", in: folder)

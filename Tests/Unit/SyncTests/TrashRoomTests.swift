@@ -14,9 +14,9 @@ import Tiers
 @Suite struct TrashRoomTests {
   private let large = Random.bytes(20_000)
 
-  @Test(arguments: TestEngine.available)
-  func `trash is purged once its days are over, or at once on request`(engine: TestEngine) throws {
-    let server = try TestServer(engine, trashFor: 2)
+  @Test(arguments: ContentPlace.all)
+  func `trash is purged once its days are over, or at once on request`(place: ContentPlace) throws {
+    let server = try TestServer(place.engine, trashFor: 2, objects: place.store)
     let device = try server.register()
     let folder = try device.add("folder")
     let documents = try (0..<3).map { _ in try device.add(in: folder) }
@@ -47,11 +47,11 @@ import Tiers
     try server.requireSound([device])
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `versions make room first, and then the oldest trash, if the owner chose so`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try TestServer(engine, trashFor: 30, cap: 70_000)
+    let server = try TestServer(place.engine, trashFor: 30, cap: 70_000, objects: place.store)
     let device = try server.register()
     let ids = try (0..<2).map { _ in try device.add() }
     for id in ids { _ = try device.write(id, large) }
@@ -85,13 +85,13 @@ import Tiers
     return folder
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func
     `what the trash has left of a folder goes with the folder if the plan keeps nothing any more`(
-      engine: TestEngine
+      place: ContentPlace
     ) throws
   {
-    let server = try TestServer(engine, trashFor: 30)
+    let server = try TestServer(place.engine, trashFor: 30, objects: place.store)
     let device = try server.register()
     let folder = try partlyRestored(device, server)
     try server.setCap(device.account, 1_000_000, plan: "premium", reason: "subscribed")
@@ -103,11 +103,11 @@ import Tiers
     try server.requireSound([device])
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `what could not be restored is purged on time, even if its plan was looked at meanwhile`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try TestServer(engine, trashFor: 2)
+    let server = try TestServer(place.engine, trashFor: 2, objects: place.store)
     let device = try server.register()
     _ = try partlyRestored(device, server) {
       server.clock.advance(.hours(25))

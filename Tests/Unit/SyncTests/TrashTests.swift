@@ -68,9 +68,9 @@ import Tiers
     try server.requireSound([device])
   }
 
-  @Test(arguments: TestEngine.available)
-  func `without days in the plan a deletion is final`(engine: TestEngine) throws {
-    let server = try TestServer(engine, trashFor: nil)
+  @Test(arguments: ContentPlace.all)
+  func `without days in the plan a deletion is final`(place: ContentPlace) throws {
+    let server = try TestServer(place.engine, trashFor: nil, objects: place.store)
     let device = try server.register()
     let id = try device.add()
     _ = try device.write(id, large)
@@ -112,11 +112,11 @@ import Tiers
     try server.requireSound([device])
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `what a sharee deletes is in the owner's trash alone, and comes back to both`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try TestServer(engine, trashFor: 30)
+    let server = try TestServer(place.engine, trashFor: 30, objects: place.store)
     let (alice, bob) = (try server.register(), try server.register())
     let folder = try alice.add("folder")
     let inner = try alice.add("folder", in: folder)
@@ -195,9 +195,9 @@ import Tiers
     try server.requireSound([device])
   }
 
-  @Test(arguments: TestEngine.available)
-  func `trash is listed in pages, and goes with its account`(engine: TestEngine) throws {
-    let server = try TestServer(engine, trashFor: 30)
+  @Test(arguments: ContentPlace.all)
+  func `trash is listed in pages, and goes with its account`(place: ContentPlace) throws {
+    let server = try TestServer(place.engine, trashFor: 30, objects: place.store)
     let device = try server.register()
     let ids = try (0..<5).map { _ in try device.add() }
     for id in ids {

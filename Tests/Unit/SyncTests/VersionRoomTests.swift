@@ -14,11 +14,11 @@ import Testing
   private let small = Random.bytes(100)
   private let large = Random.bytes(20_000)
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a write that grows needs room for the versions, too, unless they are to make it`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try TestServer(engine, keepingFor: 30, cap: 65_000)
+    let server = try TestServer(place.engine, keepingFor: 30, cap: 65_000, objects: place.store)
     let device = try server.register()
     let id = try device.add()
     for _ in 0..<3 { _ = try device.write(id, large) }
@@ -62,9 +62,9 @@ import Testing
     try server.requireRight([device])
   }
 
-  @Test(arguments: TestEngine.available)
-  func `an erased account leaves no version and no object`(engine: TestEngine) throws {
-    let server = try TestServer(engine, keepingFor: 30)
+  @Test(arguments: ContentPlace.all)
+  func `an erased account leaves no version and no object`(place: ContentPlace) throws {
+    let server = try TestServer(place.engine, keepingFor: 30, objects: place.store)
     let device = try server.register()
     let id = try device.add()
     for content in [large, small, large, small] { _ = try device.write(id, content) }
@@ -92,9 +92,9 @@ import Testing
     ) { try $0.server.requireRight([$0.device]) }
   }
 
-  @Test(arguments: TestEngine.available)
-  func `a backup's walk finds an object wherever it moves meanwhile`(engine: TestEngine) throws {
-    let server = try TestServer(engine, keepingFor: 30)
+  @Test(arguments: ContentPlace.all)
+  func `a backup's walk finds an object wherever it moves meanwhile`(place: ContentPlace) throws {
+    let server = try TestServer(place.engine, keepingFor: 30, objects: place.store)
     let device = try server.register()
     let ids = try (0..<3).map { _ in try device.add() }
     for id in ids {

@@ -57,10 +57,11 @@ import Tiers
     #expect(seen == written.dropLast().reversed())
   }
 
-  @Test(arguments: TestEngine.available)
-  func `without days in the plan nothing is kept`(engine: TestEngine) throws {
+  @Test(arguments: ContentPlace.all)
+  func `without days in the plan nothing is kept`(place: ContentPlace) throws {
     for server in [
-      try TestServer(engine, keepingFor: nil), try TestServer(engine, keepingFor: 5, count: 0),
+      try TestServer(place.engine, keepingFor: nil, objects: place.store),
+      try TestServer(place.engine, keepingFor: 5, count: 0, objects: place.store),
     ] {
       let device = try server.register()
       let id = try device.add()
@@ -70,9 +71,9 @@ import Tiers
     }
   }
 
-  @Test(arguments: TestEngine.available)
-  func `versions are charged to the owner, apart from what is live`(engine: TestEngine) throws {
-    let server = try TestServer(engine, keepingFor: 30)
+  @Test(arguments: ContentPlace.all)
+  func `versions are charged to the owner, apart from what is live`(place: ContentPlace) throws {
+    let server = try TestServer(place.engine, keepingFor: 30, objects: place.store)
     let (alice, bob) = (try server.register(), try server.register())
     let folder = try alice.add("folder")
     let id = try alice.add(in: folder)
@@ -87,11 +88,11 @@ import Tiers
     try server.requireRight([alice, bob])
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `only who may read the file sees its versions, and only a writer restores one`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try TestServer(engine, keepingFor: 30)
+    let server = try TestServer(place.engine, keepingFor: 30, objects: place.store)
     let (alice, bob, eve) = (try server.register(), try server.register(), try server.register())
     let folder = try alice.add("folder")
     let id = try alice.add(in: folder)
@@ -139,9 +140,9 @@ import Tiers
     try server.requireRight([device])
   }
 
-  @Test(arguments: TestEngine.available)
-  func `a restore that is sent again has one effect`(engine: TestEngine) throws {
-    let server = try TestServer(engine, keepingFor: 30)
+  @Test(arguments: ContentPlace.all)
+  func `a restore that is sent again has one effect`(place: ContentPlace) throws {
+    let server = try TestServer(place.engine, keepingFor: 30, objects: place.store)
     let device = try server.register()
     let id = try device.add()
     let first = try device.write(id, small)
@@ -167,9 +168,9 @@ import Tiers
     #expect(try answer.json["path"].string == "$.note")
   }
 
-  @Test(arguments: TestEngine.available)
-  func `the oldest versions beyond the count go with the write`(engine: TestEngine) throws {
-    let server = try TestServer(engine, keepingFor: 30, count: 2)
+  @Test(arguments: ContentPlace.all)
+  func `the oldest versions beyond the count go with the write`(place: ContentPlace) throws {
+    let server = try TestServer(place.engine, keepingFor: 30, count: 2, objects: place.store)
     let device = try server.register()
     let id = try device.add()
     let written = try (1...6).map { try device.write(id, Random.bytes(20_000 + $0)) }
@@ -178,9 +179,9 @@ import Tiers
     try server.requireRight([device])
   }
 
-  @Test(arguments: TestEngine.available)
-  func `versions are deleted once their days are over`(engine: TestEngine) throws {
-    let server = try TestServer(engine, keepingFor: 2)
+  @Test(arguments: ContentPlace.all)
+  func `versions are deleted once their days are over`(place: ContentPlace) throws {
+    let server = try TestServer(place.engine, keepingFor: 2, objects: place.store)
     let device = try server.register()
     let id = try device.add()
     _ = try device.write(id, large)
@@ -203,11 +204,11 @@ import Tiers
     #expect(try server.objectCount() == 1)
   }
 
-  @Test(arguments: TestEngine.available, [false, true])
+  @Test(arguments: ContentPlace.all, [false, true])
   func `the versions of a deleted document go, by itself or with its folder`(
-    engine: TestEngine, isInFolder: Bool
+    place: ContentPlace, isInFolder: Bool
   ) throws {
-    let server = try TestServer(engine, keepingFor: 30)
+    let server = try TestServer(place.engine, keepingFor: 30, objects: place.store)
     let device = try server.register()
     let folder = try device.add("folder")
     let id = try device.add(in: folder)
