@@ -7,7 +7,6 @@ import Storage
 import Sync
 import TestDevices
 import TestEngines
-import TestFiles
 import Testing
 
 /// Resumable uploads, in each protocol that clients speak.
@@ -161,13 +160,14 @@ import Testing
     #expect(try scene.isStored())
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `of an append with a digest no part becomes durable before the whole`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
     let part = 8 << 20
     let scene = try UploadScene(
-      TestServer(engine, freeByteCount: 100_000_000), byteCount: 2 * part)
+      TestServer(place.engine, freeByteCount: 100_000_000, objects: place.store),
+      byteCount: 2 * part)
     try scene.create()
     var request = scene.appending(0..<2 * part)
     request.headers.append(("Content-Digest", UploadScene.digest(request.body)))
@@ -206,11 +206,11 @@ import Testing
 
   // MARK: Ends
 
-  @Test(arguments: UploadScene.Dialect.all, TestEngine.available)
+  @Test(arguments: UploadScene.Dialect.all, ContentPlace.all)
   func `a final answer that was lost can be had again`(
-    dialect: UploadScene.Dialect, engine: TestEngine
+    dialect: UploadScene.Dialect, place: ContentPlace
   ) throws {
-    let scene = try UploadScene(TestServer(engine), dialect)
+    let scene = try UploadScene(TestServer(place.engine, objects: place.store), dialect)
     try scene.create()
     let last = try scene.append(0..<50_000)
     try scene.expectAgain(last, 0..<50_000)
@@ -220,11 +220,11 @@ import Testing
     for (name, value) in dialect.completion(true) { #expect(asked.header(name) == value) }
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a final answer is kept for a day, however long before the last byte came`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let scene = try UploadScene(TestServer(engine))
+    let scene = try UploadScene(TestServer(place.engine, objects: place.store))
     let account = try scene.device.account
     try scene.create()
     try scene.server.setCap(account, 10_000, plan: "free", reason: "lapsed")
@@ -239,9 +239,9 @@ import Testing
     #expect(try scene.ask().status == 404)
   }
 
-  @Test(arguments: TestEngine.available)
-  func `of the final answers of an account the latest 256 stay`(engine: TestEngine) throws {
-    let scene = try UploadScene(TestServer(engine))
+  @Test(arguments: ContentPlace.all)
+  func `of the final answers of an account the latest 256 stay`(place: ContentPlace) throws {
+    let scene = try UploadScene(TestServer(place.engine, objects: place.store))
     try scene.create()
     let tag = try #require(try scene.append(0..<50_000).header("ETag"))
     try scene.server.database.write(for: nil) { transaction in
@@ -265,18 +265,18 @@ import Testing
     #expect(try scene.ask().header("ETag") == tag)
   }
 
-  @Test(arguments: UploadScene.Dialect.all, TestEngine.available)
+  @Test(arguments: UploadScene.Dialect.all, ContentPlace.all)
   func `content that is not the announced one ends the upload`(
-    dialect: UploadScene.Dialect, engine: TestEngine
+    dialect: UploadScene.Dialect, place: ContentPlace
   ) throws {
-    let scene = try UploadScene(TestServer(engine), dialect)
+    let scene = try UploadScene(TestServer(place.engine, objects: place.store), dialect)
     try scene.create(digest: UploadScene.digest([1]))
     #expect(try scene.append(0..<50_000).problem == "upload_digest_wrong")
     #expect(try scene.append(0..<50_000).problem == "upload_digest_wrong")
     #expect(try scene.server.reservedObjects() == [])
     #expect(try scene.device.get("/v1/files/\(scene.document)/content").body.isEmpty)
     try scene.server.sweeper().sweep()
-    #expect(Files.names(in: scene.server.objectsDirectory + "/tmp") == [])
+    #expect(try scene.server.objects.leftovers(before: .distantFuture) == [])
   }
 
   @Test func `more than announced ends the upload; less is refused`() throws {
@@ -290,11 +290,11 @@ import Testing
     #expect(try scene.server.reservedObjects() == [])
   }
 
-  @Test(arguments: UploadScene.Dialect.all, TestEngine.available)
+  @Test(arguments: UploadScene.Dialect.all, ContentPlace.all)
   func `a cancelled upload leaves nothing behind`(
-    dialect: UploadScene.Dialect, engine: TestEngine
+    dialect: UploadScene.Dialect, place: ContentPlace
   ) throws {
-    let scene = try UploadScene(TestServer(engine), dialect)
+    let scene = try UploadScene(TestServer(place.engine, objects: place.store), dialect)
     try scene.create()
     _ = try scene.append(0..<20_000)
     #expect(try scene.device.send(scene.request("DELETE")).status == 204)
@@ -302,14 +302,14 @@ import Testing
     #expect(try scene.append(20_000..<50_000).problem == "upload_not_found")
     try scene.server.sweeper().sweep()
     #expect(try scene.server.reservedObjects() == [])
-    #expect(Files.names(in: scene.server.objectsDirectory + "/tmp") == [])
+    #expect(try scene.server.objects.leftovers(before: .distantFuture) == [])
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `an upload expires a week after its creation, whatever its progress`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let scene = try UploadScene(TestServer(engine))
+    let scene = try UploadScene(TestServer(place.engine, objects: place.store))
     try scene.create()
     for day in 0..<8 {
       #expect(try scene.append(day * 100..<(day + 1) * 100).status == 204)

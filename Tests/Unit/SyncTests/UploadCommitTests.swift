@@ -174,9 +174,9 @@ import Tiers
 
   // MARK: The commit
 
-  @Test(arguments: TestEngine.available)
-  func `a version that another device wrote meanwhile ends the upload`(engine: TestEngine) throws {
-    let scene = try UploadScene(TestServer(engine))
+  @Test(arguments: ContentPlace.all)
+  func `a version that another device wrote meanwhile ends the upload`(place: ContentPlace) throws {
+    let scene = try UploadScene(TestServer(place.engine, objects: place.store))
     try scene.create()
     _ = try scene.append(0..<20_000)
     #expect(try scene.device.put(scene.document, [1, 2, 3], ifMatch: "\"0\"").status == 200)
@@ -186,11 +186,11 @@ import Tiers
     #expect(try scene.server.reservedObjects() == [])
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `an upload whose reservation has ended leaves its object to the collector`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let scene = try UploadScene(TestServer(engine))
+    let scene = try UploadScene(TestServer(place.engine, objects: place.store))
     try scene.create()
     _ = try scene.append(0..<20_000)
     // It expired, and what there was of the object is collected already.
@@ -219,9 +219,11 @@ import Tiers
     #expect(try scene.device.usage() == 52_000)
   }
 
-  @Test(arguments: TestEngine.available)
-  func `who shares nothing with the owner any more holds no room of it`(engine: TestEngine) throws {
-    let scene = try UploadScene(TestServer(engine))
+  @Test(arguments: ContentPlace.all)
+  func `who shares nothing with the owner any more holds no room of it`(
+    place: ContentPlace
+  ) throws {
+    let scene = try UploadScene(TestServer(place.engine, objects: place.store))
     let bob = try scene.server.register()
     _ = try scene.device.share(scene.document, with: bob, mode: "write")
     try scene.create(by: bob)

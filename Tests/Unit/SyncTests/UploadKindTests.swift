@@ -34,12 +34,12 @@ import Testing
   @Test(
     arguments: UploadKind.each(
       of: [.blob, .link], in: [.draft(3), .draft(5), .draft(6), .draft(8)]),
-    TestEngine.available)
+    ContentPlace.all)
   func `a first part is not taken for the whole`(
-    upload: UploadKind.InDialect, engine: TestEngine
+    upload: UploadKind.InDialect, place: ContentPlace
   ) throws {
     let kind = upload.kind
-    let scene = try kind.scene(TestServer(engine), upload.dialect)
+    let scene = try kind.scene(TestServer(place.engine, objects: place.store), upload.dialect)
     try scene.create(first: 20_000)
     #expect(try scene.offset() == 20_000)
     #expect(try kind.isAbsent(scene, for: scene.device))
@@ -91,9 +91,9 @@ import Testing
 
   // MARK: Ends
 
-  @Test(arguments: [UploadKind.file, .snapshot], TestEngine.available)
-  func `a revoked device appends no more`(kind: UploadKind, engine: TestEngine) throws {
-    let scene = try kind.scene(TestServer(engine))
+  @Test(arguments: [UploadKind.file, .snapshot], ContentPlace.all)
+  func `a revoked device appends no more`(kind: UploadKind, place: ContentPlace) throws {
+    let scene = try kind.scene(TestServer(place.engine, objects: place.store))
     let other = scene.server.device()
     #expect(try scene.device.admit(other).status < 300)
     try scene.create()
@@ -107,12 +107,12 @@ import Testing
 
   @Test(
     arguments: UploadKind.each(of: [.blob, .link, .snapshot], in: [.draft(8), .tus]),
-    TestEngine.available)
+    ContentPlace.all)
   func `a cap that fell meanwhile leaves the upload open until it holds it again`(
-    upload: UploadKind.InDialect, engine: TestEngine
+    upload: UploadKind.InDialect, place: ContentPlace
   ) throws {
     let kind = upload.kind
-    let scene = try kind.scene(TestServer(engine), upload.dialect)
+    let scene = try kind.scene(TestServer(place.engine, objects: place.store), upload.dialect)
     let account = try scene.device.account
     try scene.create()
     try scene.server.setCap(account, 10_000, plan: "free", reason: "lapsed")
@@ -139,11 +139,11 @@ import Testing
     #expect(try stranger.get(scene.path).problem == problem)
   }
 
-  @Test(arguments: [UploadKind.file, .blob, .link, .snapshot], TestEngine.available)
+  @Test(arguments: [UploadKind.file, .blob, .link, .snapshot], ContentPlace.all)
   func `an upload expires a day after its last progress, and nothing of it stays`(
-    kind: UploadKind, engine: TestEngine
+    kind: UploadKind, place: ContentPlace
   ) throws {
-    let scene = try kind.scene(TestServer(engine))
+    let scene = try kind.scene(TestServer(place.engine, objects: place.store))
     try scene.create()
     scene.server.clock.advance(.hours(20))
     _ = try scene.append(0..<20_000)

@@ -1,11 +1,11 @@
 import Base
 import Crypto
 import JSON
+import Objects
 import RawClient
 import Sync
 import TestDevices
 import TestEngines
-import TestFiles
 import Testing
 
 /// A document, a log, a blob or a public link, the content that it is to get, and one upload of it.
@@ -207,7 +207,7 @@ final class UploadScene {
     #expect(try server.reservedObjects() == [])
     server.clock.advance(.minutes(11))
     try server.sweeper().sweep()
-    #expect(Files.names(in: server.objectsDirectory + "/tmp") == [])
+    #expect(try server.objects.leftovers(before: .distantFuture) == [])
     #expect(try server.count("garbage") == 0)
   }
 }

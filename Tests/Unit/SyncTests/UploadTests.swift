@@ -93,11 +93,12 @@ import Testing
 
   // MARK: While the first is under way
 
-  @Test(arguments: [10_000, 60_000], TestEngine.available)
+  @Test(arguments: [10_000, 60_000], ContentPlace.all)
   func `repeats that are sent while the first is in flight get its answer, near the cap too`(
-    byteCount: Int, engine: TestEngine
+    byteCount: Int, place: ContentPlace
   ) throws {
-    let server = try TestServer(engine, freeByteCount: 3000 + Int64(byteCount))
+    let server = try TestServer(
+      place.engine, freeByteCount: 3000 + Int64(byteCount), objects: place.store)
     for _ in 0..<10 {
       let scene = try Scene(server, byteCount: byteCount)
       let all = (0..<4).map { _ in scene.send() }.compactMap { $0.answer() }
@@ -108,11 +109,11 @@ import Testing
     }
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a repeat waits for a first attempt that gets on, however slowly`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let scene = try Scene(engine, byteCount: 60_000)
+    let scene = try Scene(place.engine, byteCount: 60_000, objects: place.store)
     let first = try scene.begin()
     let repeated = scene.send()
     var rest = scene.content.suffix(30_000)
@@ -130,11 +131,11 @@ import Testing
 
   /// With `*`, repeats overwrite what the first has just written with the same. With a version they no longer
   /// match.
-  @Test(arguments: [("*", [200, 200, 200]), ("\"0\"", [200, 412, 412])], TestEngine.available)
+  @Test(arguments: [("*", [200, 200, 200]), ("\"0\"", [200, 412, 412])], ContentPlace.all)
   func `repeats in a session wait for the first, near the cap too`(
-    condition: (ifMatch: String, statuses: [Int]), engine: TestEngine
+    condition: (ifMatch: String, statuses: [Int]), place: ContentPlace
   ) throws {
-    let scene = try Scene(engine, byteCount: 60_000)
+    let scene = try Scene(place.engine, byteCount: 60_000, objects: place.store)
     let opened = try scene.device.send(scene.device.sign("POST", "/v1/sessions"))
     let token = try #require(try opened.json["token"].string)
     let digest = Base64.standard.encode(SHA256.hash(scene.content))
@@ -220,9 +221,9 @@ import Testing
     #expect(first.receiveResponse()?.status == 409)
   }
 
-  @Test(arguments: TestEngine.available)
-  func `another request has no part in an attempt's room`(engine: TestEngine) throws {
-    let scene = try Scene(engine, byteCount: 60_000)
+  @Test(arguments: ContentPlace.all)
+  func `another request has no part in an attempt's room`(place: ContentPlace) throws {
+    let scene = try Scene(place.engine, byteCount: 60_000, objects: place.store)
     let first = try scene.begin()
     #expect(try scene.device.put(scene.document, scene.content, ifMatch: "\"0\"").status == 507)
     scene.sendRest(first)

@@ -9,11 +9,11 @@ import Testing
 
 /// A blob in parts: the uploads of documents (`ResumableUploadTests`), judged as a blob is.
 @Suite struct BlobUploadTests {
-  @Test(arguments: UploadScene.Dialect.all, TestEngine.available)
+  @Test(arguments: UploadScene.Dialect.all, ContentPlace.all)
   func `a blob in parts is stored at once and whole, and versions may name it`(
-    dialect: UploadScene.Dialect, engine: TestEngine
+    dialect: UploadScene.Dialect, place: ContentPlace
   ) throws {
-    let scene = try UploadScene(blobOn: TestServer(engine), dialect)
+    let scene = try UploadScene(blobOn: TestServer(place.engine, objects: place.store), dialect)
     let device = scene.device
     let usage = try device.usage()
     try scene.create()
@@ -55,11 +55,11 @@ import Testing
 
   // MARK: Ends
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a blob that another device stored under the id meanwhile ends the upload`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let scene = try UploadScene(blobOn: TestServer(engine))
+    let scene = try UploadScene(blobOn: TestServer(place.engine, objects: place.store))
     try scene.create()
     _ = try scene.append(0..<20_000)
     #expect(try scene.device.putBlob([3], scene.document).answer.status == 200)

@@ -20,9 +20,9 @@ import Testing
     try server.sweeper().sweep()
   }
 
-  @Test(arguments: TestEngine.available)
-  func `a blob is uploaded, read in parts, and named by a version`(engine: TestEngine) throws {
-    let server = try TestServer(engine)
+  @Test(arguments: ContentPlace.all)
+  func `a blob is uploaded, read in parts, and named by a version`(place: ContentPlace) throws {
+    let server = try TestServer(place.engine, objects: place.store)
     let device = try server.register()
     let usage = try device.usage()
     let (blob, answer) = try device.putBlob(content)
@@ -127,11 +127,11 @@ import Testing
     #expect(try server.count("document_blob_names") == 0)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a blob never changes, and is refused without room or in a suspended account`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try TestServer(engine, freeByteCount: 10_000)
+    let server = try TestServer(place.engine, freeByteCount: 10_000, objects: place.store)
     let (ada, eve) = (try server.register(), try server.register())
     let (blob, _) = try ada.putBlob(content)
     for device in [ada, eve] {
@@ -180,11 +180,11 @@ import Testing
     return (bob, blob)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a blob under the id of an erased one stays for the versions that name it`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try TestServer(engine)
+    let server = try TestServer(place.engine, objects: place.store)
     let (bob, blob) = try erasedBlob(server)
     try bob.putBlob(content, blob).answer.requireSuccess()
     server.clock.advance(.days(1))

@@ -22,8 +22,11 @@ import Tiers
     let log: KnownLog
     let cursor: String
 
-    init(_ engine: TestEngine = .sqlite, freeByteCount: Int64 = 1_000_000) throws {
-      server = try TestServer(engine, freeByteCount: freeByteCount)
+    init(
+      _ place: ContentPlace = .init(engine: .sqlite, bucket: nil), freeByteCount: Int64 = 1_000_000
+    ) throws {
+      server = try TestServer(
+        place.engine, freeByteCount: freeByteCount, objects: place.store)
       device = try server.register()
       log = try device.createLog()
       try device.append([SentMessage(server.stamp())], to: log).requireSuccess()
@@ -58,9 +61,9 @@ import Tiers
     }
   }
 
-  @Test(arguments: TestEngine.available)
-  func `what a device stores is what the others begin with`(engine: TestEngine) throws {
-    let scene = try Scene(engine)
+  @Test(arguments: ContentPlace.all)
+  func `what a device stores is what the others begin with`(place: ContentPlace) throws {
+    let scene = try Scene(place)
     #expect(try scene.get().problem == "snapshot_not_found")
     let usage = try scene.device.usage()
     let content = Random.bytes(100_000)
@@ -86,11 +89,11 @@ import Tiers
     #expect(try scene.finding()?.isRight == true)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a snapshot replaces only the one that its device knows, and a repeat replaces nothing`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let scene = try Scene(engine)
+    let scene = try Scene(place)
     #expect(try scene.put([1], ifMatch: nil).problem == "precondition_required")
     let first = try #require(try scene.put([1], ifMatch: "\"0\"").header("ETag"))
     let stale = try scene.put([2], ifMatch: "\"0\"")
@@ -107,11 +110,11 @@ import Tiers
     #expect(try scene.server.count("reservations") == 0)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a replaced snapshot is read by who has begun to, and then deleted`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let scene = try Scene(engine)
+    let scene = try Scene(place)
     try scene.put([1]).requireSuccess()
     let old = try #require(try scene.objects().first)
     try scene.put([2, 3]).requireSuccess()
@@ -154,11 +157,11 @@ import Tiers
     #expect(try scene.server.count("reservations") == 0)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `above the cap a snapshot may not grow, and one that does not is taken`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let scene = try Scene(engine, freeByteCount: 50_000)
+    let scene = try Scene(place, freeByteCount: 50_000)
     #expect(try scene.put(Random.bytes(50_000)).problem == "over_cap")
     try scene.put(Random.bytes(40_000)).requireSuccess()
     try scene.server.setCap(
@@ -172,11 +175,11 @@ import Tiers
     #expect(try scene.server.count("reservations") == 0)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `an account full of messages stores a snapshot of all, and an epoch makes room again`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let scene = try Scene(engine, freeByteCount: 50_000)
+    let scene = try Scene(place, freeByteCount: 50_000)
     let (server, device, log) = (scene.server, scene.device, scene.log)
     for counter in 1...3 {
       let content = [UInt8](repeating: 1, count: 30_000)
@@ -195,9 +198,9 @@ import Tiers
     #expect(try scene.finding()?.isRight == true)
   }
 
-  @Test(arguments: TestEngine.available)
-  func `the snapshot of a kept epoch stays, and goes with the epoch`(engine: TestEngine) throws {
-    let scene = try Scene(engine)
+  @Test(arguments: ContentPlace.all)
+  func `the snapshot of a kept epoch stays, and goes with the epoch`(place: ContentPlace) throws {
+    let scene = try Scene(place)
     let (server, device) = (scene.server, scene.device)
     let epoch = try scene.log.next(
       device.beginEpoch(of: scene.log, covering: scene.cursor, snapshot: [1]))
@@ -218,9 +221,11 @@ import Tiers
     #expect(try MessageLogs.faults(of: device.account, in: server.database) == [])
   }
 
-  @Test(arguments: TestEngine.available)
-  func `a deleted log leaves no object, and nor does an erased account`(engine: TestEngine) throws {
-    let scene = try Scene(engine)
+  @Test(arguments: ContentPlace.all)
+  func `a deleted log leaves no object, and nor does an erased account`(
+    place: ContentPlace
+  ) throws {
+    let scene = try Scene(place)
     let (server, device) = (scene.server, scene.device)
     try scene.put([1]).requireSuccess()
     let other = try device.createLog()
@@ -241,11 +246,11 @@ import Tiers
     #expect(try server.count("garbage") == 0)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `what arrived of a snapshot goes if its log is deleted meanwhile`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let scene = try Scene(engine)
+    let scene = try Scene(place)
     let (server, device) = (scene.server, scene.device)
     let content = Random.bytes(40_000)
     let request = device.sign(

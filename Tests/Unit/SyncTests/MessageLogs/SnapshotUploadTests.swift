@@ -15,11 +15,11 @@ import Tiers
 
 /// A log's snapshot in parts: the uploads of documents (`ResumableUploadTests`), judged as a log judges.
 @Suite struct SnapshotUploadTests {
-  @Test(arguments: UploadScene.Dialect.all, TestEngine.available)
+  @Test(arguments: UploadScene.Dialect.all, ContentPlace.all)
   func `a snapshot in parts is what the others begin with, at once and whole`(
-    dialect: UploadScene.Dialect, engine: TestEngine
+    dialect: UploadScene.Dialect, place: ContentPlace
   ) throws {
-    let scene = try UploadScene(snapshotOn: TestServer(engine), dialect)
+    let scene = try UploadScene(snapshotOn: TestServer(place.engine, objects: place.store), dialect)
     let usage = try scene.device.usage()
     try scene.create()
     #expect(try scene.append(0..<20_000).status == 204)
@@ -92,11 +92,11 @@ import Tiers
 
   // MARK: Ends
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `an epoch that began meanwhile ends the upload, and keeps its own snapshot`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let scene = try UploadScene(snapshotOn: TestServer(engine))
+    let scene = try UploadScene(snapshotOn: TestServer(place.engine, objects: place.store))
     try scene.create()
     _ = try scene.append(0..<20_000)
     let epoch = try scene.log.next(
@@ -110,11 +110,11 @@ import Tiers
     try scene.expectNothingLeft()
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a snapshot that another device stored meanwhile ends the upload`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let scene = try UploadScene(snapshotOn: TestServer(engine))
+    let scene = try UploadScene(snapshotOn: TestServer(place.engine, objects: place.store))
     try scene.create()
     _ = try scene.append(0..<20_000)
     try scene.device.putSnapshot([3], of: scene.log, covering: scene.cursor).requireSuccess()
@@ -123,9 +123,9 @@ import Tiers
     try scene.expectNothingLeft()
   }
 
-  @Test(arguments: TestEngine.available)
-  func `a log that was deleted meanwhile ends the upload`(engine: TestEngine) throws {
-    let scene = try UploadScene(snapshotOn: TestServer(engine))
+  @Test(arguments: ContentPlace.all)
+  func `a log that was deleted meanwhile ends the upload`(place: ContentPlace) throws {
+    let scene = try UploadScene(snapshotOn: TestServer(place.engine, objects: place.store))
     try scene.create()
     _ = try scene.append(0..<20_000)
     #expect(try scene.device.remove(scene.log.path).status == 204)
@@ -133,9 +133,9 @@ import Tiers
     try scene.expectNothingLeft()
   }
 
-  @Test(arguments: TestEngine.available)
-  func `an erased account leaves nothing of its upload`(engine: TestEngine) throws {
-    let scene = try UploadScene(snapshotOn: TestServer(engine))
+  @Test(arguments: ContentPlace.all)
+  func `an erased account leaves nothing of its upload`(place: ContentPlace) throws {
+    let scene = try UploadScene(snapshotOn: TestServer(place.engine, objects: place.store))
     try scene.create()
     _ = try scene.append(0..<20_000)
     #expect(try scene.device.remove("/v1/account").status == 202)
@@ -145,9 +145,9 @@ import Tiers
     try scene.expectNothingLeft()
   }
 
-  @Test(arguments: TestEngine.available)
-  func `an upload under way is told of by its bytes, and is no orphan`(engine: TestEngine) throws {
-    let scene = try UploadScene(snapshotOn: TestServer(engine))
+  @Test(arguments: ContentPlace.all)
+  func `an upload under way is told of by its bytes, and is no orphan`(place: ContentPlace) throws {
+    let scene = try UploadScene(snapshotOn: TestServer(place.engine, objects: place.store))
     let (server, device) = (scene.server, scene.device)
     try scene.create(first: 20_000)
     let account = try device.account
