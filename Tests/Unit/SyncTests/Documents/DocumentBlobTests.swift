@@ -39,11 +39,11 @@ import Testing
     try server.requireDocuments(device)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a blob that no version names goes after a day, and a named one stays`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try TestServer(engine)
+    let server = try TestServer(place.engine, objects: place.store)
     let device = try server.register()
     let (named, _) = try device.putBlob([1])
     let (unnamed, _) = try device.putBlob([2])
@@ -61,11 +61,11 @@ import Testing
     try server.requireDocuments(device)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a blob goes with the last version that names it, current or kept`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try TestServer(engine, keepingFor: 3)
+    let server = try TestServer(place.engine, keepingFor: 3, objects: place.store)
     let device = try server.register()
     let usage = try device.usage()
     let (blob, _) = try device.putBlob(content)
@@ -83,9 +83,9 @@ import Testing
     try server.requireDocuments(device)
   }
 
-  @Test(arguments: TestEngine.available)
-  func `who holds a version reads its blobs, and nobody else`(engine: TestEngine) throws {
-    let server = try TestServer(engine)
+  @Test(arguments: ContentPlace.all)
+  func `who holds a version reads its blobs, and nobody else`(place: ContentPlace) throws {
+    let server = try TestServer(place.engine, objects: place.store)
     let (ada, bob, eve) = (try server.register(), try server.register(), try server.register())
     try ada.shareLog(ada.createLog(), with: bob)
     let (blob, _) = try ada.putBlob(content)
@@ -109,11 +109,11 @@ import Testing
     for device in [ada, bob] { try server.requireDocuments(device) }
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `a version that names a blob of others, or none, is refused with nothing written`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try TestServer(engine)
+    let server = try TestServer(place.engine, objects: place.store)
     let (ada, eve) = (try server.register(), try server.register())
     let (blob, _) = try ada.putBlob(content)
     let state = try server.state()
@@ -152,11 +152,11 @@ import Testing
     try server.requireDocuments(ada)
   }
 
-  @Test(arguments: TestEngine.available)
+  @Test(arguments: ContentPlace.all)
   func `an erased account's blobs go, also those that others' versions name`(
-    engine: TestEngine
+    place: ContentPlace
   ) throws {
-    let server = try TestServer(engine)
+    let server = try TestServer(place.engine, objects: place.store)
     let (bob, blob) = try erasedBlob(server)
     try sweep(server)
     #expect(try bob.bodies(of: document) == [[5]])
