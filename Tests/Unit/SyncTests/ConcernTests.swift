@@ -237,22 +237,9 @@ struct ConcernTests {
     server.clock.advance(server.limits.deletionDelay)
     // Recorded outcomes have gone by then. Otherwise they would be the first slice, before the keys.
     try server.sweeper().sweep()
-    let other = try server.anotherInstance()
-    defer { other.close() }
-    let isHeld = Locked(false)
-    let outcome = Locked<Result<Bool, any Error>?>(nil)
-    let thread = Thread {
-      _ = isHeld.wait { $0 ? true : nil }
-      let result = Result { try server.sweeper().sweepErasure() }
-      outcome.signal { $0 = result }
-    }
-    try other.write(for: nil) { transaction in
+    _ = try server.meet(during: { try server.sweeper().sweepErasure() }) { transaction in
       _ = try AccountDeletion.cancel(account, in: transaction)
-      isHeld.signal { $0 = true }
-      try server.wait(forLocks: 1)
     }
-    thread.join()
-    _ = try #require(outcome.withLock { $0 }).get()
     #expect(try device.get("/v1/account").status == 200)
   }
 
@@ -266,23 +253,10 @@ struct ConcernTests {
         VALUES ($1, 0, $1, 1, $1, 0)
         """, .id(account))
     }
-    let other = try server.anotherInstance()
-    defer { other.close() }
-    let isHeld = Locked(false)
-    let outcome = Locked<Result<Void, any Error>?>(nil)
-    let thread = Thread {
-      _ = isHeld.wait { $0 ? true : nil }
-      let result = Result { try server.sweeper().sweep() }
-      outcome.signal { $0 = result }
-    }
-    try other.write(for: nil) { transaction in
+    try server.meet(during: { try server.sweeper().sweep() }) { transaction in
       try transaction.execute(
         "UPDATE sync.former_contents SET expires_ms = $1", .integer(Int64.max))
-      isHeld.signal { $0 = true }
-      try server.wait(forLocks: 1)
     }
-    thread.join()
-    try #require(outcome.withLock { $0 }).get()
     #expect(try server.count("former_contents") == 1)
   }
 
@@ -295,24 +269,13 @@ struct ConcernTests {
     #expect(try bob.admit(phone).status == 201)
     let head = try ada.chain(with: [bob, phone])
     let account = try bob.account
-    let other = try server.anotherInstance()
-    defer { other.close() }
-    let isHeld = Locked(false)
-    let answer = Locked<Result<Answer, any Error>?>(nil)
-    let thread = Thread {
-      _ = isHeld.wait { $0 ? true : nil }
-      let result = Result { try ada.send(ada.block(after: head, removing: [phone])) }
-      answer.signal { $0 = result }
-    }
-    try other.write(for: nil) { transaction in
-      try transaction.execute("UPDATE sync.chains SET bytes = bytes")
-      isHeld.signal { $0 = true }
-      try server.wait(forLocks: 1)
-      try transaction.execute(
-        "DELETE FROM sync.chain_accounts WHERE account_id = $1", .id(account))
-    }
-    thread.join()
-    let removed = try #require(answer.withLock { $0 }).get()
+    let removed = try server.meet(
+      during: { try ada.send(ada.block(after: head, removing: [phone])) },
+      holding: { try $0.execute("UPDATE sync.chains SET bytes = bytes") },
+      then: { transaction in
+        try transaction.execute(
+          "DELETE FROM sync.chain_accounts WHERE account_id = $1", .id(account))
+      })
     #expect(removed.status == 200)
     #expect(try server.count("chain_accounts") == 1)
   }
@@ -424,5 +387,33 @@ extension TestServer {
         """
       ) { try $0.integer(0) } ?? 0
     }
+  }
+}
+
+extension TestServer {
+  /// Does the work while another instance writes: it begins once `hold` has run there, and `end` follows when the work
+  /// waits for the lock. Returns what the work gives after that transaction's commit.
+  fileprivate func meet<Value: Sendable>(
+    during work: @escaping @Sendable () throws -> Value,
+    holding hold: @escaping @Sendable (Transaction) throws -> Void,
+    then end: @escaping @Sendable (Transaction) throws -> Void = { _ in }
+  ) throws -> Value {
+    let other = try anotherInstance()
+    defer { other.close() }
+    let isHeld = Locked(false)
+    let outcome = Locked<Result<Value, any Error>?>(nil)
+    let thread = Thread {
+      _ = isHeld.wait { $0 ? true : nil }
+      let result = Result { try work() }
+      outcome.signal { $0 = result }
+    }
+    try other.write(for: nil) { transaction in
+      try hold(transaction)
+      isHeld.signal { $0 = true }
+      try self.wait(forLocks: 1)
+      try end(transaction)
+    }
+    thread.join()
+    return try #require(outcome.withLock { $0 }).get()
   }
 }
